@@ -17,7 +17,7 @@ class OtherStopReason(Agent):
 
 
 class NewCapability(Agent):
-    """Can do more."""
+    """Announces one more capability."""
 
     def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answers ``initialize``."""
@@ -54,7 +54,7 @@ class OtherOptions(Agent):
     """Offers its options under other ids."""
 
     def options(self) -> list[dict[str, str]]:
-        """Returns what a client can choose when it is asked for a permission."""
+        """Returns the options of a permission request."""
         return [{**option, "optionId": f"{option['optionId']}-2"} for option in super().options()]
 
 

@@ -15,7 +15,7 @@ def send(**message: object) -> None:
 
 
 def answer(rpc_id: object, params: dict) -> None:  # type: ignore[type-arg]
-    """Answers a prompt, or does what it says."""
+    """Answers a prompt, or fails as it says."""
     word, _, _ = params["prompt"][0]["text"].partition(" ")
     text = "Hello"
     match word:

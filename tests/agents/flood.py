@@ -22,7 +22,7 @@ def block(number: int) -> bytes:
 
 
 def main(count: str, size: int) -> int:
-    """Says everything, counts, and returns the exit code."""
+    """Writes all blocks, counts, and returns the exit code."""
     fd = os.open(count, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     for number in range(size // BLOCK):
         try:

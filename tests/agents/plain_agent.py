@@ -52,7 +52,7 @@ class Session:
 
     @property
     def modes(self) -> dict[str, Any]:
-        """The modes, as two answers tell them."""
+        """The modes, as two answers list them."""
         return {"currentModeId": self.mode, "availableModes": MODES}
 
 
@@ -94,7 +94,7 @@ class Agent:
             pass
 
     def ask(self, method: str, session: Session, **params: Any) -> Any:
-        """Asks the client something and returns the result; answers what it says meanwhile."""
+        """Sends a request to the client and returns the result; answers its messages meanwhile."""
         number, self._asked = self._asked, self._asked + 1
         self._say(id=number, method=method, params={"sessionId": session.id, **params})
         while number not in self._answers:
@@ -128,11 +128,11 @@ class Agent:
         return {"sessionId": session.id, "modes": session.modes}
 
     def name_session(self, number: int) -> str:
-        """Returns the id of the session that is made next."""
+        """Returns the id of the next new session."""
         return f"demo-session-{number}"
 
     def load_session(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answers ``session/load`` after saying again everything that was said."""
+        """Answers ``session/load`` after repeating the whole conversation."""
         session = self._sessions[params["sessionId"]]
         session.cwd = params["cwd"]
         for update in session.history:
@@ -199,11 +199,11 @@ class Agent:
         return f"Edit {SAMPLE_NAME}"
 
     def options(self) -> list[dict[str, str]]:
-        """Returns what a client can choose when it is asked for a permission."""
+        """Returns the options of a permission request."""
         return OPTIONS
 
     def run(self, session: Session) -> str:
-        """Counts in a terminal of the client what ``edit`` changes, and says how that ended."""
+        """Runs a command in a terminal of the client, and reports how it ended."""
         call, command, args = self._next_call(session), "grep", ["-c", "ACP", SAMPLE_NAME]
         terminal = self.ask(
             "terminal/create", session, command=command, args=args, cwd=session.cwd
@@ -230,7 +230,7 @@ class Agent:
         return "cancelled"
 
     def tour(self, session: Session) -> str:
-        """Does all that ends by itself, in one turn."""
+        """Plays all scenarios that end by themselves, in one turn."""
         for scenario in (self.hello, self.edit, self.run):
             scenario(session)
         return "end_turn"

@@ -120,7 +120,7 @@ class Inbox:
                 return
 
     def _difference(self, data: bytes) -> str:
-        """Say where `data`, the next bytes to arrive, leaves the recorded ones; '' if nowhere."""
+        """Return where `data`, the next bytes to arrive, differs from the capture; '' if equal."""
         start = self._received
         expected = self._expected[start : start + len(data)]
         if data == expected:
@@ -149,7 +149,7 @@ def recorded(capture: str, stream: str) -> bytes:
 
 
 def play_agent(capture: str, *, lenient: bool) -> int:
-    """Be the captured agent on descriptors 0, 1 and 2; return its exit code if it lives."""
+    """Play the captured agent on descriptors 0, 1 and 2; return its exit code, if any."""
     inbox = Inbox(0, recorded(capture, "to-agent"), lenient=lenient)
     due = 0
     for line, data in capture_lines(capture):
@@ -185,7 +185,7 @@ def die_of(signum: int) -> NoReturn:
 
 
 def play_client(capture: str, command: list[str], deadline_s: float) -> int:
-    """Be the captured client of `command`; return 0 if it received exactly what was recorded."""
+    """Play the captured client of `command`; return 0 if it received exactly the capture."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -217,7 +217,7 @@ def play_client(capture: str, command: list[str], deadline_s: float) -> int:
 
 
 def tell(descriptor: int, data: bytes, inbox: Inbox) -> None:
-    """Write `data`; where the agent reads no more, what it said before is the better reason."""
+    """Write `data`; if the agent reads no more, its earlier output is the better reason."""
     try:
         write_all(descriptor, data)
     except BrokenPipeError:

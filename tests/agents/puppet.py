@@ -1,4 +1,4 @@
-"""An agent whose answers depend on the line it received, and on nothing else.
+"""An agent whose answers depend only on the line that it received.
 
 So a test that is the client decides when a chunk streams, and knows every byte to expect. Standard
 library only; run it by its path, with the exit code as its argument.
@@ -30,7 +30,7 @@ def tell(text: str, times: int = 1, stderr: str = "") -> bytes:
 
 
 def reply(line: bytes) -> tuple[bytes, bytes]:
-    """Returns what the agent writes on stdout and on stderr when it is told ``line``."""
+    """Returns the agent's output on stdout and stderr for a line."""
     message = json.loads(line)
     params = message["params"]
     text = params["text"] if "text" in params else params["prompt"][0]["text"]

@@ -117,7 +117,7 @@ async def edit(session: Session) -> StopReason:
 
 
 async def run(session: Session) -> StopReason:
-    """Counts in a terminal of the client what ``edit`` changes, and tells how the command ended."""
+    """Runs a command in a terminal of the client, and reports how it ended."""
     client, call = session.client, session.next_call()
     command, args = "grep", ["-c", "ACP", SAMPLE_NAME]
     terminal = await client.create_terminal(session.id, command, args, cwd=str(session.cwd))
@@ -143,7 +143,7 @@ async def slow(session: Session) -> StopReason:
 
 
 async def tour(session: Session) -> StopReason:
-    """Does all that ends by itself, in one turn."""
+    """Plays all scenarios that end by themselves, in one turn."""
     for scenario in (hello, edit, run):
         if await scenario(session) == "cancelled":
             return "cancelled"
@@ -172,7 +172,7 @@ class DemoAgent:
         self._sessions: dict[str, Session] = {}
 
     def on_connect(self, conn: acp.Client) -> None:
-        """Learns who asks."""
+        """Keeps the connection to the client."""
         self._client = conn
 
     async def initialize(self, protocol_version: int, **kwargs: Any) -> acp.InitializeResponse:
@@ -192,7 +192,7 @@ class DemoAgent:
     async def load_session(
         self, cwd: str, session_id: str, **kwargs: Any
     ) -> acp.LoadSessionResponse:
-        """Answers ``session/load`` after saying again everything that was said."""
+        """Answers ``session/load`` after repeating the whole conversation."""
         session = self._find(session_id)
         session.cwd = Path(cwd)
         for update in session.history:
@@ -221,7 +221,7 @@ class DemoAgent:
         return acp.PromptResponse(stop_reason=await scenario(session))
 
     async def cancel(self, session_id: str, **kwargs: Any) -> None:
-        """Takes note of ``session/cancel``."""
+        """Notes a ``session/cancel``."""
         self._find(session_id).cancelled.set()
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class Terminal:
 
 
 class HeadlessClient:
-    """The methods of a client; each notes in `seen` what it was asked and what it answered."""
+    """The methods of a client; each notes its request and its answer in `seen`."""
 
     def __init__(self, cwd: Path, permission: str) -> None:
         self.seen: list[dict[str, Any]] = []
@@ -82,7 +82,7 @@ class HeadlessClient:
         self._created = 0
 
     def on_connect(self, conn: acp.Agent) -> None:
-        """Learns whom to cancel."""
+        """Keeps the connection to the agent, for cancellations."""
         self._agent = conn
 
     async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
@@ -281,7 +281,7 @@ async def run(command: list[str], options: argparse.Namespace) -> tuple[bool, st
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Makes the parser of what stands before the agent's command."""
+    """Makes the parser of the arguments before the agent's command."""
     parser = argparse.ArgumentParser(
         description="A headless ACP client.", usage="%(prog)s [OPTIONS] -- AGENT [ARGS...]"
     )

@@ -30,7 +30,7 @@ LAST_WORDS = (
 
 
 class HangError(Exception):
-    """The agent reads and says nothing more."""
+    """The agent stops reading and writing."""
 
 
 class CrashError(Exception):
@@ -83,7 +83,7 @@ class SickAgent(Agent):
         raise CrashError
 
     def late(self, session: Session) -> str:
-        """Ends the turn while the tests run; what remains to be said comes later."""
+        """Ends the turn while the tests run, and sends the remaining updates later."""
         self._start_tests(session)
         self._late = session
         return "end_turn"

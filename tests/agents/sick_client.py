@@ -1,4 +1,4 @@
-"""The client of the recordings in which something goes wrong; it may be what goes wrong itself.
+"""The client of the recordings with failures; it may cause the failure itself.
 
 Run it with ``python -m tests.agents.sick_client SCRIPT AGENT [ARGS...]``. It sends the requests of
 the script, one after the other, reads files for the agent, and leaves every other request

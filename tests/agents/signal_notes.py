@@ -1,4 +1,4 @@
-"""Writes down each signal it gets, itself and its child each in a file; both end after SIGUSR1.
+"""Notes the signals that it and its child get, each in a file; both end after SIGUSR1.
 
 Usage: ``signal_notes.py NOTES``; the child's file is ``NOTES.child``. Both say ``ready`` when no
 signal can escape them any more. A signal that comes after another has been written down is written
@@ -22,7 +22,7 @@ NOTED = {
 
 
 def note(path: str) -> None:
-    """Writes down signals until SIGUSR1."""
+    """Notes signals until SIGUSR1."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(1, b"ready\n")
     while True:

@@ -24,13 +24,13 @@ def say(**message: Any) -> None:
 
 
 def write(data: bytes) -> None:
-    """Writes bytes, all of them."""
+    """Writes all of some bytes."""
     while data:
         data = data[os.write(1, data) :]
 
 
 def ask(method: str, **params: Any) -> Any:
-    """Asks the client something and returns what it answers."""
+    """Sends a request to the client and returns its answer."""
     say(id="q", method=method, params={"sessionId": _SESSION, **params})
     for line in sys.stdin:
         message = json.loads(line)
@@ -147,7 +147,7 @@ def pleading(prompt: int) -> None:
 
 
 def tell(text: str) -> None:
-    """Says a text."""
+    """Streams a text."""
     content = {"type": "text", "text": text}
     update = {"sessionUpdate": "agent_message_chunk", "content": content}
     say(method="session/update", params={"sessionId": _SESSION, "update": update})

@@ -52,7 +52,7 @@ def forked(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.fixture
 def lock_away() -> Iterator[Callable[[Path], None]]:
-    """Makes a directory and what is in it unwritable until the test is over, for root as well."""
+    """Makes a directory and its files unwritable until the test is over, also for root."""
     locked: list[Path] = []
 
     def lock(directory: Path) -> None:

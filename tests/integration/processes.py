@@ -174,7 +174,7 @@ class Recording:
         return b"".join(bytes(raw) + newline.encode() for raw, newline in result)
 
     def events(self, kind: str) -> list[dict[str, Any]]:
-        """Returns what was noted with the events of one kind, in order."""
+        """Returns the fields of the events of one kind, in order."""
         result = self.rows("select data from events where kind = ? order by seq", kind)
         return [json.loads(data) for (data,) in result]
 
@@ -244,7 +244,7 @@ class Talk:
         self.run(chunks, until=lambda: self.written == target)
 
     def expect(self, wanted: bytes) -> None:
-        """Reads at least these bytes, which have to be next."""
+        """Reads the next bytes, which must begin with these."""
         start = len(self.received)
         self.run(until=lambda: self.ended or len(self.received) >= start + len(wanted))
         assert bytes(self.received[start:]) == wanted

@@ -240,7 +240,7 @@ def indexed(path: Path) -> int:
 
 
 def shown_with(path: Path, lines: int) -> dict[str, Any] | None:
-    """Returns what ``show --json`` says once it has so many lines of stderr."""
+    """Returns the output of ``show --json`` once it has so many lines of stderr."""
     summary = shown(path)
     return summary if summary["frames"].get("stderr") == lines else None
 

@@ -157,7 +157,7 @@ def start_in(
 
 
 def written(file: IO[bytes]) -> bytes:
-    """Returns what others wrote to a file."""
+    """Returns the bytes that others wrote to a file."""
     file.seek(0)
     return file.read()
 

@@ -133,13 +133,13 @@ def test_name_names_file_and_recording(acp_proxy: Path, tmp_path: Path) -> None:
     """A second recording with the same --name is NAME-2."""
     directory = tmp_path / "recordings"
     assert record_talk(acp_proxy, "--name", "my run", home=tmp_path) == []
-    assert received(directory / "my conversation.db")
+    assert received(directory / "my run.db")
     assert record_talk(acp_proxy, "--name", "my run", home=tmp_path) == [
-        f"{directory}/my conversation.db exists; recording into {directory}/my run-2.db"
+        f"{directory}/my run.db exists; recording into {directory}/my run-2.db"
     ]
     shown = inspect(acp_proxy, "show", "my run", home=tmp_path)
     assert shown.stdout.startswith("my run  (")
-    with RecordingReader(directory / "my conversation.db") as reader:
+    with RecordingReader(directory / "my run.db") as reader:
         assert reader.recording.name == "my run"
 
 
