@@ -17,7 +17,7 @@ from acp_proxy.explain.show.chosen_messages import (
     request_text,
     requests_by_number,
 )
-from acp_proxy.explain.show.diagnosis_context import DiagnosisContext, quoted_prompt
+from acp_proxy.explain.show.diagnosis_context import RECEIVERS, DiagnosisContext, quoted_prompt
 from acp_proxy.explain.show.environment import (
     OUTSIDE,
     PROVIDER,
@@ -206,7 +206,7 @@ def _sign_of_failure(context: DiagnosisContext, turn: TurnRow, end: StoredMessag
         return ""
     _, line = stderr_line(context, (turn.prompt_seq, end.seq))
     said = f'; stderr says "{line}"' if _ERROR_LINE.search(line) else ""
-    return said or (", and no tokens" if usage.get("outputTokens") == 0 else "")
+    return said or (" or output token" if usage.get("outputTokens") == 0 else "")
 
 
 def _is_offered(context: DiagnosisContext, error: ErrorTally) -> bool:
@@ -266,6 +266,5 @@ def _sentence(error: ErrorTally) -> str:
     if error.why:
         comma = "" if error.why.startswith("with") else ","
         return f"the {error.charged} sent {method}{comma} {error.why}: {what}{times}"
-    if error.charged is not None:
-        return f"the {error.charged} answered {method} with {what}{times}"
-    return f"{method} was answered with {what}{times}"
+    who = error.charged or RECEIVERS[error.direction]
+    return f"the {who} answered {method} with {what}{times}"

@@ -129,7 +129,7 @@ def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
         count = sum(n for e in events if isinstance(n := e.data.get("bytes"), int))
         frames = _lost_frames(context, stream, events[-1].seq)
         what = f" ({numbered(frames)})" if frames else ""
-        text = f"{READERS[stream]} was gone: {count:,} bytes {stream} could not be delivered{what}"
+        text = f"{READERS[stream]} was gone: {count:,} bytes could not be delivered to it{what}"
         seqs = tuple(frames) or (events[0].seq,)
         why = "the receiver had left"
         yield Finding("pipe.undelivered", Severity.INFO, None, seqs[0], text, seqs[1:], why)

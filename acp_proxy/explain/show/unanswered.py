@@ -61,7 +61,8 @@ def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
         what = request_text(method, seq, messages.get(seq))
         if context.reader.is_open:
             text = f"{what} has no answer in the import"
-            yield Finding(UNANSWERED, Severity.INFO, None, seq, text, unblamed="it may be missing")
+            why = "the answer may be missing"
+            yield Finding(UNANSWERED, Severity.INFO, None, seq, text, unblamed=why)
             continue
         rule = withheld.get(seq) or context.holding_fault
         finding = None

@@ -81,7 +81,7 @@ def test_an_error_of_an_mcp_server_has_failed() -> None:
         line = frame_line(row)
         assert (line.cells.method, line.text) == ("mcp/message ✗", "MCP error -32002 no such index")
         texts = [item.text for item in summarize(reader).findings]
-        assert "mcp/message was answered with error -32002: no such index (#7)" in texts
+        assert "the client answered mcp/message with error -32002: no such index (#7)" in texts
         entries = [
             item for item in TranscriptReader(reader).read() if isinstance(item, TranscriptEntry)
         ]

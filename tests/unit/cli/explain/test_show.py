@@ -81,8 +81,8 @@ expected string, got nothing  [rpc.schema-params by the agent]
 client does not offer  [fs.read-capability by the agent]
   ✗ #17: a line is not JSON: "not json"  [frame.not-json by the agent]
   ! #20: the stream ended in the middle of a line  [frame.unterminated by the agent]
-  - fs/read_text_file was answered with error -32001: no such file (#12)  [answer.error nobody to \
-blame: the error does not say whose fault it is]
+  - the client answered fs/read_text_file with error -32001: no such file (#12)  [answer.error \
+nobody to blame: the error does not say whose fault it is]
   - the agent never answered session/set_mode "code" (#16), which waited 4 ms  \
 [wait.unanswered nobody to blame: the client left while the agent was at work]
   - the agent exited with 3 (#23)  [agent.ended nobody to blame: its client had left]

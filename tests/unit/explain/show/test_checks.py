@@ -258,9 +258,9 @@ def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
             recorder.to_client(error(1, -32000, "no"), error(2, -32000, "no"))
         told += sentences(recorder)
     assert told == [
-        "- session/list was answered with error -32000 (authentication required): no,"
+        "- the agent answered session/list with error -32000 (authentication required): no,"
         " 2 times, first (#4)",
-        "- session/list was answered with error -32000 (session not found): no,"
+        "- the agent answered session/list with error -32000 (session not found): no,"
         " 2 times, first (#4)",
     ]
 
@@ -314,7 +314,7 @@ def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -
     recorder.to_client(CUSTOM)
     recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)
     assert sentences(recorder) == [
-        "- the client was gone: 30 bytes to-client could not be delivered (#6)"
+        "- the client was gone: 30 bytes could not be delivered to it (#6)"
     ]
 
 

@@ -99,7 +99,7 @@ def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
         ),
         (
             request(1, "session/prompt", sessionId="s", prompt=[]),
-            "✗ session/prompt was answered with error -32602 (invalid params): no (#5)",
+            "✗ the agent answered session/prompt with error -32602 (invalid params): no (#5)",
         ),
     ],
 )
@@ -156,7 +156,7 @@ def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(1, method, **params))
     recorder.to_client(error(1, -32001, "broken"))
-    assert sentences(recorder) == [f"✗ {method} was answered with error -32001: broken (#3)"]
+    assert sentences(recorder) == [f"✗ the agent answered {method} with error -32001: broken (#3)"]
 
 
 def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
@@ -168,7 +168,9 @@ def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
     recorder.to_agent(request(3, "session/new", cwd="/", mcpServers=[]))
     recorder.to_client(result(3, sessionId="s"))
     (said,) = sentences(recorder)
-    assert said.startswith("- session/new was answered with error -32000 (authentication required)")
+    assert said.startswith(
+        "- the agent answered session/new with error -32000 (authentication required)"
+    )
 
 
 def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
