@@ -110,6 +110,6 @@ def _enabled(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...
 
 
 def _short_names(value: Value, *holders: str) -> Iterator[str]:
-    for path, enabled_value in enabled(value, *holders):
+    for path, shown in enabled(value, *holders):
         name = ".".join(key.removesuffix("Capabilities") for key in path)
-        yield name if enabled_value is True else f"{name}={compact(enabled_value)}"
+        yield name if shown is True else f"{name}={compact(shown)}"

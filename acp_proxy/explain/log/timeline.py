@@ -101,8 +101,8 @@ def frame_line(
     )
     is_mcp_error = method == MCP_MESSAGE and kind == "response" and text.startswith(MCP_ERROR)
     verb = _verb("error" if is_mcp_error else kind, method)
-    if kind == "notification" and method == UPDATE and (kind_found := _UPDATE.match(text)):
-        verb, text = kind_found[1], text[kind_found.end() :]
+    if kind == "notification" and method == UPDATE and (update := _UPDATE.match(text)):
+        verb, text = update[1], text[update.end() :]
     text = f"{mark(frame)}{text}"
     if frame["newline"] == "" and stream != "stderr":
         text = f"[no newline] {text}"

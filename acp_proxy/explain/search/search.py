@@ -52,8 +52,8 @@ class Searcher:
         if hit is not None:
             self._add(hit)
         if self._joins:
-            for hit_across in self._streams.feed(frame, raw, is_hit=hit is not None):
-                self._add(hit_across)
+            for across in self._streams.feed(frame, raw, is_hit=hit is not None):
+                self._add(across)
         if self._waiting and (hit is not None or self._streams.has_moved):
             return self._complete()
         return []

@@ -12,7 +12,7 @@ from acp_proxy.explain.show.chosen_messages import StoredMessage, request_text, 
 from acp_proxy.explain.show.diagnosis_context import RECEIVERS, DiagnosisContext, named_calls
 from acp_proxy.explain.show.environment import OUTSIDE, launcher, stderr_line
 from acp_proxy.explain.show.summary_values import CurrentWait, OpenRequest
-from acp_proxy.explain.waits import OpenWait, Party, PendingRequest, Silence
+from acp_proxy.explain.waits import OpenWait, Party, Silence
 from acp_proxy.protocol.dialects import INITIALIZE, LOGIN
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.exchanges import TurnRow, first_cancel, release_after
@@ -301,12 +301,6 @@ def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:
     }
 
 
-def _who_waits(request: OpenRequest | PendingRequest) -> str:
-    return (
-        "agent waits for client" if request.direction == "to-client" else "client waits for agent"
-    )
-
-
 def _silent(wait: OpenWait) -> str:
     if not wait.is_streaming:
         return " and has sent nothing since"
@@ -319,7 +313,8 @@ def _waiting_text(context: DiagnosisContext, wait: OpenWait, message: StoredMess
         return _turn_text(context, wait)
     why = {Party.PERSON: ", a person decides", Party.PROGRAM: ", a program runs"}
     what = f"{request_text(request.method, request.seq, message)}, {duration(wait.waited_ns)}"
-    return f"{_who_waits(wait.request)}: {what}{why.get(request.awaited, '')}"
+    who = "agent waits for client" if request.direction == "to-client" else "client waits for agent"
+    return f"{who}: {what}{why.get(request.awaited, '')}"
 
 
 def _turn_text(context: DiagnosisContext, wait: OpenWait) -> str:
