@@ -6,12 +6,12 @@ that waits for it. From these follow two views.
 
 Who has to act in each session:
 
-- The agent has to act while a turn or a request of the client is open. It is held up,
-  and is not blamed, while the client has yet to answer a request of the agent (with a file, say, or
-  a person's choice), while a terminal of the turn runs, and while the client does not read.
+- The agent has to act while a turn or a request of the client is open. It is held up, and is not
+  blamed, while the client has yet to answer a request of the agent (with a file, say, or a person's
+  choice), while a terminal of the turn runs, and while the client does not read.
 - The client has to act while a request is open that waits neither for a person nor for the end of a
-  program, and while the agent reads. Once the client has cancelled the turn, the client has
-  to answer its permission requests; they no longer wait for a person.
+  program, and while the agent reads. Once the client has cancelled the turn, it has to answer
+  the permission requests; they no longer wait for a person.
 - A request that names no session holds up every session, since any of them may wait for it.
 
 A *silence* is a stretch in which a peer had to act in a session and sent nothing there.

@@ -71,8 +71,7 @@ class Silence:
     from_seq: int
     """The frame or event since which it had to act, or the last frame that it sent."""
     to_seq: int | None
-    """The next frame that it sent, or the frame or event that held it up; None if it never
-    continued."""
+    """The next frame that it sent, or the frame or event that held it up; None without one."""
     t_ns: int
     """When it began."""
     length_ns: int

@@ -174,8 +174,7 @@ class Action:
     perhaps_allowed_by: list[LastingGrant] = field(factory=list)
     """Earlier answers that may cover the action, if there was no permission request for it."""
     refused_before: int | None = None
-    """The answer that refused the same action earlier in the turn, if it was not asked for
-    again."""
+    """The answer that refused the same action earlier in the turn, if any."""
     perhaps_same_as: list[int] = field(factory=list)
     """The ids of actions of the other source that may be the same action."""
     not_from_agent: bool = False

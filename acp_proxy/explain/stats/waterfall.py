@@ -54,15 +54,13 @@ class WaterfallStep:
     """From the prompt."""
     duration_ns: int
     title: str
-    """The beginning of the text, the tool call's title, the request's subject, or the stop
-    reason."""
+    """The beginning of the text, a tool call's title, a request's subject, or the stop reason."""
     method: str | None = None
     """The method of a request."""
     waits_for: str | None = None
     """Who a request waits for: person, terminals, files or other."""
     status: str | None = None
-    """The agent's status of a tool call; or result, error, cancelled or unanswered for a
-    request."""
+    """A tool call's status from the agent; result, error, cancelled or unanswered for a request."""
     answer: str | None = None
     """The choice of a person, or the reason why a request failed."""
     frames: int = 1
