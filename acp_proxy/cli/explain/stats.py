@@ -56,8 +56,7 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
     """Show the traffic, the speed of answers, and how the turns spent their time.
 
     First: how the time of the turns divides. A turn waits for its client while a request of the
-        agent
-    is open: for a person (a permission), for terminals, for files, or for another answer; if
+    agent is open: for a person (a permission), for terminals, for files, or for another answer; if
     several are open, the first of these counts. The rest is the agent's: it is streaming while its
     pauses are shorter than 2 s, and silent otherwise, as well as before its first word.
 
