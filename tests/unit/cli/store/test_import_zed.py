@@ -158,7 +158,7 @@ def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Pa
     assert [line.split("  ") for line in said.splitlines() if "/x" in line] == [
         ["", "s", "load open", "0 turns", "/x"]
     ]
-    assert "session/load (#3) has no answer in what was imported" in said
+    assert "session/load (#3) has no answer in the import" in said
     assert "did not say its name" not in said
     (session,) = json.loads(run("inspect", "show", "zed", "--json", home=home).stdout)["opened"]
     assert (session["failed"], session["open"]) == ([], ["load"])
