@@ -1,4 +1,4 @@
-"""What is measured: each case, its figures, and their goals."""
+"""The cases of the benchmark, with their figures and goals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Metric:
     label: str
     unit: str
     scale: float = 1.0
-    """What the reported number is multiplied by to be in the unit."""
+    """The factor that converts the reported number to the unit."""
     goal: Goal | None = None
     more_is_better: bool = False
     less_direct: bool = False
@@ -56,7 +56,7 @@ class Case:
     repeats: int = 1
     """How many runs make one round; their median counts."""
     keeps: bool = False
-    """Whether the size on disk is measured, for which the recording has to be finished."""
+    """Whether the size on disk is measured, which requires a finished recording."""
     python_floor: bool = False
     """Whether the copier in Python is measured too."""
     with_faults: bool = False

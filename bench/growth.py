@@ -5,7 +5,7 @@ python -m bench.growth --shape depth,stderr --command show some of them
 
 Times are processor times of the command and what it started, less those with a recording that has
 nearly nothing. Four times the size may take five times the time, which n log n does not exceed;
-more is marked. What takes less than `NOISE_S` more is too quick to tell.
+more is marked. A difference below `NOISE_S` is too small to judge.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SIZES = (2_000, 8_000)
 MOST = 5.0
 """How many times the time four times the size may take."""
 NOISE_S = 0.2
-"""What the larger size takes at least if a ratio is told of it."""
+"""The shortest time of the larger size for which a ratio is computed."""
 LIMIT_S = 60
 """Processor seconds after which a command is killed, and seconds of silence of a replay."""
 _SMALL = 3
@@ -76,7 +76,7 @@ COMMANDS: dict[str, list[str]] = {
         str(PROXY), "replay", "{db}",
     ],
 }  # fmt: skip
-"""What is measured, by a name: arguments, in which words stand for files."""
+"""The measured commands, by name: their arguments, with placeholders for files."""
 
 
 @frozen

@@ -1,8 +1,8 @@
 """Measures pages of long recordings: making them, and using them in Chromium.
 
-Recordings of 10,000, 100,000 and 1,000,000 frames are made, and a page of each. What the reader of
-a page waits for is measured in the page itself; the best of some rounds counts, since a browser
-shares the machine with whoever else there is.
+Recordings of 10,000, 100,000 and 1,000,000 frames are made, and a page of each. Waiting times of a
+reader are measured in the page itself. The best of several rounds counts, since the browser shares
+the machine with other programs.
 """
 
 from __future__ import annotations

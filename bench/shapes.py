@@ -53,7 +53,7 @@ class Script:
         return self.prompt()
 
     def open(self, session: str = "s") -> None:
-        """Opens a session, of which all that follows is."""
+        """Opens the session of all later messages."""
         self.session = session
         self.answer(self.ask("session/new", cwd="/srv/p", mcpServers=[]), sessionId=session)
 
@@ -499,7 +499,7 @@ SHAPES: dict[str, Callable[[Script, int], None]] = {
     "chunks": _chunks,
     "loads": _loads,
 }
-"""What a recording has a lot of, by a name."""
+"""The things that a recording has many of, by name."""
 
 
 def write(path: Path, shape: str, size: int) -> None:

@@ -111,7 +111,7 @@ def _run(case: Case, subject: Subject, programs: Programs) -> dict[str, float]:
         agent = [str(programs.agent), *case.agent_arguments]
         command = subject.command(folder, agent)
         figures = _drive([str(programs.driver), *case.driver_arguments, "--", *command], folder)
-        # What only waits for the agent is no memory of the subject's.
+        # A process that only waits for the agent is not counted as the subject's memory.
         figures["peak_kb"] = max(figures["tree_kb"], figures["process_kb"]) if subject.prefix else 0
         if case.keeps:
             if subject.records:

@@ -36,7 +36,7 @@ settings.load_profile("ci")
 os.environ["PAGER"] = "cat"  # nobody would quit a pager on the terminals of tests
 
 _MAY_LACK = ("expected jq", "expected node and npm on the PATH", "chattr failed")
-"""What a plain Debian does not have, or root in a container; all else has to be tested there."""
+"""Reasons to skip on a plain Debian, or as root in a container; all other tests must run there."""
 _MAY_LACK_ELSEWHERE = (
     "only Linux lets us take them in",
     "XDG is for Linux",
@@ -47,7 +47,7 @@ _MAY_LACK_ELSEWHERE = (
     "expected /dev/fd",
     "expected chromium on the PATH",
 )
-"""What other systems do not have."""
+"""Reasons to skip on other systems."""
 _PACKAGES = {
     "jq": "jq",
     "node": "nodejs npm",

@@ -1,4 +1,4 @@
-"""What a page consists of, so that a test sees whatever recorded text may have put into it."""
+"""Lists the elements of a page, so that a test notices anything that recorded text put into it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests in a browser share: one Chromium for a worker, and a fresh profile for each test."""
+"""Fixtures of the browser tests: one Chromium for a worker, and a new profile for each test."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def hostile_report(hostile: Path) -> Path:
 
 @pytest.fixture(scope="package")
 def window(browser: Browser) -> Iterator[Visit]:
-    """A window for pages of which many are opened one after the other."""
+    """A window in which many pages are opened one after the other."""
     with Visitor(browser) as visitor:
         yield visitor.window()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AWAY = "http://example.invalid"
-"""What nothing may be requested from."""
+"""The host that must not get any request."""
 TAGS = {
     "script": "</script><script>alert(1)</script>",
     "odd case": "</ScRiPt\t><sCrIpT>alert(2)</sCrIpT\n>",
@@ -41,7 +41,7 @@ TAGS = {
     "unclosed": "<table><tr><td><select><math><mtext></form><b><i><a href='x",
     "slot": "<template shadowrootmode=open><slot></slot><script>alert(14)</script></template>",
 }
-"""What would be markup."""
+"""Texts that would be markup."""
 ADDRESSES = {
     "script address": "javascript:alert(20)",
     "odd script address": "\x01JaVa\tScRiPt&colon;alert(21)//%0aalert(21)",
@@ -50,7 +50,7 @@ ADDRESSES = {
     "file address": "file:///etc/passwd",
     "path": "../../../../etc/passwd\\..\\..\\%00%0d%0a",
 }
-"""What would lead elsewhere."""
+"""Texts that would lead elsewhere."""
 TEXTS = {
     "template": "{{7*7}} ${7*7} {% raw %} {# x #} #{7*7} <%= 7*7 %> {{''.__class__}}",
     "names": "__proto__",
@@ -81,7 +81,7 @@ TEXTS = {
     "space": "   ",
     "empty": "",
 }  # fmt: skip
-"""What is only hard to show."""
+"""Texts that are only hard to show."""
 PAYLOADS = {**TAGS, **ADDRESSES, **TEXTS}
 DEEP = 20_000
 LONG = 1 << 20

@@ -91,7 +91,7 @@ def opened(
 
 
 def test_a_filter_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
-    """Or is refused for the same mistake, at the same place."""
+    """A filter finds the same frames, or is refused for the same mistake at the same place."""
     page, recording = opened
     answers = page.ask(TYPE, FILTERS)
     for text, answer in zip(FILTERS, answers, strict=True):

@@ -45,7 +45,7 @@ def page(window: Visit, tmp_path: Path) -> Visit:
 
 
 def state(page: Visit, name: str) -> Any:
-    """What the page's state has under a name."""
+    """Returns a value of the page's state by its name."""
     return page.ask("(name) => window.acpReport.state[name]", name)
 
 

@@ -53,7 +53,7 @@ ATTEMPTS = {
     "another base": ("base-uri", "element('base', {href: AWAY})"),
     "a form": ("form-action", "element('form', {action: AWAY}).submit()"),
 }  # fmt: skip
-"""What is tried, and the directive of the policy that forbids it."""
+"""Each attack, and the directive of the policy that forbids it."""
 TRY = """async (attempt) => {
   const AWAY = "http://example.invalid/away";
   const violations = [];

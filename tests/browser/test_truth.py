@@ -45,7 +45,7 @@ DONE = (
     "agent → proxy d .*(held|late).* \\(latency\\)",
     "agent → proxy e .*in the queue|agent → client e ",
 )
-"""What the sequence diagram says of the frames of the agent."""
+"""The words of the sequence diagram about the agent's frames."""
 LIST = """() => [...document.querySelectorAll(".view-list [role=row]")].map((row) =>
   [".list-number", ".list-text"].map((name) => row.querySelector(name)?.textContent ?? null)
 ).filter(([number, text]) => number !== null && number !== "Frame")"""
@@ -90,7 +90,7 @@ def assert_list(rows: list[list[str]], lines: list[str]) -> None:
 def test_conversations_of_real_agents_are_read_as_well(
     window: Visit, path: Path, tmp_path: Path
 ) -> None:
-    """Their blocks are read by the script of a page that is open already."""
+    """Blocks of real conversations are read by the script of a page that is already open."""
     if window.url == "about:blank":
         window.open(report(SHIPPED[0], tmp_path))
     database = database_of(path, tmp_path)
@@ -102,7 +102,7 @@ def test_conversations_of_real_agents_are_read_as_well(
 
 @pytest.mark.parametrize("capture", ["claude-agent-acp-0.101.0", "codex-acp-2.6.0"])
 def test_views_have_all_of_a_long_conversation(window: Visit, capture: str, tmp_path: Path) -> None:
-    """Also what has to be scrolled to."""
+    """Views have all rows, also those that must be scrolled to."""
     database = database_of(ROOT / f"{capture}.jsonl", tmp_path)
     window.open(report(database, tmp_path))
     assert_views(window, database)
@@ -110,7 +110,7 @@ def test_views_have_all_of_a_long_conversation(window: Visit, capture: str, tmp_
 
 
 def test_what_faults_did_is_all_there(window: Visit, tmp_path: Path) -> None:
-    """What was received, what came of it, and in the sequence diagram both."""
+    """The page has received and delivered frames, and the sequence diagram shows both."""
     path = tmp_path / "faults.db"
     lines = [line(notification(method, n=1)) for method in "abcde"]
     rules = [word for rule in FAULTS for word in ("--fault", rule)]

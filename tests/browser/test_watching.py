@@ -1,4 +1,4 @@
-"""What a page does is noted, so that a page of which nothing is noted has done nothing."""
+"""Everything that a page does is noted, so a page without notes has done nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def page(directory: Path, text: str) -> Path:
 
 
 def test_a_harmless_page_is_quiet(visit: Visitor, tmp_path: Path) -> None:
-    """Its own file, a place in it, and a worker made of a blob are not noted."""
+    """A page's own file, a place in it, and a worker made from a blob are not noted."""
     window = visit.window()
     for fragment in ("", "#here", ""):
         window.open(page(tmp_path, HARMLESS), fragment, ready=DONE).assert_quiet()
@@ -57,7 +57,7 @@ def test_whatever_a_page_does_is_noted(visit: Visitor, tmp_path: Path) -> None:
 
 
 def test_a_page_that_goes_elsewhere_is_noted(visit: Visitor, tmp_path: Path) -> None:
-    """Also to a file beside it, without a script."""
+    """Navigation to another file is noted, even without a script."""
     window = visit.window(java_script_enabled=False)
     (tmp_path / "other.html").write_text("somewhere else")
     with window.page.expect_event("framenavigated", lambda frame: "other" in frame.url):

@@ -1,4 +1,4 @@
-"""What a page says of a recording, and what the command line and plain SQLite say of it."""
+"""Compares a page's statements about a recording with those of the command line and of SQLite."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Told:
 
 
 def told(visit: Visit, path: Path | None = None) -> Told:
-    """What a page has of the recording in it, or of that in the file of another page.
+    """Returns the recording's data in a page, or in the file of another page.
 
     Args:
         visit: the page.

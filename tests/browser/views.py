@@ -1,4 +1,4 @@
-"""What the views of a page draw, row by row, and what the command line has to say of it."""
+"""The rows that a page's views draw, and those that the command line prints."""
 
 from __future__ import annotations
 
@@ -148,8 +148,8 @@ def step_in_words(step: dict[str, Any]) -> tuple[str, str, str, str]:
 def assert_calls(page: Visit, recording: Path) -> None:
     """Asserts that each tool call of `stats` has a card, with its title and status.
 
-    What a tool call is called, and how it ended, is read from the frames again: `stats` takes the
-    name of a tool, and the status in a question for a permission, for the latest word as well.
+    The title and the status of a call are read again from the frames: `stats` takes the name of a
+    tool, and the status in a question for a permission, for the latest word as well.
     """
     (stats,) = said("stats", recording, "--top", "1000")
     cards = page.ask(CARDS)
@@ -168,6 +168,6 @@ def assert_calls(page: Visit, recording: Path) -> None:
 
 
 def latest(rows: list[dict[str, Any]], name: str) -> str:
-    """What the last of some frames says that says anything under a name."""
+    """Returns the last value that any of some frames has under a name."""
     values = [update_of(row).get(name) for row in rows]
     return next((value for value in reversed(values) if value), "")

@@ -35,7 +35,7 @@ _LIMITED = """(argument) => Promise.race([(%s)(argument), new Promise((_, fail) 
 
 @define
 class Noted:
-    """What a page did beyond showing itself."""
+    """The actions of a page, apart from showing itself."""
 
     dialogs: list[str] = Factory(list)
     requests: list[str] = Factory(list)
@@ -83,7 +83,7 @@ class Visit:
             ready: a function in the page that says when it is ready; None if nothing does.
         """
         address = path.as_uri()
-        if address == self.url:  # of which another fragment would only be another place
+        if address == self.url:  # another fragment is only another place in the page
             self.url = "about:blank"
             self.page.goto(self.url)
         self.url, self._is_expected = address, True

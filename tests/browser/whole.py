@@ -1,4 +1,4 @@
-"""What a page says of a whole recording, and what the command line and plain SQLite say of it."""
+"""Compares a page's facts about a whole recording with those of the command line and of SQLite."""
 
 from __future__ import annotations
 

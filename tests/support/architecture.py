@@ -219,7 +219,7 @@ _EXPLAINED = r"override|command\(|\brule\(|_rule\("
 
 
 def undocumented_arguments(source: Source) -> list[str]:
-    """Public functions with two parameters or more whose docstring does not explain each.
+    """Returns public functions with two or more parameters whose docstring does not explain each.
 
     The docstring of a command is its help, where each option explains itself. What the functions
     of rules get is explained once, in the registry.

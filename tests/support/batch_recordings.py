@@ -42,7 +42,7 @@ VERIFIED: Kinds = {
     "newer": ("unreadable", 2),
     "nowhere": ("unreadable", 2),
 }
-"""What a verification with ``--check`` finds in a recording of each kind, and its exit code."""
+"""The result of a verification with ``--check`` for each kind of recording, and its exit code."""
 CHECKED: Kinds = {
     **dict.fromkeys(VERIFIED, ("clean", 0)),
     "broken": ("findings", 1),
@@ -52,7 +52,7 @@ CHECKED: Kinds = {
         if results[0] in ("incomplete", "unreadable")
     },
 }
-"""What a check finds."""
+"""The result of a check."""
 
 
 def base(directory: Path, *, state: str = "complete") -> str:
@@ -116,7 +116,7 @@ def write_recordings(
     """Writes recordings of all kinds in turn, some of them in directories below.
 
     Returns:
-        What is to be found in each, by its path below the directory.
+        The expected result for each, by its path in the directory.
     """
     directory.mkdir()
     write = writers(directory)

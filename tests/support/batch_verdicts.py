@@ -32,7 +32,7 @@ FINDING: dict[str, Any] = {
     "fingerprint": "0123456789abcdef",
     "known": False,
 }
-"""What a check found, as a verdict lists it."""
+"""The findings of a check, as a verdict lists them."""
 
 
 def verdict(

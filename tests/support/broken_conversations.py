@@ -63,7 +63,7 @@ class Change:
 
     @property
     def name(self) -> str:
-        """What a test is called."""
+        """The name of the test."""
         return f"{self.conversation}: {self.title}"
 
 

@@ -20,6 +20,6 @@ def page_of(comparison: ComparisonFacts) -> Page:
 
 
 def made_up(comparison: Diff, **more: Any) -> ComparisonFacts:
-    """What the page shows of a comparison that no recordings belong to."""
+    """Returns the page of a comparison without recordings."""
     with RecordingReader(SHIPPED[0]) as reader:
         return read_comparison(comparison, (reader, reader), **more)

@@ -1,7 +1,7 @@
 """A Dask scheduler and workers as processes of their own, on loopback only, for tests of batches.
 
 One process imports `distributed`, and scheduler and workers are forks of it: three imports would
-take longer than most tests. What `dask scheduler` and `dask worker` add to this is a command line.
+take longer than most tests. `dask scheduler` and `dask worker` only add a command line to this.
 """
 
 from __future__ import annotations

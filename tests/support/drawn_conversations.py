@@ -1,7 +1,7 @@
 """Conversations that Hypothesis draws: sessions and turns that overlap, as recordings.
 
-What is drawn is a list of steps, each a few words; a machine turns them into a conversation that
-could have been, whatever the words are: it leaves out what makes no sense at that point.
+Hypothesis draws a list of steps, each a few words. A state machine turns any such list into a
+possible conversation by leaving out steps that make no sense at that point.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Hypothesis draws as recordings: tool calls, requests and answers with any members."""
+"""Draws recordings with Hypothesis: tool calls, requests and answers with any members."""
 
 from __future__ import annotations
 

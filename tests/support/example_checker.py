@@ -101,7 +101,7 @@ HANDSHAKES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         },
     ),
 }
-"""What an example may begin after: the params and the result of initialize."""
+"""The handshake before an example: the params and the result of initialize."""
 
 
 def judge(
@@ -257,7 +257,7 @@ _ENDINGS: dict[str, list[dict[str, Any]]] = {
         {"event": "exit", "data": {"signal": 9, "name": "SIGKILL"}},
     ],
 }
-"""What ends a conversation."""
+"""The events that end a conversation."""
 _EVENTS: dict[str, list[dict[str, Any]]] = {
     "the agent reads nothing for 30 seconds": [
         {"event": "note", "data": {"action": "stalled", "stream": "to-agent", "bytes": 65_536}},
@@ -280,4 +280,4 @@ _HEADERS: dict[str, dict[str, Any]] = {
     "an excerpt begins": {"origin": _EXCERPT, "state": "complete"},
     "recorder is killed": {},
 }
-"""What is known of the recording, which is no event of it."""
+"""Facts about the recording that are not among its events."""

@@ -192,7 +192,7 @@ def equal(expect: Expect = Expect.FRAMES) -> Diff:
 
 
 def printed(comparison: Diff, reporter: Callable[[], DiffReporter]) -> str:
-    """What is printed on stdout."""
+    """Returns the text printed on stdout."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
     with redirect_stdout(out):
         report_diff(comparison, [reporter()])
@@ -201,7 +201,7 @@ def printed(comparison: Diff, reporter: Callable[[], DiffReporter]) -> str:
 
 
 def screen(comparison: Diff, columns: int | None, *, color: bool = False) -> str:
-    """What `diff` prints for a comparison."""
+    """Returns the output of `diff` for a comparison."""
     return printed(comparison, lambda: DiffScreen(Screen(columns, color)))
 
 

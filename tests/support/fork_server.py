@@ -1,9 +1,8 @@
 """Starts `acp-proxy` in processes that need not import anything: each is a fork of one that has.
 
-For tests whose statement is not how a process starts. Between the fork and the console script's
-first line a process gets what `subprocess.Popen` would give it: descriptors, an environment, a
-directory and a session of its own. What the interpreter does with its environment when it starts,
-it has done with the server's.
+For tests that are not about how a process starts. Between the fork and the console script's first
+line, a process gets its own descriptors, environment, directory and session, as from
+`subprocess.Popen`. The interpreter itself has started with the server's environment.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def wrong_line(path: Path) -> tuple[int, bool]:
 
 
 def expected(path: Path) -> Path:
-    """The file with what a valid one means: a line of JSON for each line that is no remark."""
+    """Returns the file with the meaning of a valid text: a line of JSON for each line of it."""
     return path.parent / "expected" / path.name
 
 

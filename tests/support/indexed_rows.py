@@ -66,6 +66,6 @@ def query(connection: sqlite3.Connection, sql: str, *parameters: Any) -> list[An
 
 
 def stream_bytes(connection: sqlite3.Connection, stream: str) -> bytes:
-    """What the frames of a stream give, joined."""
+    """Returns the joined bytes of a stream's frames."""
     sql = "SELECT raw, newline FROM frames WHERE stream = ? ORDER BY seq"
     return b"".join(raw + newline.encode() for raw, newline in query(connection, sql, stream))

@@ -104,7 +104,7 @@ class LogWriter:
         self._record(capture_log.DATA, stream, data)
 
     def event(self, kind: int, stream: int = 0, **fields: Any) -> None:
-        """Something happens that is no chunk."""
+        """Writes an event that is not a chunk."""
         self._record(kind, stream, pack_fields(fields))
 
     def end(self, code: int = 0) -> None:

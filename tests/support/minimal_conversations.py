@@ -1,8 +1,8 @@
 """Puts one message of a protocol document into a minimal conversation in which it is legal.
 
 Around the message stand the handshake of its dialect, the session, turn, tool call and terminal
-that it names, the request that it answers and an answer for each request. What the documents show
-as an answer is taken from there; `_ANSWERS` and `_REQUESTS` have the rest.
+that it names, the request that it answers and an answer for each request. Answers are taken from
+the documents if possible; `_ANSWERS` and `_REQUESTS` have the rest.
 """
 
 from __future__ import annotations
@@ -450,7 +450,7 @@ class _Builder:
     def _exchange(
         self, asker: Direction, method: str, usual: tuple[Json, Json] | None = None
     ) -> None:
-        """Says a request and its answer, of which one is the example."""
+        """Sends a request and its answer; one of them is the example."""
         answerer = IN if asker is OUT else OUT
         rpc_id = self._message["id"]
         if self._is_answer:

@@ -46,7 +46,7 @@ class Line:
 
     @property
     def message(self) -> dict[str, Any]:
-        """What was said."""
+        """The message on the line."""
         message = self.form["message"]
         assert isinstance(message, dict)
         return message
@@ -58,7 +58,7 @@ class Line:
 
     @property
     def kind(self) -> str:
-        """What it is: ``request``, ``answer`` or ``notification``."""
+        """The kind of the message: ``request``, ``answer`` or ``notification``."""
         if "id" not in self.message:
             return "notification"
         return "request" if "method" in self.message else "answer"
@@ -156,7 +156,7 @@ def _span(path: Path, call: str) -> tuple[int, int]:
 
 
 def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[DiffEntry]]:
-    """What is different between a recording and another one."""
+    """Compares a recording with another one."""
     with b:
         comparison = diff(opened(path), b, DiffOptions(**options))
         return comparison, [*comparison.entries()]

@@ -38,7 +38,7 @@ UPDATE = 'session/update {"sessionId": "s", "update": {"n": %d}}'
 ALLOW, REJECT = "y:allow_once", "n:reject_once"
 LS = {"title": "ls", "kind": "read", "rawInput": {"command": "ls"}}
 RM = {"title": "rm -rf ~", "kind": "execute", "rawInput": {"command": "rm -rf ~"}}
-"""Tool calls for which permission is requested."""
+"""Tool calls that need permission."""
 
 
 def asking(record: Record, recorded: str, **options: Any) -> LiveAgent:

@@ -123,7 +123,7 @@ def record(directory: Path, transcript: str, **start: Any) -> RecordedTranscript
     """Makes a recording.
 
     Raises:
-        ValueError: a line is no line of a transcript, or its number is not the next one.
+        ValueError: a line is not in the form of a transcript, or its number is not the next one.
     """
     path = directory / f"transcript-{len(list(directory.iterdir()))}.db"
     with LogWriter(path, **start) as recorder:

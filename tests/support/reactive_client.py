@@ -1,9 +1,8 @@
 """A reactive client in this process, well behaved or not, for any recording.
 
 It releases each recorded frame of the client once the agent's frames before it in its lane are
-out, and knows what the agent said in each lane. What it does otherwise than the recorded client is
-told to it as an act. It is written apart from `scripted_client`, so that the one tests the
-other.
+out, and knows what the agent said in each lane. A test gives it acts that differ from the recorded
+client's. It is independent of `scripted_client`, so that each tests the other.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ class Conversation:
 
 @define
 class Played:
-    """What came of a replay."""
+    """The result of a replay."""
 
     conversation: Conversation
     sent: list[Send]
@@ -111,7 +110,7 @@ class Played:
     verdict: Any
 
     def received(self, lane: str | None) -> bytes:
-        """What the client received in a lane."""
+        """Returns the messages that the client received in a lane."""
         of_lane = set(self.conversation.lanes[lane])
         return b"".join(send.data for send in self.sent if send.seq in of_lane)
 
@@ -127,7 +126,7 @@ class Played:
 
     @property
     def primary(self) -> list[Divergence]:
-        """Those that are no consequence of another."""
+        """The divergences that are not consequences of others."""
         return [divergence for divergence in self.divergences if divergence.rank == "primary"]
 
 

@@ -89,7 +89,7 @@ class Page(HTMLParser):
                 self.tables[self._section][-1].append(text)
 
     def handle_comment(self, data: str) -> None:
-        """Notes a comment, of which there is none."""
+        """Notes a comment; a page should not have any."""
         self.comments.append(data)
 
     def handle_data(self, data: str) -> None:

@@ -80,7 +80,7 @@ def hash_of(name: str, number: int) -> int:
 
 
 def compare(a: Run, b: Run, **options: Any) -> tuple[Diff, list[DiffEntry]]:
-    """What is different between two runs."""
+    """Compares two runs."""
     with a.open() as of_a, b.open() as of_b:
         comparison = diff(of_a, of_b, DiffOptions(**options))
         return comparison, [*comparison.entries()]

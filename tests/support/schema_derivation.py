@@ -49,7 +49,7 @@ _MESSAGES = {
     "ClientNotification": ("params", Direction.TO_AGENT),
     "ClientResponse": ("results", Direction.TO_CLIENT),
 }
-"""What each union of messages has, and which way the message or the request of a response goes."""
+"""The messages of each union, and the direction of the message, or of a response's request."""
 
 
 def derive(types: Mapping[str, Form]) -> dict[str, Any]:
@@ -262,7 +262,7 @@ class _Deriver:
         return objects
 
     def _own(self, node: Form) -> _Object:
-        """What an object has beside its parts."""
+        """Returns the members of an object that are not in its parts."""
         properties = {
             name: self.form(member) for name, member in node.get("properties", {}).items()
         }

@@ -31,7 +31,7 @@ _VALUES: dict[str, Any] = {
     "additionalDirectories": "/w/q", "command": "/bin/x", "signal": "SIGTERM", "currency": "USD",
     "modelId": "o1",
 }  # fmt: skip
-"""What members of these names hold: what the conversation before has opened."""
+"""The values of members with these names: ids that the conversation has opened before."""
 _CUSTOM = "_custom"
 
 

@@ -118,7 +118,7 @@ class _Merger:
         return form | (_limits(arrays, "minItems") if arrays else {})
 
     def _object(self, objects: Sequence[Form], free: bool, used: tuple[str, ...]) -> Form:
-        """Returns what holds for an object that may be one of several.
+        """Returns the form of an object that may be one of several.
 
         Args:
             objects: all that it may be.
@@ -234,7 +234,7 @@ class _Merger:
 
 
 def _discriminator(objects: Iterable[Form], without: Iterable[str] = ()) -> str | None:
-    """Names the member by which most of the objects of a union are told apart, if there is one.
+    """Returns the member that distinguishes most objects of a union, if any does.
 
     Args:
         objects: the forms of the objects.

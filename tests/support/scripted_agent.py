@@ -40,7 +40,7 @@ class AgentFrame:
 
 @define
 class Verified:
-    """What came of a verification."""
+    """The result of a verification."""
 
     engine: Verification
     sent: list[Send]

@@ -1,4 +1,4 @@
-"""What Hypothesis draws from: JSON, messages as ACP has them, and lines that are almost some."""
+"""Strategies for Hypothesis: JSON, messages in ACP's form, and lines that are nearly messages."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class ActionRun:
 
     @property
     def summary(self) -> str:
-        """What the job says on its page."""
+        """Returns the job's summary page."""
         path = self.temporary / "summary"
         return path.read_text("utf-8") if path.exists() else ""
 

@@ -5,8 +5,8 @@ python -m tests.tools.digests --against before.txt which of these outputs are no
 python -m tests.tools.digests --show 'check tour'  the text of some outputs, to see what changed
 
 The outputs are those for the shipped and the captured recordings: every command, every format and
-`--json`. An option that a version does not have is an output like any other: its error. What holds
-the time of day, a path or an id that is chosen anew is replaced before.
+`--json`. An option that a version does not have is an output like any other: its error. Times of
+day, paths and random ids are replaced by placeholders.
 """
 
 from __future__ import annotations

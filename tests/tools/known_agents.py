@@ -1,9 +1,9 @@
 """Writes the table of known agents and its page of the manual anew, from the official registry.
 
 ``make agents`` reads the registry's file from its site; ``make agents REGISTRY=FILE`` reads a file
-of the same form. What was read is named in the result by its checksum, and each agent by its
-version, and by the commit of its entry where the file has it. The repository that each package
-names on npm or PyPI is compared with the one that the registry has for the agent.
+of the same form. The result has the checksum of the input, the version of each agent, and the
+commit of its entry if the file has it. The repository that each package names on npm or PyPI is
+compared with the one that the registry has for the agent.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PROGRAMS = {
     "qwen-code": "qwen",
     "sigit": "sigit",
 }
-"""What an installed agent is called, where that is not the name of its package or its file."""
+"""The program's name of installed agents that differ from their package or file name."""
 
 
 def main(words: list[str]) -> int:

@@ -43,13 +43,13 @@ _STYLE = """
     }
 """
 _WORDS = re.compile(r"\S+(?: \S+)*")
-"""What one element may hold: some programs draw several blanks as one."""
+"""The texts that one element may hold: some programs draw several blanks as one."""
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 _CUBE = (0, 95, 135, 175, 215, 255)
 
 
 def printed(*arguments: str) -> str:
-    """What the program prints on a terminal, with its colours."""
+    """Returns the output of the program on a terminal, with its colours."""
     terminal = patch("acp_proxy.cli.screens.output.width", lambda: COLUMNS)
     with contextlib.chdir(ROOT), in_utc(), terminal:
         result = run(*arguments, FORCE_COLOR="1")

@@ -42,7 +42,7 @@ class Case:
 
     @property
     def preview(self) -> str:
-        """What is said of it."""
+        """Returns the preview of a message."""
         return preview(self.raw, self.kind, self.method)
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ def cases() -> Iterator[Case]:
 
 
 def golden() -> str:
-    """What the golden file holds if nothing has changed."""
+    """Returns the contents of the golden file if nothing has changed."""
     return "\n".join(map(str, cases()))
 
 

@@ -37,7 +37,7 @@ def questions() -> Iterator[Question]:
 
 
 def answer(sql: str) -> str:
-    """What ``sqlite-utils query --table`` prints for the recording."""
+    """Returns the output of ``sqlite-utils query --table`` for the recording."""
     words = ["query", str(RECORDING), sql.rstrip(";\n"), "--table"]
     result = CliRunner().invoke(sqlite_utils, words, catch_exceptions=False)
     assert result.exit_code == 0, f"{sql}: {result.output}"

@@ -53,7 +53,7 @@ DIALECTS = {
     V1: ("v1", "v1-unstable", "v1-1.4.0", "v1-0.29.0", "v1-0.18.2"),
     V2: ("v2", "v2-unstable", "v2-1.4.0"),
 }
-"""The versions of which the types of a dialect are made."""
+"""The schema versions that the types of each dialect are made from."""
 VERSIONS = ROOT / "tests/data/schemas"
 INTEGRITY = {
     "0.18.2": "sha512-l/o9NKvUc00GPa6RFJ4AccQq2O/PAf83xQ75mThHuL3H571iN4+PEdwnTBez67sS"

@@ -1,7 +1,7 @@
 """Counts the lines of code of the package, room by room: what `make size` prints.
 
 It fails above the lines and files that pyproject.toml allows.
-A line counts if it holds a token. Comments and docstrings are no code, nor is any other string
+A line counts if it holds a token. Comments and docstrings do not count, nor does any other string
 that is a statement of its own, such as the one below a constant or a field.
 """
 

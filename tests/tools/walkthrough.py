@@ -42,7 +42,7 @@ def commands() -> Iterator[Shown]:
 
 
 def output(command: str) -> str:
-    """What a command prints in the checkout, in UTC; of what is piped, those lines alone."""
+    """Returns a command's output in the checkout, in UTC; for piped commands only those lines."""
     cut = _CUT.search(command)
     program, *words = shlex.split(_CUT.sub("", command))
     assert program == "acp-proxy"

@@ -97,13 +97,13 @@ TESTED_BY = {
     "protocol/*": "unit/protocol/test_connection.py",
     "redaction/*": "unit/redaction/test_redactor.py",
 }
-"""What tests the modules that have no tests of their own, where the first match counts."""
+"""The tests of modules without their own test module; the first match counts."""
 GIVEN_UP = {
     "stage", "plot", "story", "stories", "teller", "told", "hearer", "debt", "debts", "deed",
     "deeds", "poison", "poisoned", "departure", "departures", "parcel", "retold", "heeded",
     "scribe", "judge", "judged",
 }  # fmt: skip
-"""Words from the theatre, from speech and from debt, for which the field has words of its own."""
+"""Words from the theatre, from speech and from debt; the field has its own words."""
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def order() -> list[str]:
 
 
 def refused() -> dict[str, list[str]]:
-    """What rooms and folders never import, though the order allows it."""
+    """Returns imports that rooms and folders never have, although the order allows them."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     part = text.partition("\n## Rooms and what they import\n")[2].partition("\n## ")[0]
     rows = [line.split("|")[1:3] for line in part.splitlines() if line.startswith("| `")]

@@ -58,7 +58,7 @@ def test_all_are_found() -> None:
 
 @pytest.mark.parametrize("path", all_captures(), ids=name)
 def test_each_is_whole(path: Path) -> None:
-    """Both directions are JSON objects, a line each; time never runs back; the exit is the last."""
+    """A capture has a JSON object on each line; time never runs back, and the exit is last."""
     capture = load(path)
     for joined in capture.stream_bytes("to-agent"), capture.stream_bytes("to-client"):
         assert joined.endswith(b"\n")
@@ -69,7 +69,7 @@ def test_each_is_whole(path: Path) -> None:
 
 
 def test_eight_recordings_are_of_twelve_turns() -> None:
-    """They have permission requests and cancels, too; the others are named for what they show."""
+    """Eight captures have twelve turns with permissions and cancels; the others are named."""
     whole = [path for path in all_text_forms() if path.stem[-1].isdigit()]
     assert (len(whole), len(all_text_forms())) == (8, 11)
     for capture in map(load_text_form, whole):
@@ -81,7 +81,7 @@ def test_eight_recordings_are_of_twelve_turns() -> None:
 
 @pytest.mark.parametrize("path", all_text_forms(), ids=name)
 def test_a_recording_becomes_a_capture(path: Path, tmp_path: Path) -> None:
-    """What is saved is read again."""
+    """A saved capture can be read again."""
     capture = load_text_form(path)
     save(capture, tmp_path / "capture.jsonl")
     assert load(tmp_path / "capture.jsonl") == capture
@@ -125,7 +125,7 @@ def test_a_wrong_length_is_an_error(tmp_path: Path) -> None:
 
 
 def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
-    """What is not one of the five kinds of line is refused."""
+    """A line that is not one of the five kinds is refused."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "event": "lunch"})
     with pytest.raises(ValueError, match="lunch"):
         load(path)
@@ -166,7 +166,7 @@ def test_the_agent_notices_one_wrong_byte() -> None:
     ],
 )
 def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: str) -> None:
-    """It fails in one line if the agent ends, sends something else, or sends nothing."""
+    """The client fails in one line if the agent ends, sends something else, or sends nothing."""
     command = [sys.executable, "-c", program]
     result = act("client", "--deadline", deadline, HANDSHAKE, "--", *command)
     assert result.returncode == 1

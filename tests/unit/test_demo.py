@@ -47,7 +47,7 @@ def test_each_demo_keeps_a_recording_of_its_own(recordings: Path) -> None:
 
 
 def test_what_it_shows_can_be_shown(recordings: Path) -> None:
-    """It records under the name, and looks at the recording with commands that there are."""
+    """The demo records under its name, and uses commands that exist."""
     shell = FakeShell()
     play(shell, "acp-proxy", "demo")
     client, *looks = shell.commands

@@ -212,7 +212,7 @@ def test_the_readme_shows_every_option_of_record() -> None:
 
 SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PROXY_SECRETS",
            "ACP_PROXY_MADE_BY", "ACP_PROXY_PAGER")  # fmt: skip
-"""Variables that are no options."""
+"""Variables that do not stand for options."""
 
 
 def test_every_variable_is_documented() -> None:
@@ -299,7 +299,7 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
 
 
 def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
-    """What `stats` prints as JSON is on the page of JSON, member by member and no other."""
+    """The page about JSON lists exactly the members that `stats` prints."""
     path = record_conversation(tmp_path / "x.db")
     data = json.loads(run("inspect", "stats", "--json", path).stdout)
     text = section(page("json.md"), "stats")
@@ -319,7 +319,7 @@ def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
 
 
 def test_every_member_of_a_comparison_is_documented() -> None:
-    """What `diff` prints as JSON is on the page of JSON, member by member and no other."""
+    """The page about JSON lists exactly the members that `diff` prints."""
     lines = [json.loads(line) for line in printed(differing(), DiffJson).splitlines()]
     of = {line.pop("type"): line for line in lines}
     counts = of["diff"]["counts"]
@@ -543,7 +543,7 @@ def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
 
 
 def test_there_are_twenty_questions() -> None:
-    """And no query without its result."""
+    """There are twenty questions, and each query has its result."""
     assert len(list(questions())) == page("database.md").count("```sql") == 20
 
 
@@ -639,7 +639,7 @@ def test_every_page_can_be_reached() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_examples_name_recordings_that_are_there(path: Path) -> None:
-    """What is pasted from the manual in a checkout finds the recording that it plays or shows."""
+    """Commands pasted from the manual find their recordings in a checkout."""
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"(?<![\w./~-])recordings/[\w-]+\.(?:db|jsonl)", text):
         assert (ROOT / name).exists() or (ROOT / "examples/editor_plugin/tests" / name).exists(), (

@@ -38,7 +38,7 @@ GAPS: dict[str, dict[str, str]] = {
         "schemas-137-draft-1.0-session/load": _NO_DIRECTORY,
     },
 }
-"""By check: the beginning of the names of messages for which it does not hold, and the reason."""
+"""For each check, prefixes of the names of messages that are known to fail, and the reason."""
 _RAW_JSON = re.compile(r'[{,]\s*"[^"]*":|\{"')
 
 
@@ -54,7 +54,7 @@ def weighted() -> Iterator[object]:
 
 @pytest.mark.parametrize("case", [*weighted()])
 def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> None:
-    """It is labelled, shown, replayed, compared and verified; a known gap is still a gap."""
+    """Each message is labelled, shown, replayed, compared and verified; gaps stay gaps."""
     with RecordingReader(case.record(tmp_path / "message.db"), unredacted=True) as recorded:
         for check in CHECKS:
             gaps = GAPS.get(check.__name__, {})
@@ -117,7 +117,7 @@ def is_replayed_elsewhere(case: Surrounded, recorded: RecordingReader) -> None:
 
 
 def equals_a_run_with_other_ids(case: Surrounded, recorded: RecordingReader) -> None:
-    """Ids, directories and times differ in every run, and are no difference."""
+    """Asserts that ids, directories and times, which differ in every run, are not differences."""
     other = case.renamed().record(recorded.path.with_name("other.db"))
     with RecordingReader(other, unredacted=True) as b:
         comparison = diff(recorded, b, DiffOptions())

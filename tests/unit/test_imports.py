@@ -31,7 +31,7 @@ LOADED_WITH = {
     "posixpath",
     "stat",
 }
-"""What these load in turn."""
+"""The modules that these load in turn."""
 
 LATER = {
     "_thread",
@@ -154,9 +154,10 @@ def redaction_after(script: str, *words: str | Path) -> set[str]:
 
 
 def test_a_replay_begins_without_the_redactor() -> None:
-    """Nor do commands load it that print no message: it is imported when a line may hold a secret.
+    """The redactor is only imported when a line may hold a secret.
 
-    Words of the protocol, such as ``authMethods``, are none.
+    Words of the protocol, such as ``authMethods``, do not count. Commands that print no message do
+    not load the redactor either.
     """
     script = (
         "import acp_proxy.cli.main, acp_proxy.cli.playback.replay,"
@@ -172,7 +173,7 @@ def test_a_replay_begins_without_the_redactor() -> None:
 
 
 def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
-    """Nor does it structure anything, which would take a fifth of its start."""
+    """A replay without rules structures nothing, which would take a fifth of its start."""
     script = (
         "import sys\nfrom acp_proxy.cli.playback.replay import replay\n"
         "with replay.make_context('replay', ['x']): pass\n"
@@ -225,7 +226,7 @@ def test_a_short_command_never_looks_for_garbage() -> None:
 
 
 def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
-    """A recording of which no line may hold a secret."""
+    """A recording whose lines cannot hold a secret is replayed without the redactor."""
     script = (
         "import io, acp_proxy.cli.playback.replay as command\n"
         "from pathlib import Path\n"
@@ -264,7 +265,7 @@ def test_the_recorder_spawns_the_agent_without_the_redactor(
 
 
 def test_opening_a_recording_loads_no_reader_of_other_logs() -> None:
-    """Only a file that is no recording is looked at as a log of another tool."""
+    """Only a file that is not a recording is read as the log of another tool."""
     script = (
         "import sys; from pathlib import Path; from acp_proxy.store.reader import RecordingReader\n"
         "for path in sys.argv[1:]:\n"

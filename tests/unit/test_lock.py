@@ -1,4 +1,4 @@
-"""What tests install is locked with hashes, in the ranges of pyproject.toml and package.json."""
+"""Packages for tests are locked with hashes, in the ranges of pyproject.toml and package.json."""
 
 from __future__ import annotations
 

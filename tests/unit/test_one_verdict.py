@@ -31,7 +31,7 @@ Told = list[tuple[str, str, "str | None", int]]
 
 
 def told(findings: Iterable[Finding]) -> Told:
-    """What a finding is: its rule, its severity, who did it, and where."""
+    """Returns the rule, the severity, the side and the frame of a finding."""
     return [(finding.rule, finding.severity.value, finding.by, finding.seq) for finding in findings]
 
 
@@ -100,7 +100,7 @@ def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_all_print_one_list(path: Path) -> None:
-    """What `show`, `check` and `transcript` print as JSON is the one list, with all its members."""
+    """The JSON of `show`, `check` and `transcript` has the same list, with all members."""
     expected = told(agree(path))
     shown = json.loads(run("show", "--json", path).stdout)
     (checked,) = json.loads(run("check", "--json", path).stdout)["recordings"]
@@ -137,7 +137,7 @@ def test_the_worst_come_first() -> None:
 
 
 def test_who_did_it_is_told_in_words() -> None:
-    """And why nobody did, if nobody is to blame."""
+    """A finding names who is to blame, or why nobody is."""
     finding = Finding("wait.unanswered", Severity.ERROR, "environment", 1, "")
     assert finding.whose == "by the environment"
     assert Finding("fault.effect", Severity.WARNING, "fault", 1, "").whose == "by a fault"

@@ -22,7 +22,7 @@ def test_it_shows_what_is_printed(name: str) -> None:
 
 
 def test_each_is_in_the_readme() -> None:
-    """And there is no other."""
+    """The README shows exactly these pictures."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     names = {*PICTURED, *page_pictures.PICTURED}
     assert [name for name in names if f"(docs/pictures/{name})" not in readme] == []
@@ -44,6 +44,6 @@ def test_colours_are_read() -> None:
 
 
 def test_other_codes_are_refused() -> None:
-    """What the program never prints is not drawn as something else."""
+    """Escape codes that the program never prints are refused."""
     with pytest.raises(ValueError, match="expected codes of ours, got '4'"):
         list(pieces("\x1b[4mx"))

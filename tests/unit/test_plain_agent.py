@@ -47,7 +47,7 @@ def test_it_sends_every_recorded_byte_in_order(name: str) -> None:
 
 
 def test_it_needs_nothing_but_the_standard_library() -> None:
-    """It starts without site-packages, and ends with 0 when its client leaves."""
+    """The agent starts without site-packages, and ends with 0 when its client leaves."""
     command = [sys.executable, "-S", "-m", "tests.agents.plain_agent"]
     hello = b"".join(line for stream, line in recorded("hello") if stream == "to-agent")
     result = subprocess.run(command, input=hello, capture_output=True, cwd=ROOT, check=False)

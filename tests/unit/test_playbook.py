@@ -40,7 +40,7 @@ def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
 
 @pytest.mark.parametrize("line", ["initialize {}", "2 -> #0 initialize {}", "-> | x", "1 => #0 x"])
 def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
-    """So is a line with a wrong number or a wrong arrow."""
+    """A line with a wrong form, a wrong number or a wrong arrow is refused."""
     if line == "-> | x":
         record(tmp_path, line).close()  # a number may be left out
         return

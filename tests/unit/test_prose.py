@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def found_in(directory: Path, docstring: str, name: str = "test_x") -> list[str]:
-    """Returns the reasons for which the docstring of a function is to be written anew."""
+    """Returns the reasons to rewrite the docstring of a function."""
     path = directory / "module.py"
     path.write_text(f'def {name}() -> None:\n    """{docstring}"""\n', encoding="utf-8")
     return [hit.why for hit in hits_of(path)]

@@ -42,12 +42,12 @@ HEALTHY = [(one, entry) for one in COLLECTIONS for entry in one.entries if "thre
 
 
 def named(value: Collection | dict[str, Any]) -> str:
-    """What a test is called by."""
+    """Returns the name of a test."""
     return value.path.name if isinstance(value, Collection) else value["file"]
 
 
 class Points(NamedTuple):
-    """What one finding says of a report; each counts one."""
+    """The points that a finding earns for a report; each counts one."""
 
     problem: bool
     frame: bool
@@ -56,7 +56,7 @@ class Points(NamedTuple):
 
 @cache
 def findings(path: Path) -> list[dict[str, Any]]:
-    """What `show` says is wrong with a recording."""
+    """Returns the problems that `show` finds in a recording."""
     shown = json.loads(run("show", "--json", path).stdout)
     actual: list[dict[str, Any]] = shown["problems"]
     return actual
@@ -143,7 +143,7 @@ def test_every_report_names_frames_of_its_recording(
 def test_nobody_is_accused_in_a_healthy_conversation(
     among: Collection, entry: dict[str, Any]
 ) -> None:
-    """It looks suspicious, but nothing is wrong and nobody is to blame."""
+    """A conversation looks suspicious, but nothing is wrong and nobody is to blame."""
     assert accusing(among.path / entry["file"]) == []
 
 

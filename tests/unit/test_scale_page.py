@@ -28,7 +28,7 @@ STUB = '#!/bin/sh\nprintf "%s\\n" "$@"\nexit "$CODE"\n'
     ("code", "ended"), [(0, 0), (1, 0), (2, 0), (3, 0), (137, 137), (143, 143)]
 )
 def test_a_job_fails_only_without_a_verdict(tmp_path: Path, code: int, ended: int) -> None:
-    """It has recordings and a results file of its own, with which another one goes on."""
+    """A job has its own recordings and results file, and another job can continue it."""
     stub = tmp_path / "acp-proxy"
     stub.write_text(STUB)
     stub.chmod(0o755)
@@ -56,7 +56,7 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("line", commands())
 def test_a_command_of_the_page_is_ours(line: str) -> None:
-    """Its words are read as the program reads them."""
+    """The words of each command are read as the program reads them."""
     words = shlex.split(line, comments=True)[1:]
     command: click.Command = cli
     while isinstance(command, click.Group):

@@ -50,7 +50,7 @@ def test_a_file_says_what_it_was_made_of(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_has_no_prose(name: str) -> None:
-    """It is minified, and each type is used."""
+    """A schema file is minified, and each of its types is used."""
     data = (VERSIONS / f"{name}.json").read_bytes()
     assert written(json.loads(data)) == data
     assert b'"description":"' not in data
@@ -58,7 +58,7 @@ def test_a_file_has_no_prose(name: str) -> None:
 
 
 def test_what_requests_require_is_what_the_types_say() -> None:
-    """The small file by which a refusal is blamed is made of the types of the dialects."""
+    """The small file for blaming refusals agrees with the types of the dialects."""
     assert REQUIRED.read_text() == required_params()
 
 

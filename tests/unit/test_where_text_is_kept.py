@@ -35,7 +35,7 @@ def named(cell: str) -> list[str]:
 
 
 def every_command(command: click.Command, *words: str) -> Iterator[str]:
-    """The full names of commands that are no groups, and of the program itself."""
+    """Returns the full names of all commands except groups, and the program itself."""
     if not isinstance(command, click.Group):
         yield " ".join(word for word in words if word != "inspect")
         return

@@ -30,7 +30,7 @@ def steps(name: str, job: str | None = None) -> Iterator[dict[str, Any]]:
 
 
 def commands(name: str, job: str | None = None) -> list[str]:
-    """What the steps run."""
+    """Returns the commands that the steps run."""
     return [step["run"] for step in steps(name, job) if "run" in step]
 
 
@@ -67,7 +67,7 @@ def test_every_action_is_pinned(name: str) -> None:
 
 @each
 def test_jobs_may_read_alone(name: str) -> None:
-    """What a job may do besides is written at that job; only publishing may do more."""
+    """A job's further permissions are written at that job; only publishing has any."""
     assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
     more = {word for word, job in WORKFLOWS[name]["jobs"].items() if "permissions" in job}
     assert more == ({"publish"} if name == "release" else set())

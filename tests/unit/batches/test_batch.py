@@ -1,4 +1,4 @@
-"""A batch gives each job one verdict, whatever becomes of its futures."""
+"""The results of jobs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_lost_job_says_why() -> None:
 
 
 def test_an_error_of_ours_ends_the_batch() -> None:
-    """What was found before is there."""
+    """A batch that one of our errors ends keeps the earlier verdicts."""
     actual = run_batch(
         jobs(9),
         Promises(lambda job: ClusterFailed("gone") if job.recording == "2.db" else CLEAN, 1),

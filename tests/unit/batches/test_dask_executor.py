@@ -1,4 +1,4 @@
-"""What a worker does with a job, and what becomes of its task: a verdict, another try, the end."""
+"""How a worker runs a job, and how its task ends: with a verdict, another try or an error."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def executor(tasks: Tasks) -> DaskExecutor:
 
 
 def test_a_reply_is_a_verdict(executor: DaskExecutor, tasks: Tasks) -> None:
-    """It is as the worker has found it."""
+    """A reply has the verdict that the worker found."""
     future = executor.submit(JOB)
     tasks.futures[0].set_result(reply_of(CLEAN, {}))
     assert executor.verdict(future, JOB) == CLEAN
@@ -90,7 +90,7 @@ def test_other_ends_are_errors(
     error: type[Exception],
     said: str,
 ) -> None:
-    """Those of ours end the batch, with one line; all others may be tried again."""
+    """Our own errors end the batch with one line; all other jobs may be tried again."""
     future = executor.submit(JOB)
     end(tasks.futures[0])
     with pytest.raises(error, match=said) as raised:
@@ -137,7 +137,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def answer(
     monkeypatch: pytest.MonkeyPatch, job: Job, run: Callable[[Job, Callable[[], bool]], JobVerdict]
 ) -> Any:
-    """What comes back of a job."""
+    """Returns the reply to a job."""
     monkeypatch.setattr(dask_executor, "run", run)
     actual = dask_executor.answer(__version__, packed(job))
     assert isinstance(actual, bytes)
@@ -145,7 +145,7 @@ def answer(
 
 
 def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
-    """It may have joined after the others were asked."""
+    """A worker of another version may join after the others were asked."""
     said = f"expected acp-proxy 9.9 on each worker: {worker.address} has {__version__}"
     assert dask_executor.answer("9.9", b"of another form") == said
 

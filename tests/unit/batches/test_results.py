@@ -41,7 +41,7 @@ DIFFERS = evolve(
 
 
 def test_a_header_is_read_as_it_was_written() -> None:
-    """Its first member says what kind of file it is."""
+    """The first member of a header says what kind of file it is."""
     line = line_of(HEADER)
     assert line.startswith(b'{"acp_proxy_results":1,')
     assert header_of(line) == HEADER
@@ -49,7 +49,7 @@ def test_a_header_is_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("verdict", [VERDICT, DIFFERS])
 def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
-    """It is one line of ASCII, whatever text is in it."""
+    """A verdict is one line of ASCII, whatever text is in it."""
     line = line_of(verdict)
     assert line.isascii()
     assert line.count(b"\n") == 1
@@ -64,7 +64,7 @@ def test_members_of_other_versions_are_passed_over() -> None:
 
 
 def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
-    """Its kind was one of its own, and files that name it are continued."""
+    """A file with the old kind for a killed agent can be continued."""
     assert verdict_of(line_of(DIFFERS).replace(b'"differs"', b'"killed"')) == DIFFERS
 
 
@@ -113,7 +113,7 @@ def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -
 
 
 def test_the_digest_depends_on_each_word() -> None:
-    """It depends on where a word ends as well."""
+    """The digest depends on each word, and on where words end."""
     words = [("verify", ["a", "b"]), ("check", ["a", "b"]), ("verify", ["ab"]), ("verify", ["b"])]
     assert len({digest_of(*word) for word in words}) == len(words)
 
@@ -138,7 +138,7 @@ def written(path: Path, *verdicts: JobVerdict, header: ResultsHeader = BATCH) ->
 
 
 def test_a_file_is_written_and_continued(path: Path) -> None:
-    """Its header stays, and its verdicts are kept; only the owner can read it."""
+    """A continued file keeps its header and its verdicts, and only its owner can read it."""
     assert written(path, A) == ["a"]
     before = path.read_bytes()
     assert written(path, B) == ["a", "b"]
@@ -185,7 +185,7 @@ def test_the_later_of_two_verdicts_counts(path: Path) -> None:
 def test_the_file_of_another_batch_is_left_alone(
     path: Path, header: ResultsHeader, words: str
 ) -> None:
-    """It is refused in one line."""
+    """The file of another batch is refused in one line."""
     written(path, A)
     before = path.read_bytes()
     with pytest.raises(BadResults, match=words):
@@ -195,7 +195,7 @@ def test_the_file_of_another_batch_is_left_alone(
 
 @pytest.mark.parametrize("data", [b"x", b"SQLite format 3\0", b"{}\n", b'{"acp_proxy_resul'[:3]])
 def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
-    """Also one that has no line; only what is the beginning of a header is none of them."""
+    """A file without a line is refused, too, unless it is the beginning of a header."""
     path.write_bytes(data)
     if data == b'{"a':
         assert written(path, A) == ["a"]
@@ -242,7 +242,7 @@ def room() -> Iterator[int]:
 
 
 def test_a_full_disk_leaves_what_was_there(path: Path, room: int) -> None:
-    """What was half written is gone, and the error is one line."""
+    """On a full disk, a half-written line is removed, and the error is one line."""
     with ResultsFile(path, BATCH) as file:
         file.add(A)
         before = path.read_bytes()

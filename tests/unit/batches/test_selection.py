@@ -59,7 +59,7 @@ def test_words_name_recordings(words: list[str], expected: list[str]) -> None:
 
 
 def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
-    """And a name of a recording, its path."""
+    """An absolute directory and the name of a recording give absolute paths."""
     assert names(str(here / "recs")) == [str(here / name) for name in ALL]
     (actual,) = selected(["run"], lambda word: here / f"{word}.db")
     assert actual.name == str(here / "run.db")

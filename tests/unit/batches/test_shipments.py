@@ -52,7 +52,7 @@ def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
 
 
 def test_a_shared_recording_does_not_travel(tmp_path: Path) -> None:
-    """Its path is the same on the other machine."""
+    """A shared recording has the same path on the other machine."""
     way = packed(job(HELLO, is_shared=True))
     assert len(way) < 1000
     got, names = unpacked(way, tmp_path)
@@ -90,7 +90,7 @@ def test_a_verdict_names_files_as_the_caller_does(tmp_path: Path) -> None:
 
 
 def test_a_new_run_spares_what_is_there(tmp_path: Path) -> None:
-    """It takes another name, as a recorder does."""
+    """A new run takes another name if its name is used, as a recorder does."""
     output = tmp_path / "recordings" / "run.db"
     asked = job(HELLO, output=str(output))
     new = tmp_path / "new.db"

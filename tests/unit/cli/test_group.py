@@ -1,4 +1,4 @@
-"""What people type: commands without `inspect`, REC left out, and slips of the finger."""
+"""Command lines as people type them: without `inspect`, without REC, and with typing errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RECORDINGS = Path(__file__).parents[3] / "recordings"
 
 
 def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
-    """They are the same objects, and hide no command of the root."""
+    """The root has the same command objects, and none hides a command of its own."""
     root = click.Context(cli)
     inspect = cli.get_command(root, "inspect")
     assert isinstance(inspect, click.Group)

@@ -184,7 +184,7 @@ def test_inferred_times_are_shown_and_not_subtracted(
 
 
 def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str]) -> None:
-    """And what it has: times are in steps of its unit."""
+    """The head names the source and the unit of its times."""
     origin = log_of("jetbrains", "zone", "ending", resolution_ns=1_000_000, skipped=2)
     shown = output_of(origin, "show")
     assert "imported    from jetbrains, times in steps of 1 ms, 2 lines left out" in shown
@@ -281,7 +281,7 @@ def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -
 
 
 def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None:
-    """Neither to a client nor to an agent; any other pace is."""
+    """A pace that is not known is not played to a client or an agent; any other pace is."""
     path = text_form(tmp_path / "roof.jsonl", log_of("zed", "times"))
     for timing in ("recorded", "x2"):
         words = complaint("verify", path, "--timing", timing, "--", "true")

@@ -1,4 +1,4 @@
-"""What becomes of Ctrl-C while a command runs."""
+"""The effect of Ctrl-C while a command runs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> N
 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
 def test_other_mistakes_are_reported(error: Exception) -> None:
-    """They are mistakes of our own, and are not hidden."""
+    """Our own bugs are reported and not hidden."""
 
     def run() -> None:
         raise error from ValueError()

@@ -225,7 +225,7 @@ def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_full_disk_is_reported_in_one_line(options: tuple[str, ...]) -> None:
-    """And does not look as if recordings differed."""
+    """A full disk does not look as if recordings differed."""
     recording = str(Path(__file__).parents[3] / "recordings" / "tour.db")
     command = [sys.executable, "-m", "acp_proxy", "inspect", "log", recording, *options]
     with Path("/dev/full").open("wb") as full:
@@ -235,7 +235,7 @@ def test_a_full_disk_is_reported_in_one_line(options: tuple[str, ...]) -> None:
 
 
 def test_a_closed_stdout_gives_no_traceback() -> None:
-    """A closed stdout is no error."""
+    """A closed stdout is not an error."""
     recording = str(Path(__file__).parents[3] / "recordings" / "hello.db")
     command = f"exec '{sys.executable}' -m acp_proxy inspect show '{recording}' >&-"
     result = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)

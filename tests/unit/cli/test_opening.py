@@ -1,4 +1,4 @@
-"""What a word means is told where it may not be what is meant; --follow finds what runs."""
+"""Warnings about words with an unexpected meaning, and the recording that --follow finds."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str
 def test_no_report_takes_the_place_of_the_new_run(
     golden: Path, option: str, report: str, is_there: bool
 ) -> None:
-    """Also where there is something already, so that the new run gets another name."""
+    """A report spares the new run even if that has to take another name."""
     Path("here").symlink_to(".")
     if is_there:
         shutil.copy(HELLO, "new.db")
@@ -157,7 +157,7 @@ def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], k
 
 
 def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
-    """It quotes prompts; this also holds where it replaces a file that others could read."""
+    """A report quotes prompts, so it is private even if it replaces a file that was not."""
     umask = os.umask(0)
     try:
         for name in ("new", "old"):

@@ -107,7 +107,7 @@ def test_a_filter_without_a_match_is_reported(tmp_path: Path) -> None:
 
 
 def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
-    """Then the page says so in its first line, and so does stderr."""
+    """If secrets are shown, the page says so in its first line, and so does stderr."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
     path, output = write(conversation, tmp_path / "x.jsonl"), tmp_path / "x.html"
@@ -153,7 +153,7 @@ def test_rules_of_a_long_recording_are_checked_at_its_beginning(
 
 
 def test_a_page_without_data_is_small(tmp_path: Path) -> None:
-    """So a short recording makes a short file."""
+    """A short recording makes a small file."""
     run("inspect", "report", RECORDINGS / "hello.db", "-o", tmp_path / "x.html")
     html = (tmp_path / "x.html").read_text(encoding="utf-8")
     without = re.sub(
@@ -207,7 +207,7 @@ def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
 
 
 def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
-    """Also where a secret of one is an ordinary text of the other; --unredacted shows them."""
+    """A secret of one recording is masked in the other, too; --unredacted shows both."""
     for name, secret in (("a", SECRET), ("b", "nothing")):
         with LogWriter(tmp_path / f"{name}.db") as recorder:
             handshake(recorder)

@@ -63,7 +63,7 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
 
 
 def test_equal_messages_are_counted() -> None:
-    """Those of A that neither changed nor moved, before, between and after the differences."""
+    """Messages of A that neither changed nor moved are counted around the differences."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[0])
         lanes = read_comparison(diff(a, b), (a, b)).lanes
@@ -176,7 +176,7 @@ def test_a_page_that_may_have_secrets_says_so() -> None:
 
 
 def test_the_assets_are_small_and_self_contained() -> None:
-    """They load nothing, and cannot end their own element."""
+    """Assets load nothing, and cannot end their own element."""
     script, style = comparison_assets()
     assert len(script) + len(style) < 15_000
     assert not re.search(r"url\(|@import|@font-face", style)

@@ -74,14 +74,14 @@ def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, wor
     "name", ["hello", "tour", "terminal", "edit-allowed", "cancelled", "late-updates"]
 )
 def test_sound_recordings_have_nobody(name: str) -> None:
-    """Hints and warnings are no verdict."""
+    """Hints and warnings do not make a verdict."""
     verdict = find_verdict(summary_of(name))
     assert (verdict.is_trouble, verdict.by, verdict.seq) == (False, None, None)
     assert verdict.text.startswith("No problem was found")
 
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
-    """What it caused is no problem of a peer, but the first thing to know."""
+    """A fault's effects are not a peer's problem, but the first thing to know."""
     assert find_verdict(hello(HINT, FAULT)) == Verdict("fault", 9, FAULT.text)
     assert find_verdict(hello(FAULT, GAP)).by is None
 

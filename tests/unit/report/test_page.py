@@ -46,7 +46,7 @@ HOSTILE = [
     "x" * 1_000_000,
     "é" * 5000,
 ]
-"""What a peer may put into any text that it sends."""
+"""Markup that a peer may put into any text that it sends."""
 _OURS = {
     "started_at",
     "ended_at",
@@ -65,14 +65,14 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u20
 
 @cache
 def data_of(path: Path) -> ReportData:
-    """What a report says of a recording."""
+    """Returns the report data of a recording."""
     with RecordingReader(path) as reader:
         return read_report_data(reader, ReportOptions())
 
 
 @cache
 def everything() -> ReportData:
-    """What a report would say if all that can happen had happened in one recording."""
+    """Returns the report data of a recording in which everything possible happened."""
     every = [data_of(path) for path in SHIPPED]
     tour = data_of(DIRECTORY / "tour.db")
     summaries = [data.summary for data in every]
@@ -187,7 +187,7 @@ def test_nothing_is_allowed_but_the_two() -> None:
 
 
 def test_the_policy_allows_what_the_page_has() -> None:
-    """Its one script and its one style, and it stands before all text of the recording."""
+    """The policy allows one script and one style, and comes before all recorded text."""
     page = Page(page_of(facts_of(everything())))
     (loader,), (style,) = page.scripts, page.styles
     script = zlib.decompress(b64decode(page.inert["script"])).decode()
@@ -202,7 +202,7 @@ def test_the_policy_allows_what_the_page_has() -> None:
 
 
 def test_the_assets_load_nothing() -> None:
-    """And cannot end the element that they stand in."""
+    """Assets load nothing, and cannot end the element that contains them."""
     made = assets()
     assert not re.search(r"url\(\"?[^\"#]|@import|@font-face", made.style)
     for text in (made.loader, made.script, made.worker, made.style):
@@ -211,7 +211,7 @@ def test_the_assets_load_nothing() -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_head_has_the_numbers_of_the_commands(path: Path) -> None:
-    """Those of `show`, `stats` and `check`, as they print them."""
+    """The head has the numbers of `show`, `stats` and `check`, as they print them."""
     with RecordingReader(path) as reader:
         data = read_report_data(reader, ReportOptions())
         facts = head_facts(data, 1, "")

@@ -107,7 +107,7 @@ def test_other_forms_are_refused(text: str, words: str) -> None:
 
 
 def test_types_are_left_out() -> None:
-    """They stand within lines for the check of types alone."""
+    """Type annotations within lines are only for the type checker, and are left out."""
     line = "const a = /** @type {{b?: () => void}} */ (/** @type {any} */ (c)).b;"
     assert "const a = ((c)).b;" in join(line)
 
@@ -129,5 +129,5 @@ def test_modules_that_import_each_other_are_refused() -> None:
     ],
 )
 def test_ticks_may_be_quoted(line: str) -> None:
-    """They do not count as the end of a template literal."""
+    """Quoted backticks do not count as the end of a template literal."""
     assert line in join(line)

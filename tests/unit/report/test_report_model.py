@@ -1,4 +1,4 @@
-"""What a report says of a whole recording is what the commands print as JSON."""
+"""The report's facts about a whole recording are those that the commands print as JSON."""
 
 from __future__ import annotations
 

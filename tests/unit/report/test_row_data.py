@@ -1,4 +1,4 @@
-"""What a report has of a row, of its faults and of the messages of a batch."""
+"""The data of a report's rows, of their faults and of the messages of a batch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.support.report_data import column, decode, numbers
 
 
 def test_the_page_lists_all_columns() -> None:
-    """Those that blocks have, each once."""
+    """The manual's page lists all columns of the blocks, each once."""
     page = (Path(__file__).parents[3] / "docs" / "report-data.md").read_text(encoding="utf-8")
     table = page.partition("## Columns")[2].partition("## Cells")[0]
     rows = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
@@ -95,7 +95,7 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
 def test_a_late_frame_and_those_behind_it_have_delays(
     tmp_path: Path, plan: str, delays: dict[int, int | None]
 ) -> None:
-    """What comes behind a late frame goes out with it, unless the plan may let it overtake."""
+    """Frames behind a late frame are sent with it, unless the plan may let them overtake."""
     with LogWriter(tmp_path / "x.db", fault_plan=plan) as recorder:
         for n in range(4):
             recorder.to_client(notification("a", n=n))
@@ -139,7 +139,7 @@ def test_an_older_recording_does_not_say_how_late_frames_were(
 def test_an_older_recording_that_is_still_made_can_be_read(
     tmp_path: Path, unredacted: bool
 ) -> None:
-    """Its database has no column for what its recorder does not log."""
+    """The database of an older recorder lacks a column for values that it does not log."""
     fired = {"rule": "r", "action": "x", "delivered": "full", "same": 1}
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a"))
@@ -174,7 +174,7 @@ def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
 
 
 def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
-    """What comes after a turn belongs to the call in it; a turn and a replay have another one."""
+    """A frame after a turn belongs to the call in it; another turn or a replay has another call."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for turn in (1, 2):
             recorder.to_agent(request(turn, "session/prompt", sessionId="s"))

@@ -22,7 +22,7 @@ def failures(*verdicts: JobVerdict) -> dict[str | None, ET.Element | None]:
 
 
 def test_junit_has_a_case_for_each_recording() -> None:
-    """They are sorted by name; one that is not clean has failed, with the reason."""
+    """Cases are sorted by name; a recording that is not clean has failed, with the reason."""
     actual = failures(
         verdict("b.db", VerdictKind.DIFFERS, "end_turn →\n  max_tokens"), verdict("a.db")
     )
@@ -34,7 +34,7 @@ def test_junit_has_a_case_for_each_recording() -> None:
 
 
 def test_a_case_lists_findings_and_runs() -> None:
-    """Its lines have whatever says why it failed, the worst first."""
+    """The lines of a case have every reason for its failure, the worst first."""
     members: dict[str, Any] = {"command": "check", "broken": 7}
     findings = (FINDING | {"severity": "warning"}, FINDING, FINDING | {"known": True})
     item = verdict("a.db", VerdictKind.FINDINGS, findings=findings, **members)

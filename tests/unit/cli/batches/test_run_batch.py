@@ -77,7 +77,7 @@ def here(expected: tuple[Path, Kinds], monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def verdicts(*paths: Path) -> dict[str, Any]:
-    """What files of results say, by recording."""
+    """Returns the verdicts in results files, by recording."""
     actual = {}
     for path in paths:
         for verdict in map(json.loads, path.read_bytes().splitlines()[1:]):
@@ -116,7 +116,7 @@ def test_what_is_still_being_recorded_is_named(here: Path) -> None:
 
 
 def test_a_changed_recording_is_checked_anew(here: Path) -> None:
-    """What has a verdict is not; of a recording that is gone, the verdict no longer counts."""
+    """Recordings with a verdict are skipped; the verdict on a removed recording does not count."""
     (here / "some").mkdir()
     for name in ("hello", "crash", "tour"):
         shutil.copy(RECORDINGS / f"{name}.db", here / "some")
@@ -289,7 +289,7 @@ def test_a_file_of_rules_travels_with_each_verification(
 def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """That can be closed at any time, and then nothing can be printed."""
+    """A terminal can be closed at any time; nothing can be printed then."""
 
     def fail(_: BatchScreen) -> None:
         raise OSError(errno.EIO, "input/output error")
@@ -337,7 +337,7 @@ def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
 
 @pytest.mark.parametrize("word", [".", "home"])
 def test_new_runs_are_not_recorded_among_those_to_verify(here: Path, word: str) -> None:
-    """They would be verified the next time."""
+    """New runs beside the recordings would be verified the next time."""
     (here / "home").mkdir()
     said = complaint("verify", word, "--", "true", home=here / "home")
     assert said.startswith(f"new runs would be recorded into {here}/home, and be verified")
@@ -374,7 +374,7 @@ def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
     ],
 )
 def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any, ...]) -> None:
-    """What is left are those after them; options are repeated in one order."""
+    """Words after the dashes are the command; options are repeated in a fixed order."""
     assert example.main(words.split(), standalone_mode=False) == expected
 
 
@@ -430,7 +430,7 @@ def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_summary_counts_and_times() -> None:
-    """What was found before, and what is not done, too."""
+    """The summary also counts earlier verdicts and unfinished recordings."""
     now = iter([0.0, 754.0, 754.0])
     before = [VerdictKind.CLEAN] * 130 + [VerdictKind.DIFFERS]
     screen = BatchScreen(["a"] * 12, before, clock=lambda: next(now))
@@ -444,7 +444,7 @@ def test_the_summary_counts_and_times() -> None:
 
 
 def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is shown from the beginning, below the lines."""
+    """The progress is shown from the beginning, below the lines."""
     shown = io.StringIO()
     monkeypatch.setattr(shown, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", shown)

@@ -55,7 +55,7 @@ def test_a_module_has_the_script_beside_its_python(
 
 
 def test_a_path_that_goes_away_is_known() -> None:
-    """That of uvx, say."""
+    """A path made by uvx, for example, may be removed later."""
     assert is_temporary(("/home/me/.cache/uv/archive-v0/abc/bin/acp-proxy",))
     assert is_temporary(("/tmp/clone/.venv/bin/acp-proxy",))
     assert not is_temporary(("/home/me/.local/bin/acp-proxy",))

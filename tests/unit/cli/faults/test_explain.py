@@ -23,7 +23,7 @@ def test_explain_in_words() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_can_be_explained(kind: str) -> None:
-    """It has words for what becomes of a frame."""
+    """Every kind of fault has words for its effect on a frame."""
     setting = "frame=x" if kind == "replace" else ""
     said = run("faults", "explain", "-", "--fault", f"{kind} {setting}").stdout
     assert said.startswith(f"{kind}: any frame ")
@@ -37,7 +37,7 @@ def test_explain_as_json() -> None:
 
 
 def test_explain_makes_control_characters_visible() -> None:
-    """What a plan puts into the output does not command the terminal."""
+    """Text of a plan cannot control the terminal."""
     assert "\x1b" not in run("faults", "explain", "@terminal-escapes").output
 
 

@@ -84,7 +84,7 @@ def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> Non
 
 @pytest.mark.slow
 def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
-    """It is reported as hung, without an exit code; on Linux all that it started is ended, too."""
+    """A hung client has no exit code; on Linux all its processes are ended, too."""
     plan("hangs", 'kind = "drop"')
     options = ["--plans", "plans", "--timeout", "3", "--json"]
     result = run(*sweep, *options, "--client", client("forks"))
@@ -156,7 +156,7 @@ def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> N
 
 @pytest.mark.slow
 def test_a_plan_that_never_fired_is_not_reached(sweep: list[str]) -> None:
-    """It tested nothing: this is an outcome of its own, and skipped in JUnit."""
+    """A plan that never fired tested nothing: it has its own outcome, skipped in JUnit."""
     Path("plans", "none.toml").write_text('[[fault]]\nkind = "drop"\nwhere = "method:none"\n')
     options = ["--plans", "plans", "--timeout", "60", "--junit", "out.xml"]
     result = run(*sweep, *options, "--client", client("plain"))

@@ -1,4 +1,4 @@
-"""What a verification came to: what is told, and what is not even looked at."""
+"""The result of a verification: which facts are printed, and which are never computed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def talk(word: str) -> str:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What entries lines were made of."""
+    """Returns the entries that lines were made from."""
     actual: list[str] = []
     really = DiffLines.entry
 

@@ -12,7 +12,7 @@ from acp_proxy.cli.playback.work_directory import directories
 
 
 def test_each_recorded_directory_has_a_place() -> None:
-    """It keeps its name; those of one name have one each, and subdirectories stay below."""
+    """A directory keeps its name; equal names get separate places, subdirectories stay inside."""
     recorded = ["/home/me/web", "/srv/web", "/home/me/web/sub/deep", "/home/me"]
     with directories(recorded, None) as places:
         web = places["/home/me/web"]
@@ -25,7 +25,7 @@ def test_each_recorded_directory_has_a_place() -> None:
 
 
 def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
-    """It stays, with what is in it."""
+    """A chosen directory is kept with its contents."""
     (tmp_path / "file").touch()
     with directories(["/a/b", "/a/b/c", "/d"], tmp_path) as places:
         assert places["/a/b"] == str(tmp_path)
@@ -68,7 +68,7 @@ def test_a_relative_directory_is_resolved_like_the_recorded_one(tmp_path: Path) 
 def test_a_relative_directory_leads_nowhere_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
 ) -> None:
-    """Neither out of the one that was chosen, nor out of the scratch directory."""
+    """A relative path cannot lead out of the chosen directory or the scratch directory."""
     scratch, work = tmp_path / "scratch", tmp_path / "work"
     scratch.mkdir()
     work.mkdir()
@@ -88,7 +88,7 @@ def test_a_relative_directory_leads_nowhere_else(
 
 
 def test_relative_directories_of_other_systems() -> None:
-    """They are relative to where the agent was started."""
+    """Relative directories are resolved from where the agent was started."""
     with directories(["..\\x", "D:y"], None, "C:\\w\\z") as places:
         assert Path(places["C:\\w\\x"]).name == "x"
         assert places["..\\x"] == places["C:\\w\\x"]
@@ -96,7 +96,7 @@ def test_relative_directories_of_other_systems() -> None:
 
 
 def test_other_systems_have_other_paths() -> None:
-    """And other characters in them; none leads out of the scratch directory."""
+    """Paths of other systems, with other characters, cannot lead out of the scratch directory."""
     with directories(["C:\\Users\\me", "/a/..", "/..", "\\\\host\\share\\x"], None) as places:
         assert places["C:\\Users\\me"].endswith("/me")
         scratch = places["C:\\Users\\me"].rsplit("/", 1)[0]

@@ -68,7 +68,7 @@ def test_xml_is_imported_only_for_reports(module: str) -> None:
 
 
 def divergence(rank: Rank, lane: str, kind: DivergenceKind) -> Divergence:
-    """What went differently in a lane."""
+    """Returns a divergence in a lane."""
     return Divergence(kind, rank, lane, f"{rank} in {lane}")
 
 

@@ -46,7 +46,7 @@ def test_colour_is_for_terminals_by_default(
 
 
 def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where stdout is no terminal there is no width, and on one it is the terminal's."""
+    """A stdout that is not a terminal has no width; a terminal has its own."""
     monkeypatch.setenv("COLUMNS", "47")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
     assert output.width() is None
@@ -55,7 +55,7 @@ def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_printed_lines_have_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    """What is said and warned is visible, and one line."""
+    """Control characters in messages are escaped, and each message is one line."""
     output.say("a\x1b[2J\nb")
     output.warn("a\x1b[2J\nb")
     said = capsys.readouterr()
@@ -127,14 +127,14 @@ class Clock:
         return self.now
 
     def work(self, items: int, seconds: float) -> Iterator[int]:
-        """Makes items, each of which takes some seconds."""
+        """Makes items that take some seconds each."""
         for item in range(items):
             self.now += seconds
             yield item
 
 
 class Terminal(io.StringIO):
-    """What is written on a terminal."""
+    """A terminal that keeps its output."""
 
     def isatty(self) -> bool:
         """It is one."""
@@ -149,7 +149,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It shows what is done and how much of it, and leaves an empty line."""
+    """The bar shows the work and its progress, and leaves an empty line."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     result = list(progress(clock.work(20, 0.2), 20, "searching", clock=clock))
@@ -162,7 +162,7 @@ def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.M
 
 
 def test_before_a_second_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is quick has no bar."""
+    """Fast work has no bar."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     assert len(list(progress(clock.work(9, 0.1), 9, "x", clock=clock))) == 9

@@ -30,7 +30,7 @@ class Terminal:
 
     @property
     def shown(self) -> str | None:
-        """What the pager has read; None if it was not started."""
+        """Returns the text that the pager has read; None if it was not started."""
         return self.file.read_text(encoding="utf-8") if self.file.exists() else None
 
 
@@ -73,7 +73,7 @@ def test_commands_for_people_use_it(terminal: Terminal, command: str) -> None:
     ids=lambda words: " ".join(map(str, words[:3])),
 )
 def test_programs_get_none(terminal: Terminal, words: list[str | Path]) -> None:
-    """Nor does who does not want one, or waits for more."""
+    """Programs, users who refuse a pager and followers of a running recording get no pager."""
     shown = run(*words, ACP_PROXY_PAGER=terminal.command)
     assert shown.exit_code == 0
     assert shown.stdout
@@ -121,7 +121,7 @@ def test_an_empty_or_missing_pager_is_none(terminal: Terminal, pager: str) -> No
 def test_no_progress_bar_is_drawn_beside_it(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It would write on the same terminal; before the first output there is one."""
+    """The pager and a bar would share a terminal; before the first output a bar is drawn."""
     times = iter(range(1000))
     before = ""
 

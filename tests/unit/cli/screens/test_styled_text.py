@@ -75,7 +75,7 @@ def test_characters_that_are_not_looked_up_take_one_column() -> None:
     ],
 )
 def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cut: str) -> None:
-    """What does not fit ends in an ellipsis, and never in half a character; None cuts nothing."""
+    """Text that does not fit ends in an ellipsis, never in half a character; None cuts nothing."""
     assert fit(text, columns) == cut
     if columns is not None:
         assert columns_of(fit(text, columns)) <= columns
@@ -153,7 +153,7 @@ def test_a_text_is_cut_at_its_beginning() -> None:
 
 
 def test_a_text_is_cut_in_its_middle() -> None:
-    """Its beginning and its end are left, and wide characters count for two."""
+    """The beginning and the end of a text are kept, and wide characters count as two."""
     assert [fit_middle("/a/你好/bcde", n) for n in (12, 11, 8, 3, 2, 1, 0)] == [
         "/a/你好/bcde",
         "/a/你…/bcde",

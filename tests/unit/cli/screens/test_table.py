@@ -105,7 +105,7 @@ def test_a_stacked_bar_shows_every_part() -> None:
      (95, 500, "         #")],
 )  # fmt: skip
 def test_a_bar_is_drawn_at_its_time(start: int, duration: int, shown: str) -> None:
-    """It begins where it began, is never longer than there is room, and never nothing."""
+    """A bar begins at its time, fits the available space, and is never empty."""
     assert (
         "".join(text for text, _, _ in placed(start, duration, 100, 10, ("#", None, False)))
         == shown

@@ -67,7 +67,7 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
-    """What `record` says of itself is the reason, and nothing of the trial is left."""
+    """The reason is the message of `record`, and the trial leaves nothing behind."""
     context = machine(tmp_path)
     (tmp_path / "acp_proxy.py").write_text("import sys; sys.exit('acp-proxy: no luck today')")
     context = with_environment(context, PYTHONPATH=str(tmp_path))
