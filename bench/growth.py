@@ -41,7 +41,7 @@ SIZES = (2_000, 8_000)
 MOST = 5.0
 """How many times the time four times the size may take."""
 NOISE_S = 0.2
-"""The shortest time of the larger size for which a ratio is computed."""
+"""A ratio is only computed if the larger size takes at least this time."""
 LIMIT_S = 60
 """Processor seconds after which a command is killed, and seconds of silence of a replay."""
 _SMALL = 3

@@ -110,7 +110,7 @@ class Hostile:
         """The agent sends it."""
         self._recorder.chunk(TO_CLIENT, encoded(message, self._number))
 
-    def talk(self, payload: str) -> None:
+    def converse(self, payload: str) -> None:
         """Writes a session with a turn in which all strings are the payload."""
         self._number += 1
         p = payload
@@ -217,7 +217,7 @@ def record_hostile(path: Path) -> Path:
         hostile.client(request(0, "initialize", protocolVersion=1, clientInfo=parties))
         hostile.agent(result(0, protocolVersion=1, agentInfo=parties, authMethods=[_named(every)]))
         for payload in PAYLOADS.values():
-            hostile.talk(payload)
+            hostile.converse(payload)
         _write_odd_lines(recorder)
         recorder.end(code=3)
         recorder.close()

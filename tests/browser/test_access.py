@@ -71,7 +71,7 @@ def show(page: Visit, view: str, row: int = 20) -> None:
 def test_axe_finds_nothing_serious(
     window: Visit, axe: str, paths: dict[str, Path], name: str, looks: list[Any]
 ) -> None:
-    """In light and dark, wide and narrow, in every view, with everything opened.
+    """No view has a serious problem for axe, in light and dark, wide and narrow.
 
     Each look is tried with one recording; `make soak` tries the others with both.
     """

@@ -76,7 +76,7 @@ SOURCES: dict[str, Callable[[Path], Path]] = {
     params=[
         "shipped",
         "planted",
-        *(pytest.param(one, marks=pytest.mark.soak) for one in ("written", "captured")),
+        *(pytest.param(name, marks=pytest.mark.soak) for name in ("written", "captured")),
     ],
 )
 def opened(
@@ -105,7 +105,7 @@ def test_a_filter_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
 
 
 def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
-    """As many, in the same places, and the page says how many."""
+    """A search finds as many matches in the same places, and the page says how many."""
     page, recording = opened
     for text, (seqs, count, error) in zip(QUERIES, page.ask(SEARCH, QUERIES), strict=True):
         assert error == "", text

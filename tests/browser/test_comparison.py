@@ -77,7 +77,7 @@ def test_hostile_recordings_stay_text(visit: Visitor, tmp_path: Path) -> None:
         with LogWriter(tmp_path / f"{name}.db") as recorder:
             hostile = Hostile(recorder)
             for payload in TAGS.values():
-                hostile.talk(payload + end)
+                hostile.converse(payload + end)
     compare = ("inspect", "report", tmp_path / "a.db", "--against", tmp_path / "b.db")
     assert run(*compare, "-o", tmp_path / "page.html").exit_code == 0
     window = visit.window().open(tmp_path / "page.html", ready=None)

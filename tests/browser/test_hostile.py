@@ -104,7 +104,7 @@ def test_every_view_shows_hostile_texts_as_text(
 
 
 def test_no_link_does_more_than_choose(window: Visit, tmp_path: Path) -> None:
-    """Each text as the filter, the search, the view, the frame and the turn of a link."""
+    """Hostile text as filter, search, view, frame or turn of a link only selects."""
     path = report(DIRECTORY / "hello.db", tmp_path)
     page = window.open(path)
     hashes = []

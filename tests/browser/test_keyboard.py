@@ -83,7 +83,7 @@ def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None
 
 
 def test_all_is_done_by_keys(page: Visit) -> None:
-    """Choosing, reading, filtering, searching, views, the range of time, help."""
+    """Selecting, reading, filtering, searching, views, the time range and help work by keys."""
     keyboard = page.page.keyboard
     keyboard.press("j")
     keyboard.press("j")

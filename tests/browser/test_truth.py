@@ -59,7 +59,7 @@ TALL: ViewportSize = {"width": 1280, "height": 3_000}
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_page_has_what_the_recording_has(window: Visit, path: Path, tmp_path: Path) -> None:
-    """As the command line says it, and as it is found in the file with SQLite alone."""
+    """A page agrees with the command line, and with plain SQLite on the file."""
     page = window.open(report(path, tmp_path))
     has = told(page)
     assert_truth(has, path)

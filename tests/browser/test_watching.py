@@ -46,7 +46,7 @@ def test_a_harmless_page_is_quiet(visit: Visitor, tmp_path: Path) -> None:
 
 
 def test_whatever_a_page_does_is_noted(visit: Visitor, tmp_path: Path) -> None:
-    """Dialogs, all kinds of requests, windows, messages on the console, exceptions."""
+    """Dialogs, requests, windows, console messages and exceptions are noted."""
     noted = visit.window().open(page(tmp_path, NOISY), ready=DONE).noted
     assert noted.dialogs == ["alert a dialog", "confirm another one"]
     for name in ("image.png", "fetched", "beacon", "socket"):

@@ -221,8 +221,8 @@ _EXPLAINED = r"override|command\(|\brule\(|_rule\("
 def undocumented_arguments(source: Source) -> list[str]:
     """Returns public functions with two or more parameters whose docstring does not explain each.
 
-    The docstring of a command is its help, where each option explains itself. What the functions
-    of rules get is explained once, in the registry.
+    The docstring of a command is its help, where each option explains itself. The
+    registry explains the arguments of rules once.
     """
     results = []
     for module, tree in source.modules.items():

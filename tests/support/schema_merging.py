@@ -10,7 +10,7 @@ itself what is wrong:
 - where one of several members is required, ``anyOf`` has nothing but ``required``;
 - where a branch may as well be another one, ``anyOf`` has the one that is meant first;
 - an object is closed, as "Implementations MUST NOT add any custom fields at the root of a type
-  that's part of the specification". What is free stays free: values that have no type, maps,
+  that's part of the specification". Still free are values that have no type, maps,
   objects whose type lists no members, and the JSON Schema that a form of an elicitation is;
 - ``x-open`` marks an ``enum`` that is only what is known, and ``x-null`` what receivers read as the
   default if it is null.
@@ -123,7 +123,7 @@ class _Merger:
         Args:
             objects: all that it may be.
             free: whether it is left open.
-            used: the members by which they were told apart before.
+            used: the members that already distinguish them.
         """
         tag = _discriminator(objects, used)
         if tag is None:

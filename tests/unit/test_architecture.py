@@ -164,7 +164,7 @@ def test_no_modules_import_each_other(source: Source) -> None:
 
 
 def test_public_class_names_are_unique(source: Source) -> None:
-    """In the whole package."""
+    """No two public classes of the package have the same name."""
     assert architecture.shared_class_names(source) == []
 
 
@@ -174,7 +174,7 @@ def test_old_names_are_absent(source: Source) -> None:
 
 
 def test_every_module_has_tests(source: Source) -> None:
-    """In the mirrored place, or where the table has them."""
+    """The tests of a module are in the mirrored place, or where the table says."""
     assert architecture.untested(source, ROOT / "tests", TESTED_BY) == []
 
 
@@ -212,7 +212,7 @@ ORDER = ("low", "high", "errors")
     ],
 )
 def test_a_circle_is_found(plant: Callable[..., Source], second: str) -> None:
-    """At the top of a module, in a function and for types alike."""
+    """Circular imports are found at the top of a module, in a function and for types."""
     source = plant(low__a="from acp_proxy.low.b import x", low__b=second)
     assert architecture.circles(source) == ["acp_proxy.low.a <-> acp_proxy.low.b"]
 
@@ -242,7 +242,7 @@ def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]
 
 
 def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
-    """As a word of any name, in any case; not within another word."""
+    """An old name is found as a whole word of any name, in any case."""
     source = plant(low__stage="", low__a="class OldStage: ...\nbackstage = 1\nstages = 2")
     assert architecture.old_names(source, ["stage"]) == [
         "acp_proxy.low.a:1 uses OldStage",

@@ -79,7 +79,7 @@ def test_what_to_type_next_works(
 def test_the_program_is_named_as_it_can_be_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its name if that finds it, else by its place, which is short below the directory."""
+    """The program is named by its name if PATH finds it, otherwise by a short path."""
     proxy = tmp_path / "checkout/.venv/bin/acp-proxy"
     proxy.parent.mkdir(parents=True)
     proxy.touch(mode=0o755)

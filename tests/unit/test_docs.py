@@ -624,7 +624,7 @@ def test_pages_for_developers_name_files_that_exist(path: Path) -> None:
 
 
 def test_every_page_can_be_reached() -> None:
-    """By links from the README."""
+    """Every page can be reached by links from the README."""
     reached, waiting = set(), [ROOT / "README.md"]
     while waiting:
         path = waiting.pop()

@@ -250,7 +250,7 @@ def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
 def test_the_recorder_spawns_the_agent_without_the_redactor(
     options: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """Nothing of it is imported before the agent boots."""
+    """No part of the redactor is imported before the agent starts."""
     script = (
         "from acp_proxy.record.capture.agent_process import AgentProcess\n"
         "AgentProcess.spawn = tell\n"

@@ -31,7 +31,7 @@ def recorded(name: str) -> list[tuple[str, bytes]]:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_it_sends_every_recorded_byte_in_order(name: str) -> None:
-    """When it reads a message, it has sent exactly what was recorded before."""
+    """When the agent reads a message, it has sent exactly the bytes recorded before it."""
     out, expected = io.BytesIO(), bytearray()
 
     def lines() -> Iterator[bytes]:

@@ -14,7 +14,7 @@ ENTRIES = json.loads((DATA / "reports.json").read_text(encoding="utf-8"))
 
 
 def test_there_are_enough_of_them() -> None:
-    """Thirty reports at least, of both sides, and ten conversations without a fault."""
+    """There are thirty reports of both sides, and ten conversations without a fault."""
     sides = [entry["side"] for entry in ENTRIES]
     assert sides.count("agent") + sides.count("client") >= 30
     assert min(sides.count("agent"), sides.count("client"), sides.count(None)) >= 10

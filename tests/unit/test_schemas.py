@@ -86,7 +86,7 @@ def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
 
 
 def test_differences_are_found() -> None:
-    """Where the derived types would judge an example in another way."""
+    """An example that the derived types judge in another way is a difference."""
     form = {"$ref": "#/$defs/A"}
     types: dict[str, Any] = {
         "params": {"to-agent": {"session/new": form}},

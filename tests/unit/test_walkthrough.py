@@ -10,7 +10,7 @@ from tests.tools.walkthrough import PAGE, Shown, commands, output
 
 @pytest.mark.parametrize("shown", [*commands()], ids=lambda shown: shown.command)
 def test_a_command_prints_what_is_shown(shown: Shown) -> None:
-    """Otherwise ``python -m tests.tools.walkthrough`` writes the page anew."""
+    """The page shows current outputs; ``python -m tests.tools.walkthrough`` writes it."""
     assert shown.output == output(shown.command)
 
 

@@ -59,7 +59,7 @@ def options(name: str) -> set[str]:
 
 
 def test_every_column_of_text_is_listed() -> None:
-    """Each TEXT and each BLOB of the schema, once."""
+    """Each TEXT and each BLOB column of the schema is listed once."""
     connection = sqlite3.connect(":memory:")
     database.migrate(connection)
     columns = [

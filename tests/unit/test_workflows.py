@@ -35,13 +35,13 @@ def commands(name: str, job: str | None = None) -> list[str]:
 
 
 def test_there_are_two() -> None:
-    """One for each change, and one for a release."""
+    """One workflow runs for each change, and one for a release."""
     assert sorted(WORKFLOWS) == ["ci", "release"]
 
 
 @each
 def test_what_is_run_exists(name: str) -> None:
-    """Each target of make, and each file of the project."""
+    """Each target of make and each file of the project in a workflow exists."""
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = {*re.findall(r"^([a-z]+):", makefile, re.MULTILINE)}
     assert commands(name)
@@ -54,7 +54,7 @@ def test_what_is_run_exists(name: str) -> None:
 
 @each
 def test_every_action_is_pinned(name: str) -> None:
-    """By the hash of its commit, with its version beside it, the same in all steps."""
+    """An action is pinned by its commit's hash, with its version, the same in all steps."""
     used = [step["uses"] for step in steps(name) if step.get("uses", "./") != "./"]
     text = "".join(path.read_text("utf-8") for path in PATHS)
     for action in used:
@@ -76,7 +76,7 @@ def test_jobs_may_read_alone(name: str) -> None:
 
 
 def test_every_supported_python_is_tested() -> None:
-    """On Linux and macOS; the classifiers name the same."""
+    """The classifiers name the Python versions tested on Linux and macOS."""
     matrix = WORKFLOWS["ci"]["jobs"]["test"]["strategy"]["matrix"]
     assert matrix["system"] == ["ubuntu-latest", "macos-latest"]
     prefix = "Programming Language :: Python :: "
@@ -108,7 +108,7 @@ def test_windows_gets_the_wheel() -> None:
 
 
 def test_what_is_published_was_tested_and_attested() -> None:
-    """In this order, without a token."""
+    """A release is tested, attested and published in this order, without a token."""
     assert commands("release", "build")[0] == "make check"
     assert "make dist" in commands("release", "build")[1]
     names = [step["uses"].partition("@")[0] for step in steps("release", "publish")]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CLEAN = VerdictKind.CLEAN
 LOST = VerdictKind.LOST
 Outcome = VerdictKind | BaseException
-"""What becomes of a job."""
+"""The result of a job: a verdict or an error."""
 
 
 def jobs(count: int) -> Iterator[Job]:

@@ -149,7 +149,7 @@ def test_a_file_is_written_and_continued(path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 40, 90])
 def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
-    """The verdicts before it are kept."""
+    """A cut-off verdict is removed, and the verdicts before it are kept."""
     written(path, A, B)
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - cut)
@@ -160,7 +160,7 @@ def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
 
 @pytest.mark.parametrize("size", [0, 5, 21, 60])
 def test_a_header_that_is_cut_off_is_written_anew(path: Path, size: int) -> None:
-    """As that of a file with nothing in it."""
+    """A cut-off header is written again, as in an empty file."""
     path.write_bytes(line_of(BATCH)[:size])
     assert written(path, A) == ["a"]
 
@@ -207,7 +207,7 @@ def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
 
 
 def test_a_bad_line_is_named(path: Path) -> None:
-    """The file is left as it was."""
+    """A file with a bad line is refused and left unchanged."""
     written(path, A)
     with path.open("ab") as file:
         file.write(b"{}\n")
@@ -217,7 +217,7 @@ def test_a_bad_line_is_named(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["directory", "pipe", "link", "missing"])
 def test_what_is_no_plain_file_is_refused(path: Path, kind: str) -> None:
-    """Without waiting for a pipe."""
+    """A pipe or another special file is refused without waiting for it."""
     match kind:
         case "directory":
             path.mkdir()

@@ -54,7 +54,7 @@ ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs
 )
 @pytest.mark.usefixtures("here")
 def test_words_name_recordings(words: list[str], expected: list[str]) -> None:
-    """Each once, sorted by the name within a word; hidden files and results are passed over."""
+    """Each recording comes once, sorted by name within a word; hidden files are skipped."""
     assert names(*words) == expected
 
 
@@ -66,7 +66,7 @@ def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
 
 
 def test_files_and_directories_can_be_left_out(here: Path) -> None:
-    """Such as those that the batch itself writes."""
+    """Files and directories can be left out, such as those that the batch itself writes."""
     assert names("recs", without=(here / "recs" / "sub", Path("recs/b.db"))) == [ALL[0], ALL[4]]
     for pattern in ("recs/**", "recs/[sb]*", "recs/*"):
         assert not [name for name in names("recs/b.db", pattern, without=(here / "recs" / "sub",))

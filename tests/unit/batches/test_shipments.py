@@ -28,7 +28,7 @@ def verdict(**more: Any) -> JobVerdict:
 
 
 def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
-    """Options name them where they are then; two files of one name stay two."""
+    """Options name the unpacked files, and two files with the same name stay separate."""
     first, second = tmp_path / "a" / "x", tmp_path / "b" / "x"
     for place in (first, second):
         place.parent.mkdir()
@@ -60,7 +60,7 @@ def test_a_shared_recording_does_not_travel(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_travels_as_far_as_it_is(tmp_path: Path) -> None:
-    """Of one whose recorder was killed, the rest of the log goes with it."""
+    """If its recorder was killed, the rest of the log is sent, too."""
     with LogWriter(tmp_path / "x.db") as writer:
         writer.to_agent({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}})
         live = packed(job(writer.path))
@@ -74,7 +74,7 @@ def test_a_live_recording_travels_as_far_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_verdict_names_files_as_the_caller_does(tmp_path: Path) -> None:
-    """Nobody but the worker has its temporary files."""
+    """A verdict does not name the temporary files of the worker."""
     new = tmp_path / "new.db"
     new.write_bytes(b"new")
     names = {"/w/0/hello.db": "runs/hello.db", "/w/1/slow.toml": "plans/slow.toml"}

@@ -109,7 +109,7 @@ def test_bash_splits_a_filter_at_its_colon(
 
 @pytest.mark.usefixtures("home")
 def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For each option of `check` that takes one; before it, recordings."""
+    """Rules are offered for options of `check` that take one, and recordings before that."""
     assert offered(monkeypatch, "check", "hel") == ["help", "hello"]
     for option in ("--rule", "--ignore-rule", "--explain"):
         assert offered(monkeypatch, "check", option, "ses")[0] == "session"
@@ -137,7 +137,7 @@ def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_command_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the beginning of its name; so are its options."""
+    """A command is offered by the beginning of its name, and so are its options."""
     assert offered(monkeypatch, "doc") == ["doctor"]
     assert offered(monkeypatch, "doctor", "--j") == ["--json"]
 

@@ -36,7 +36,7 @@ def test_help_and_mistakes_name_what_was_typed() -> None:
 
 @pytest.mark.parametrize("words", [[], ["inspect"], ["faults"]])
 def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
-    """At 80 columns each says all it has to say."""
+    """At 80 columns, each line of a list of commands is complete."""
     shown = run(*words, "--help", COLUMNS="80").stdout
     assert not re.search(r"^  [a-z].*\w\.\.\.$", shown, re.MULTILINE)
 
@@ -54,7 +54,7 @@ def test_what_only_reads_takes_the_latest(word: str) -> None:
     [["note"], ["import"], ["replay"], ["verify"]],
 )
 def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
-    """Nothing happens to a recording that nobody named."""
+    """A command that writes or plays needs the name of a recording."""
     assert complaint(*arguments, home=RECORDINGS).startswith("missing argument '")
 
 
@@ -81,7 +81,7 @@ def test_a_gate_names_what_it_checks() -> None:
     ],
 )
 def test_a_slip_is_answered_with_the_nearest_word(arguments: list[str], near: str) -> None:
-    """Commands, recordings, keys and values of filters, kinds and plans."""
+    """Hints exist for commands, recordings, filters, kinds and plans."""
     assert near in complaint(*arguments, home=RECORDINGS)
 
 
@@ -97,7 +97,7 @@ def test_nothing_is_meant_that_is_not_like_it() -> None:
     [("unanswered", "is:unanswered"), ("failed", "is:failed"), ("errors", "is:error")],
 )
 def test_a_state_in_place_of_a_recording_is_a_filter(word: str, meant: str) -> None:
-    """As it would be after REC; or its plural."""
+    """The name of a state, or its plural, is understood as a filter."""
     assert complaint("log", word, home=RECORDINGS).endswith(f"`acp-proxy log latest {meant}`")
 
 

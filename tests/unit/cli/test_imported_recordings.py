@@ -123,7 +123,7 @@ def test_every_loss_has_claims() -> None:
 def test_what_was_lost_is_not_claimed(
     output_of: Callable[[Origin | None, str], str], lost: Any
 ) -> None:
-    """A recording of ours has it all, with the very same messages."""
+    """Lost facts are not claimed, though our recording of the same messages has them."""
     for name, pattern in CLAIMS[lost].items():
         assert re.search(pattern, output_of(None, name)), name
         match = re.search(pattern, output_of(log_of("zed", lost), name))
@@ -134,7 +134,7 @@ def test_what_was_lost_is_not_claimed(
 def test_nothing_is_claimed_if_everything_was_lost(
     output_of: Callable[[Origin | None, str], str], name: str
 ) -> None:
-    """No duration, no time, no size, no ending, whatever is printed."""
+    """No output has a duration, a time, a size or an ending."""
     text = output_of(EVERYTHING, name)
     assert text
     found = re.search(rf"{DURATION}|\d\.\d{{3}}|\d k?B\b|{END}|silen|crash|recorded", text)
@@ -207,7 +207,7 @@ def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str
 def test_times_without_a_zone_stay_those_of_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    """Nobody knows how far they are from the reader's, whose zone moves only other times."""
+    """Times without a zone are not converted to the reader's zone; others are."""
     values = []
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "<-05>5")
@@ -241,7 +241,7 @@ def test_no_duration_is_finer_than_the_times(
     said: str,
     unsaid: str,
 ) -> None:
-    """Of what is shorter than their unit only that is known."""
+    """A duration below the unit of the times is only known to be shorter."""
     origin = log_of("jetbrains", resolution_ns=step_ns)
     for name in TEXTS:
         assert re.search(unsaid, output_of(origin, name)) is None, name

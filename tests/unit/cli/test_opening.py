@@ -61,7 +61,7 @@ def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[s
 def test_the_newest_recording_of_all_gives_no_warning(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where nothing is passed over nothing is said."""
+    """Without a skipped recording there is no warning."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "latest", home=home).stderr == ""
 
@@ -112,7 +112,7 @@ def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
 def test_a_recording_in_its_own_directory_hides_none(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There, the file and the recording are one."""
+    """In the recordings directory, the file is the recording itself."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "newer", home=home).stderr == ""
 
@@ -125,7 +125,7 @@ def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:
 
 
 def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: LogWriter) -> None:
-    """One that began later, and has ended."""
+    """A newer recording that has ended is skipped with a warning."""
     record_conversation(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
     told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()
     assert told == [
@@ -155,7 +155,7 @@ def test_following_waits_for_the_next_recording(
 
 
 def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it ends every other command."""
+    """Ctrl-C ends the wait as it ends every other command."""
 
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
@@ -213,7 +213,7 @@ def test_many_are_shared_among_processes() -> None:
 
 
 def test_few_are_looked_at_here() -> None:
-    """A fork is not worth it."""
+    """A short list is processed in this process, without a fork."""
     actual = list(mapped(where, range(3)))
     assert [(number, process) for number, process, _ in actual] == [
         (number, os.getpid()) for number in range(3)

@@ -91,7 +91,7 @@ def test_no_report_takes_the_place_of_the_new_run(
 
 @pytest.mark.parametrize("other", ["other.db", "hard.json", "text.jsonl", "left.db.log"])
 def test_no_report_takes_the_place_of_any_other_recording(golden: Path, other: str) -> None:
-    """In whatever form, and whatever it is called; another report may go."""
+    """A recording of any form and name is not replaced; another report may be."""
     shutil.copy(HELLO, "other.db")
     Path("hard.json").hardlink_to(golden)
     with LogWriter(Path("left.db")) as recorder:
@@ -107,7 +107,7 @@ def test_no_report_takes_the_place_of_any_other_recording(golden: Path, other: s
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can say what stdin is")
 def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> None:
-    """As far as the system knows its file."""
+    """The file on standard input is not replaced, if the system knows it."""
     text = golden.with_name("golden.jsonl")
     run("inspect", "export", golden, "-o", text)
     before = text.read_bytes()
@@ -122,7 +122,7 @@ def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> N
 @pytest.mark.parametrize("command", ["replay", "verify"])
 @pytest.mark.parametrize("other", ["both", "here/both", "here/../here/both"])
 def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, other: str) -> None:
-    """One would be lost, whatever both are called."""
+    """Two paths to the same file are refused, since one report would be lost."""
     Path("here").mkdir()
     Path("here", "both").symlink_to("../both")
     words: list[str | Path] = [command, "--report", "both", "--junit", other, golden]
@@ -208,7 +208,7 @@ def test_a_report_that_fails_does_not_stop_the_others(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
-    """For the other one it prints the reason."""
+    """If one report cannot be written, the other is, and the reason is printed."""
     words = [sys.executable, "-m", "acp_proxy", "replay", str(golden), "--report", "/dev/full"]
     result = subprocess.run(
         [*words, "--junit", "x.xml"], stdin=subprocess.DEVNULL, capture_output=True, text=True
@@ -220,7 +220,7 @@ def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
 
 
 def test_a_file_name_that_is_too_long_is_refused() -> None:
-    """Before anything is written."""
+    """A file name that is too long is refused before anything is written."""
     name = "x" * 300
     with pytest.raises(Refusal, match=f"^cannot write {name}: file name too long$"):
         check_report_files(Path(name))

@@ -23,7 +23,7 @@ def test_what_was_removed_says_what_serves_instead(typed: str) -> None:
 def test_the_command_of_an_editor_starts_whatever_was_removed(
     typed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The option is read with its value and its line is printed; the rest of the line counts."""
+    """A removed option prints its message, and the rest of the command line counts."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
@@ -33,7 +33,7 @@ def test_the_command_of_an_editor_starts_whatever_was_removed(
 
 
 def test_the_manual_lists_all_that_was_removed() -> None:
-    """A row of its page has what one sentence of the table is about, in the order of the table."""
+    """The manual has a row for each sentence of the table, in the same order."""
     rows: dict[str, list[str]] = {}
     for typed, serves in REMOVED.items():
         rows.setdefault(serves, []).append(f"`{typed}`")

@@ -54,7 +54,7 @@ def test_it_writes_a_page_named_after_the_recording(
 
 
 def test_the_same_recording_makes_the_same_page(tmp_path: Path) -> None:
-    """Byte for byte, also on standard output, and by the short form of the command."""
+    """Pages are equal byte for byte, on standard output and by the short command, too."""
     for name in ("a.html", "b.html"):
         run("inspect", "report", TOUR, "-o", tmp_path / name)
     page = (tmp_path / "a.html").read_bytes()
@@ -64,7 +64,7 @@ def test_the_same_recording_makes_the_same_page(tmp_path: Path) -> None:
 
 
 def test_a_page_that_is_there_stays(tmp_path: Path) -> None:
-    """Unless --force is given; and it never replaces a recording."""
+    """An existing page is only replaced with --force, and a recording never is."""
     page = tmp_path / "tour.html"
     page.write_text("mine")
     assert "exists" in complaint("inspect", "report", TOUR, "-o", page)
@@ -78,7 +78,7 @@ def test_a_page_that_is_there_stays(tmp_path: Path) -> None:
 
 
 def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
-    """Not what the head says, which is about all of them."""
+    """A filter and a turn select messages, but the head is about all of them."""
     page = tmp_path / "x.html"
     words = ("kind:request", "--turn", "1", "--no-payloads")
     result = run("inspect", "report", TOUR, *words, "-o", page)
@@ -129,7 +129,7 @@ def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_running_chat_has_a_page(tmp_path: Path) -> None:
-    """Of what was recorded so far."""
+    """The page of a running chat has everything recorded so far."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_client(update("s", "agent_message_chunk", content=text("so far")))
@@ -142,7 +142,7 @@ def test_a_running_chat_has_a_page(tmp_path: Path) -> None:
 def test_rules_of_a_long_recording_are_checked_at_its_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page says up to where they were."""
+    """The page says up to which message the rules were checked."""
     monkeypatch.setattr("acp_proxy.report.report_model.CHECKED_FRAMES", 5)
     page, findings = tmp_path / "x.html", "comes after the end of the turn"
     run("inspect", "report", RECORDINGS / "late-updates.db", "-o", page)
@@ -163,7 +163,7 @@ def test_a_page_without_data_is_small(tmp_path: Path) -> None:
 
 
 def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a page that is named after both; stderr says how much differs."""
+    """The page is named after both recordings; stderr counts the differences."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", TOUR, "--against", LOST)
     assert (result.exit_code, result.stdout) == (0, "")

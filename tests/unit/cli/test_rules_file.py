@@ -57,7 +57,7 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """Each command that takes one says why; without one there are no rules."""
+    """Each command with --rules gives the reason; without the option there are no rules."""
     assert _read(None, None, None) == ComparisonRules()
     path = record_conversation(tmp_path / "a.db")
     for words in (("diff", path, path), ("report", path), ("replay", path), ("verify", path)):

@@ -45,7 +45,7 @@ def test_the_table_is_as_it_was_made() -> None:
 
 
 def test_the_manual_has_every_agent() -> None:
-    """With its names and both of its commands."""
+    """The manual has the names and both commands of every agent."""
     lines = MANUAL.read_text("utf-8").splitlines()
     assert [line for line in lines if line.startswith("| `@")] == manual_rows(AGENTS)
 
@@ -59,7 +59,7 @@ def test_each_name_leads_to_an_agent() -> None:
 
 
 def test_an_installed_agent_is_preferred() -> None:
-    """Without it its package is run, if that was compared; else the error is that of a program."""
+    """If it is not installed, its compared package is run; otherwise the program is an error."""
     assert command_of("gemini", lambda name: name == "gemini") == ["gemini", "--acp"]
     package = ["npx", "-y", "@google/gemini-cli", "--acp"]
     assert command_of("gemini", lambda _: False) == package
@@ -68,7 +68,7 @@ def test_an_installed_agent_is_preferred() -> None:
 
 
 def test_a_package_that_was_not_compared_is_only_named() -> None:
-    """The command that runs it is printed, for a person to type, unless the agent is there."""
+    """The command of such a package is only printed, unless the agent is installed."""
     assert advice("opencode", lambda _: False) == (
         "opencode is not in PATH, and nobody has compared the package @opencode/cli with the"
         " project of the agent; if you trust it, type: npx -y @opencode/cli acp"
@@ -90,7 +90,7 @@ def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("id_", [id_ for id_, agent in AGENTS.items() if agent["compared"]])
 def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
-    """The repository that it names today, on npm or PyPI, is the one of its row."""
+    """The repository that a package names on npm or PyPI today is that of its row."""
     agent = AGENTS[id_]
     assert agent["repository"] in named_repositories(agent["runner"])
 
@@ -113,7 +113,7 @@ def comparison(agent: KnownAgent) -> tuple[str, str]:
 
 
 def test_rows_are_made_of_the_registry() -> None:
-    """Packages lose their versions; of a binary the program counts; updates are its own affair."""
+    """Rows have packages without versions, and the programs of binaries."""
     agent = {
         "id": "x",
         "name": "X",
@@ -158,7 +158,7 @@ def test_a_package_is_compared_by_its_repository() -> None:
 
 @pytest.mark.parametrize("words", [["record", "--"], ["verify", "-", "--"]])
 def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
-    """With the nearest ones, and before anything is started or recorded."""
+    """An unknown name is refused with the nearest ones, before anything is started."""
     said = complaint(*words, "@opencod", home=tmp_path)
     assert said == "no known agent '@opencod'; did you mean @opencode?"
     assert list(tmp_path.iterdir()) == []
@@ -175,7 +175,7 @@ def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
 def test_an_agent_whose_package_was_not_compared_is_not_run(
     words: list[str], code: int, tmp_path: Path
 ) -> None:
-    """Not even where npx is there; the command to type is printed."""
+    """A package that was not compared is not run even with npx; its command is printed."""
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\ntouch ran\n")
     npx.chmod(0o755)

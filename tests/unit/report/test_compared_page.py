@@ -84,7 +84,7 @@ def test_equal_messages_are_counted() -> None:
 
 
 def test_messages_whose_order_does_not_count_are_apart() -> None:
-    """Each kind of them has a lane, also if only B has any."""
+    """Each kind of message without a fixed order has its own lane, even if only B has any."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[3])
         lanes = read_comparison(diff(a, b), (a, b)).lanes
@@ -96,7 +96,7 @@ def test_messages_whose_order_does_not_count_are_apart() -> None:
 
 
 def test_recordings_of_one_name_are_told_apart() -> None:
-    """By their files, and by all of their paths only if nothing else differs."""
+    """Recordings of the same name are shown by file name, or by path if those are equal, too."""
 
     def names(a: str, b: str) -> tuple[str, str]:
         actual = differing()
@@ -148,7 +148,7 @@ def test_nothing_is_left_out_silently() -> None:
 
 
 def test_recorded_text_is_text() -> None:
-    """Whatever it is; the page has one script and one style, which its policy names."""
+    """Any recorded text stays text; the page has one script and one style, named by its policy."""
     evil = f"{EVIL}</script><script>alert(1)</script><img src=x onerror=alert(2)>"
     field = Field(f"/{evil}", evil, {evil: [evil]})
     entry = DiffEntry(Change.CHANGED, evil, "to-client", evil, 1, 1, 1, 1, (field,), evil)
@@ -167,7 +167,7 @@ def test_recorded_text_is_text() -> None:
 
 
 def test_a_page_that_may_have_secrets_says_so() -> None:
-    """In its first line; else it says what is masked."""
+    """The first line of a page says that it may have secrets, or names the masked values."""
     shown = page_of(made_up(equal(), masked="2 secrets are masked", is_unmasked=True)).text
     assert "SECRETS ARE NOT MASKED" in shown
     masked = page_of(made_up(equal(), masked="2 secrets are masked", words="kind:error")).text

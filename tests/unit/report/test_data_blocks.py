@@ -213,7 +213,7 @@ def test_without_payloads_there_are_no_lines() -> None:
 
 
 def test_a_filter_and_a_turn_choose_the_rows() -> None:
-    """As on the command line; the labels are not all there are."""
+    """A filter and a turn select rows as on the command line."""
     path = next(path for path in RECORDINGS if path.stem == "tour")
     with RecordingReader(path) as reader:
         report = read(reader, filter="kind:request", turn=1)

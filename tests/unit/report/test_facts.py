@@ -63,7 +63,7 @@ def hello(*findings: Finding) -> Summary:
     ],
 )
 def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
-    """At the frame with which it began; nobody is to blame while a tool call runs."""
+    """A verdict is at the first bad frame; nobody is to blame while a tool call runs."""
     verdict = find_verdict(summary_of(name))
     assert (verdict.is_trouble, verdict.by, verdict.seq) == (True, by, seq)
     assert verdict.text.startswith(words)

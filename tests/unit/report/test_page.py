@@ -152,7 +152,7 @@ def shape(page: Page) -> list[tuple[str, dict[str, str | None]]]:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
-    """Wherever it stands, the page has the same elements with the same attributes."""
+    """With hostile text anywhere, a page has the same elements with the same attributes."""
     html = page_of(facts_of(planted(everything(), text)))
     page, sound = Page(html), Page(page_of(facts_of(planted(everything(), "x"))))
     assert shape(page) == shape(sound)
@@ -168,7 +168,7 @@ def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
 
 
 def test_nothing_is_allowed_but_the_two() -> None:
-    """By their hashes; a worker, and the one policy that makes its URL."""
+    """The policy allows the two by their hashes, a worker, and the one policy for its URL."""
     script, style = "let a = 'ä';", "a { b: c }"
     actual = dict(
         part.split(" ", 1) for part in content_policy((script, script), style).split("; ")

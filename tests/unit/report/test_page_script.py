@@ -65,7 +65,7 @@ def test_modules_become_one_strict_function() -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_script_does_what_the_modules_do() -> None:
-    """As Node runs it."""
+    """The joined script does the same as the modules when Node runs it."""
     made = joined("shell/app.js", FILES.__getitem__)
     result = subprocess.run(["node", "-"], input=made, capture_output=True, text=True, check=True)
     assert result.stdout == "a!!!62//kept/* kept */\n"
@@ -100,7 +100,7 @@ def test_the_script_does_what_the_modules_do() -> None:
     ],
 )
 def test_other_forms_are_refused(text: str, words: str) -> None:
-    """With the place, and what is expected."""
+    """The error names the place and the expected form."""
     with pytest.raises(NotJoined) as refused:
         join(text, b="export const one = 1;\nconst hidden = 2;\n")
     assert str(refused.value).startswith(words)
@@ -113,7 +113,7 @@ def test_types_are_left_out() -> None:
 
 
 def test_modules_that_import_each_other_are_refused() -> None:
-    """With the way round."""
+    """The error names the modules of the circle."""
     first = 'import {two} from "./b.js";\nexport const one = 1;'
     second = 'import {one} from "./app.js";\nexport const two = 2;'
     with pytest.raises(NotJoined, match=r"each other: app\.js -> b\.js -> app\.js"):

@@ -35,7 +35,7 @@ def printed(*words: str | Path) -> Any:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_messages_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The summary, the rules, the turns and their waterfalls listen to one pass."""
+    """The summary, the rules, the turns and their waterfalls share one pass over the messages."""
     passes = []
     runs = RecordingReader.runs
 
@@ -74,7 +74,7 @@ def test_only_the_beginning_of_a_large_recording_is_checked(
 
 
 def test_a_wrong_filter_is_an_error_at_once() -> None:
-    """As is a turn that is not there."""
+    """An invalid filter or an unknown turn is an error at once."""
     with RecordingReader(TOUR) as reader:
         for options in (ReportOptions("kind:nothing"), ReportOptions(turn=99)):
             with pytest.raises(BadFilter):

@@ -191,7 +191,7 @@ def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
 
 
 def test_messages_of_a_batch_are_in_its_line(tmp_path: Path) -> None:
-    """Each with its columns, its text and the place of its bytes, also if two are equal."""
+    """Each message of a batch has columns, a text and a place, even if two are equal."""
     messages = [request(1, "a"), notification("b"), notification("b"), result(9, ok=True)]
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(messages)
@@ -220,7 +220,7 @@ ANY = st.none() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 1, -1, 
 
 @given(st.lists(ANY))
 def test_numbers_come_back(values: list[int | None]) -> None:
-    """Null, negative numbers, and those of 64 bits, plain and as differences."""
+    """Null, negative and 64-bit numbers can be decoded, plain and as differences."""
     width, data = planes(number_codes(values))
     assert len(data) == width * len(values)
     assert numbers(column(data, width, len(values))) == values

@@ -26,7 +26,7 @@ from acp_proxy.testing.marker import (
     ],
 )
 def test_a_recording_is_named_after_its_test(file: str, names: list[str], name: str) -> None:
-    """Module, classes and test, without their common prefixes; never a path."""
+    """The name is made of module, classes and test, without common prefixes; never a path."""
     assert default_name(Path("/tests", file), names) == name
 
 
@@ -42,7 +42,7 @@ def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
 
 
 def test_a_path_is_one_from_the_test(tmp_path: Path) -> None:
-    """With a slash it is a path relative to the test, or absolute."""
+    """A name with a slash is a path relative to the test, or an absolute path."""
     assert recording_place("./x", tmp_path, Path("/y")) == tmp_path / "x.jsonl"
     assert recording_place("a/x.db", tmp_path, Path("/y")) == tmp_path / "a" / "x.db"
     assert recording_place("/a/x", tmp_path, Path("/y")) == Path("/a/x.jsonl")
@@ -66,7 +66,7 @@ def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
 
 
 def test_options_become_arguments_of_replay() -> None:
-    """With values, as switches, or repeated for several pointers."""
+    """Options become values, switches, or one option for each of several pointers."""
     assert replay_arguments({}) == []
     assert replay_arguments({"agent": ["x"], "lenient": False, "idle_cap": None}) == []
     assert replay_arguments({"timing": "x0.5", "idle_cap": 2, "rewrite_text": True}) == [

@@ -116,7 +116,7 @@ def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -
 
 
 def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, object]) -> None:
-    """With the reason if it is known; half a report counts as none."""
+    """The error has the reason if it is known; an incomplete report does not count."""
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")
@@ -157,7 +157,7 @@ def test_it_opens_what_is_played(tmp_path: Path) -> None:
 
 
 def test_it_opens_what_is_recorded(tmp_path: Path) -> None:
-    """Of a real agent the recording is that of its last start."""
+    """The recording of a real agent is that of its last start."""
     real = agent_in(tmp_path, real_agent=["my-agent"])
     with pytest.raises(RuntimeError, match="the agent was never started"):
         real.open()

@@ -88,7 +88,7 @@ def verdicts(*paths: Path) -> dict[str, Any]:
 
 
 def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Path, Kinds]) -> None:
-    """There is a verdict for each that is not clean, and a case of the report for each."""
+    """Each bad recording has a line, and each recording has a case in the report."""
     whole = run("check", "recs", "--results", "whole.jsonl", "--junit", "whole.xml")
     assert whole.exit_code == 2
     once = verdicts(here / "whole.jsonl")
@@ -211,7 +211,7 @@ def test_a_report_of_a_directory_is_that_of_its_recordings(here: Path) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one line, with 2; what was written is kept."""
+    """A batch that cannot write ends with one line and code 2; earlier verdicts are kept."""
 
     def fail(self: ResultsFile, _: JobVerdict) -> None:
         raise BadResults(self.path, "cannot write: no space left on device")
@@ -331,7 +331,7 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
 )
 @pytest.mark.usefixtures("here")
 def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
-    """Before anything is started."""
+    """Wrong use is refused in one line, before anything is started."""
     assert why in complaint(*words)
 
 
@@ -379,7 +379,7 @@ def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any,
 
 
 def test_variables_are_repeated_as_options() -> None:
-    """A switch as the word that sets it."""
+    """A switch that was set by a variable is repeated as its option."""
     env = {"X_LENIENT": "1", "X_STRICT": "0", "X_CHECK": "1", "X_IGNORE": "/a /b", "X_JOBS": "3"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -398,7 +398,7 @@ def test_a_verdict_is_one_line() -> None:
 
 
 def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
-    """By exit code and last line; what was not reached is named as well."""
+    """Each failed run has its exit code and last line; plans that did not fire are named."""
     runs = (
         {"plan": "@x", "outcome": "crashed", "exit_code": 1, "output": "no module"},
         {"plan": "@y", "outcome": "not reached", "exit_code": 0, "output": ""},

@@ -24,7 +24,7 @@ def script(directory: Path) -> Path:
 
 
 def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the path that it was called by, made absolute, symbolic links as they are."""
+    """The command is the path of the running script, made absolute, with symbolic links kept."""
     (tmp_path / "link").symlink_to(script(tmp_path / "real"))
     link = tmp_path / "bin/acp-proxy"
     link.parent.mkdir()
@@ -41,7 +41,7 @@ def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_module_has_the_script_beside_its_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without it, the one in PATH is used, else the module, never one of the current directory."""
+    """Without a script there, that in PATH is used, otherwise the module."""
     monkeypatch.setattr(sys, "argv", ["/x/acp_proxy/__main__.py"])
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
     actual = script(tmp_path / "bin")

@@ -30,7 +30,7 @@ def test_every_kind_can_be_explained(kind: str) -> None:
 
 
 def test_explain_as_json() -> None:
-    """The same for a program."""
+    """The JSON has the same sentences for a program."""
     data = json.loads(run("faults", "explain", "@flaky-agent", "--json").stdout)
     assert data.keys() == {"about", "seed", "rules"}
     assert data["rules"][0].keys() == {"name", "kind", "where", "words"}
@@ -42,6 +42,6 @@ def test_explain_makes_control_characters_visible() -> None:
 
 
 def test_explain_refuses() -> None:
-    """There has to be something to explain, and a plan has to be known."""
+    """An unknown plan is refused, and so is an empty set of rules."""
     assert complaint("faults", "explain", "-") == "expected a plan, or a rule with --fault"
     assert complaint("faults", "explain", "@hung").startswith("there is no ready plan @hung")

@@ -9,7 +9,7 @@ from tests.support.command_line import complaint, run
 
 
 def test_list_has_all_kinds_and_plans() -> None:
-    """Each kind with its settings, each plan with what it is about."""
+    """Each kind is listed with its settings, and each plan with its purpose."""
     said = run("faults", "list").stdout
     for kind in KINDS:
         assert f"\n{kind}\n" in f"\n{said}"
@@ -20,14 +20,14 @@ def test_list_has_all_kinds_and_plans() -> None:
 
 
 def test_list_can_be_narrowed() -> None:
-    """Only the kinds that are named; one that does not exist is refused."""
+    """Only the named kinds are listed; an unknown one is refused."""
     said = run("faults", "list", "drop", "noop").stdout
     assert said == "noop\n  Nothing happens.\n\ndrop\n  The frame never arrives.\n\n"
     assert complaint("faults", "list", "dorp") == "there is no kind 'dorp'; did you mean drop?"
 
 
 def test_list_as_json() -> None:
-    """The same for a program."""
+    """The JSON has the same kinds and plans for a program."""
     listed = json.loads(run("faults", "list", "--json").stdout)
     assert [kind["kind"] for kind in listed["kinds"]] == list(KINDS)
     (mode, *_) = next(k for k in listed["kinds"] if k["kind"] == "corrupt")["settings"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MANY, _SHOWN = 1200, 1000
 
 
-def talk(word: str) -> str:
+def chatty(word: str) -> str:
     """An agent that sends many notifications of one kind."""
     said = [f'<- _x/y {{"sessionId": "s", "n": {n}, "said": "{word}"}}' for n in range(_MANY)]
     return "\n".join(['-> #0 initialize {"protocolVersion": 1}', "<- #0 result {}", *said])
@@ -55,7 +55,7 @@ def test_only_lines_that_are_printed_are_made(
 ) -> None:
     """Without `--junit` for the screen alone; with it for as many as a failure has room for."""
     junit = tmp_path / "report.xml" if has_junit else None
-    old, new = (record(tmp_path, talk(word)) for word in ("one", "another"))
+    old, new = (record(tmp_path, chatty(word)) for word in ("one", "another"))
     engine = Verification(RecordedClient(old.script(as_sent=True)), VerifyOptions())
     settings = ComparisonSettings("old", DiffOptions(), None, junit)
     with RecordingReader(old.path) as a, RecordingReader(new.path) as b:

@@ -36,7 +36,7 @@ def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_a_path_is_left_out() -> None:
-    """No directory is called so."""
+    """A value that cannot be the path of a directory is left out."""
     with directories(["/nul\0", "/half\ud800", "nul\0"], None, "/start") as places:
         assert places == {}
 
@@ -106,7 +106,7 @@ def test_other_systems_have_other_paths() -> None:
 
 @pytest.mark.parametrize("name", ["x" * 300, "💥" * 90])
 def test_a_long_name_is_cut(name: str) -> None:
-    """Where a file system would: by its bytes, and not within a character."""
+    """A long name is cut by its bytes, and not within a character."""
     with directories([f"/{name}", f"/a/{name}"], None) as places:
         assert all(Path(place).is_dir() for place in places.values())
         assert name.startswith(Path(places[f"/{name}"]).name)

@@ -25,7 +25,7 @@ def system_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SYSTEM_PATH", f"{tmp_path}/usr/bin")
 
 
-def found(home: Path, *words: str, **env: str) -> list[str]:
+def checked(home: Path, *words: str, **env: str) -> list[str]:
     """Returns the results if Zed has these words as its agent; HOME stands for the home."""
     words = tuple(word.replace("HOME", str(home)) for word in words)
     configure(home, *words, **env)
@@ -41,7 +41,7 @@ def test_no_client_names_it(tmp_path: Path) -> None:
     (result,) = client_settings(machine(tmp_path))
     assert lines([result]) == ["! no settings of an ACP client were found that name acp-proxy"]
     assert result.commands == ["acp-proxy setup"]
-    assert found(tmp_path, "HOME/bin/agent") == lines([result])
+    assert checked(tmp_path, "HOME/bin/agent") == lines([result])
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_no_client_names_it(tmp_path: Path) -> None:
 )
 def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) -> None:
     """An entry without problems has one result, with the version and the agent."""
-    assert found(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
+    assert checked(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 records HOME/bin/agent"
     ]
 
 
 def test_a_recording_may_be_played(tmp_path: Path) -> None:
     """An entry may start `acp-proxy replay` in place of an agent."""
-    assert found(tmp_path, "HOME/bin/acp-proxy", "replay", "tour") == [
+    assert checked(tmp_path, "HOME/bin/acp-proxy", "replay", "tour") == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 plays a recording"
     ]
 
@@ -95,19 +95,19 @@ def test_a_recording_may_be_played(tmp_path: Path) -> None:
 def test_wrong_arguments(tmp_path: Path, words: str, text: str) -> None:
     """Each wrong argument is an error that says what is expected, and in which file."""
     (tmp_path / "data").touch()
-    assert found(tmp_path, "HOME/bin/acp-proxy", *words.split()) == [f"✗ Zed 'Mine': {text}"]
+    assert checked(tmp_path, "HOME/bin/acp-proxy", *words.split()) == [f"✗ Zed 'Mine': {text}"]
 
 
 def test_arguments_in_one_string(tmp_path: Path) -> None:
     """All arguments in one string are an error that says to split it."""
-    assert found(tmp_path, "HOME/bin/acp-proxy", "record -- agent") == [
+    assert checked(tmp_path, "HOME/bin/acp-proxy", "record -- agent") == [
         "✗ Zed 'Mine': its arguments are one string"
     ]
 
 
 def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
     """A program in the PATH of a shell only is a warning, unless the settings have a PATH."""
-    fine, *rest = found(tmp_path, "acp-proxy", "record", "agent")
+    fine, *rest = checked(tmp_path, "acp-proxy", "record", "agent")
     assert fine == "✓ Zed 'Mine': acp-proxy 0.1.0 records"
     assert rest == [
         "! Zed 'Mine': acp-proxy is in your PATH; a graphical client may have a shorter one",
@@ -115,13 +115,13 @@ def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
         "! Zed 'Mine': the agent agent is in your PATH; a graphical client may have a shorter one",
     ]
     entry = ("acp-proxy", "record", "--", "agent")
-    assert found(tmp_path, *entry, PATH=f"{tmp_path}/bin") == [
+    assert checked(tmp_path, *entry, PATH=f"{tmp_path}/bin") == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 records agent"
     ]
-    assert found(tmp_path, *entry, PATH="/nowhere")[0] == "✗ Zed 'Mine': acp-proxy was not found"
+    assert checked(tmp_path, *entry, PATH="/nowhere")[0] == "✗ Zed 'Mine': acp-proxy was not found"
     for name in ("acp-proxy", "agent"):
         program(tmp_path / "usr/bin" / name)
-    assert found(tmp_path, *entry) == ["✓ Zed 'Mine': acp-proxy 0.1.0 records agent"]
+    assert checked(tmp_path, *entry) == ["✓ Zed 'Mine': acp-proxy 0.1.0 records agent"]
 
 
 def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
@@ -129,12 +129,12 @@ def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
     program(tmp_path / "bin/node")
     program(tmp_path / "bin/script", "#!/usr/bin/env node\n")
     entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/script")
-    fine, line = found(tmp_path, *entry)
+    fine, line = checked(tmp_path, *entry)
     assert line == (
         "! Zed 'Mine': the agent HOME/bin/script is run by HOME/bin/node, which the client may not"
         " find"
     )
-    assert found(tmp_path, *entry, PATH=f"{tmp_path}/bin") == [fine]
+    assert checked(tmp_path, *entry, PATH=f"{tmp_path}/bin") == [fine]
 
 
 def test_relative_paths(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def never(_words: Sequence[str], _environ: Mapping[str, str]) -> VersionAnswer:
 
 def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
     """Some clients replace `~`, so doctor warns and asks the acp-proxy in the home directory."""
-    fine, line = found(tmp_path, "~/bin/acp-proxy", "record", "--", "HOME/bin/agent")
+    fine, line = checked(tmp_path, "~/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert fine.startswith("✓")
     assert line == ("! Zed 'Mine': ~/bin/acp-proxy begins with ~, which not every client replaces")
 
@@ -164,7 +164,7 @@ def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
 def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
     """An acp-proxy that is missing, does not answer, or has another version is reported."""
     entry = ("record", "--", "HOME/bin/agent")
-    assert found(tmp_path, "HOME/gone/acp-proxy", *entry) == [
+    assert checked(tmp_path, "HOME/gone/acp-proxy", *entry) == [
         "✗ Zed 'Mine': HOME/gone/acp-proxy was not found"
     ]
     configure(tmp_path, f"{tmp_path}/bin/acp-proxy", "record", "--", f"{tmp_path}/bin/agent")
@@ -216,11 +216,11 @@ def test_what_is_not_started(tmp_path: Path) -> None:
 def test_variables_of_an_entry(tmp_path: Path) -> None:
     """Problems with variables of an entry are reported without their values."""
     entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/agent")
-    assert found(tmp_path, *entry, ACP_PROXY_OFF="1", ACP_PROXY_GRACE=VALUE) == [
+    assert checked(tmp_path, *entry, ACP_PROXY_OFF="1", ACP_PROXY_GRACE=VALUE) == [
         "✗ Zed 'Mine': ACP_PROXY_OFF switches recording off",
         "✗ Zed 'Mine': the value of ACP_PROXY_GRACE cannot be understood",
     ]
-    fine, line = found(tmp_path, *entry, ACP_PROXY_RECORDINGS=f"/{VALUE}", ACP_PROXY_OFF="no")
+    fine, line = checked(tmp_path, *entry, ACP_PROXY_RECORDINGS=f"/{VALUE}", ACP_PROXY_OFF="no")
     assert fine.startswith("✓")
     assert line == "! Zed 'Mine': its ACP_PROXY_RECORDINGS is another directory than yours"
 
