@@ -152,31 +152,31 @@ MOMENT_NS = 500_000_000
 """The longest time that a busy peer needs to read a message."""
 
 
-def is_early(_seen: CheckedMessage, conversation: Conversation) -> bool:
+def is_early(_message: CheckedMessage, conversation: Conversation) -> bool:
     """Whether the agent has not answered ``initialize`` yet.
 
     Args:
-        _seen: the message.
+        _message: the message.
         conversation: the conversation before it.
     """
     return conversation.agent.announced is None
 
 
-def is_while_opening(_seen: CheckedMessage, conversation: Conversation) -> bool:
+def is_while_opening(_message: CheckedMessage, conversation: Conversation) -> bool:
     """Whether a session is being opened.
 
     Args:
-        _seen: the message.
+        _message: the message.
         conversation: the conversation before it.
     """
     return bool(conversation.opening)
 
 
-def has_stream_ended(_seen: CheckedMessage, conversation: Conversation) -> bool:
+def has_stream_ended(_message: CheckedMessage, conversation: Conversation) -> bool:
     """Whether a stream has ended.
 
     Args:
-        _seen: the message.
+        _message: the message.
         conversation: the conversation before it.
     """
     return bool(conversation.ended_streams)

@@ -65,7 +65,7 @@ begins, goes on and ends. The others look at messages. All commands tell what th
 find in one list of [findings](json.md#finding). `tool.no-progress` is only told with
 `--rule tool.no-progress`, since many healthy agents break it.
 
-This page is made from the catalogue; `make rules` writes it anew.
+This page is made from the catalogue by `make rules`.
 """
 
 
