@@ -262,10 +262,8 @@ class Checker(Listener):
         if (note := note_of(conversation.client.announced or {})) is not None:
             self._result.notes.append(note)
         if conversation.has_gap:
-            self._result.notes.append(
-                "something passed unrecorded; after it only what a message shows by itself"
-                " was checked"
-            )
+            note = "frames are missing; after the gap only rules about single messages were checked"
+            self._result.notes.append(note)
             return
         for rule_id, function in self._at_end:
             for breach in function(conversation):

@@ -176,14 +176,14 @@ def _report(
     """Prints the findings in several recordings as one report."""
     if explain is not None:
         if any((json, github, junit, update_baseline)):
-            raise Refusal("--explain checks nothing; expected no report with it")
+            raise Refusal("expected --explain without options of reports: it checks nothing")
         explain_rule(explain)
         return
     chosen = chosen_rules(rule, ignore_rule)
     if update_baseline and baseline is None:
         raise Refusal("expected --baseline with --update-baseline")
     if json and github:
-        raise Refusal("--json and --github are two forms; expected one of them")
+        raise Refusal("expected --json or --github, got both")
     files = (junit, baseline)
     check_report_files(*files)
     now_ns = time.monotonic_ns()
@@ -233,7 +233,7 @@ def _report(
     if written is not None and baseline is not None:
         warn(f"{counted(written.count, 'finding')} written to {baseline}")
     elif update_baseline:
-        warn(f"{baseline} is left as it was, since not all recordings can be read")
+        warn(f"{baseline} was not changed, since a recording cannot be read")
     sys.exit(report.exit)
 
 

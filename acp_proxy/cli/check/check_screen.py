@@ -103,9 +103,9 @@ def _limits(page: RecordingPage, checked: CheckedRecording) -> None:
     """Prints what was not checked, or only in part."""
     texts = [*checked.notes]
     if checked.live:
-        texts.append("it is still being recorded: what comes later was not checked")
+        texts.append("it is still being recorded: later frames were not checked")
     if checked.recording.state == "incomplete" and not checked.live:
-        texts.append("the recorder was killed, or could not write any more: the end is missing")
+        texts.append("the recorder was killed or could not write any more: the end is missing")
     if checked.unread:
         large = counted(len(checked.unread), "frame")
         texts.append(f"{large} too large to be decoded: only the envelope was checked")
@@ -221,7 +221,7 @@ def _explain_group(page: Page, name: str) -> None:
 def _severity(rule: Rule) -> str:
     if rule.severity is Severity.INFO:
         return rule.severity.value
-    return f"{rule.severity.value}, or less where something else may explain it"
+    return f"{rule.severity.value}, or less if there may be another explanation"
 
 
 def _title(example: Example) -> list[Piece]:
