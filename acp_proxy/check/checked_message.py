@@ -10,7 +10,7 @@ from acp_proxy.base.limits import LONG_LIST
 from acp_proxy.check.schema_check import DialectSchema
 from acp_proxy.check.schema_problems import ABSENT, SchemaComparison
 from acp_proxy.protocol.connection_state import Exchange, Transition
-from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.json_text import json_or_none, member
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
@@ -171,6 +171,17 @@ def items(value: Any, most: int | None = LONG_LIST) -> list[Any]:
 def strings(values: Iterable[Any]) -> list[str]:
     """Returns the strings among some values."""
     return [value for value in values if isinstance(value, str)]
+
+
+def names_in(values: Any, name: str = "id", most: int | None = 10_000) -> list[str]:
+    """Returns the strings under one member name of the objects in a list.
+
+    Args:
+        values: the list; other values have no names.
+        name: the name of the member.
+        most: the largest number of objects that are read; None for all.
+    """
+    return strings(member(value, name) for value in items(values, most))
 
 
 def integer(value: Any) -> int | None:

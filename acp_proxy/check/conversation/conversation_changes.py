@@ -7,20 +7,15 @@ cause a chain of findings.
 from itertools import chain
 from typing import Any
 
-from acp_proxy.check.checked_message import CheckedMessage, integer, items, strings
+from acp_proxy.check.checked_message import CheckedMessage, integer, items, names_in, strings
 from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.conversation.mistaken_pairs import CALL
 from acp_proxy.check.conversation.session_record import (
     EndedTurn,
     SessionRecord,
     TerminalRecord,
     TurnRecord,
     options_by_id,
-)
-from acp_proxy.check.conversation.session_updates import (
-    follow_update,
-    names_in,
-    set_options,
-    set_status,
 )
 from acp_proxy.check.conversation.unpaired_messages import (
     correct,
@@ -43,11 +38,12 @@ from acp_proxy.protocol.dialects import (
     PERMISSION,
     PROMPT,
     V1,
+    V2,
 )
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import DENIED, options_of, read_answer
-from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.protocol.updates import MESSAGES, NEW_CHILD, PLANS, UPDATE, WORK
 
 _ASKED = 20_000
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
@@ -82,7 +78,7 @@ def follow(conversation: Conversation, message: CheckedMessage) -> list[EndedTur
     elif message.parsed.kind in ("response", "error"):
         _answer(conversation, message)
     elif message.method == UPDATE:
-        follow_update(conversation, message)
+        _update(conversation, message)
     elif message.method == CANCEL and message.direction is _TO_AGENT:
         _cancel(conversation, message, message.session, must_confirm=message.session is not None)
     elif message.method == CANCEL_REQUEST and (target := message.transition.cancelled) is not None:
@@ -155,7 +151,7 @@ def _request(conversation: Conversation, message: CheckedMessage) -> None:
             turn = conversation.turn(message.transition.turn)
             call = session.call(call_id, message, turn)
             call.refused_seq, call.asked_seq = None, message.seq
-            set_status(call, message, message.params.get("toolCall"))
+            call.take(message, message.params.get("toolCall"))
     elif method == "terminal/release":
         released = conversation.terminals.get(message.parsed.terminal or "")
         for record in conversation.terminals.values() if released is None else (released,):
@@ -208,7 +204,7 @@ def _answer(conversation: Conversation, message: CheckedMessage) -> None:
         conversation.is_logged_in = False
     elif method == "session/set_config_option":
         if (session := conversation.session(exchange.session)) is not None:
-            set_options(session, message.result, message)
+            session.take_options(message.result, message)
     elif method == PERMISSION:
         _allow(conversation, message, exchange)
     elif method.startswith("terminal/"):
@@ -237,7 +233,7 @@ def _open(conversation: Conversation, message: CheckedMessage, exchange: Exchang
     if isinstance(modes, dict):
         session.modes = names_in(modes.get("availableModes"))
     session.has_models = isinstance(message.result.get("models"), dict)
-    set_options(session, message.result, message)
+    session.take_options(message.result, message)
     conversation.sessions.add(name, session)
 
 
@@ -290,6 +286,83 @@ def _run(conversation: Conversation, message: CheckedMessage, exchange: Exchange
         terminal.ended(message.seq, message.result)
     elif method == "terminal/release":
         terminal.release_seq = terminal.release_seq or message.seq
+
+
+def _progress(conversation: Conversation, message: CheckedMessage) -> None:
+    """Applies an update of v2 to the open turns of its session."""
+    kind = message.update_kind
+    for turn in conversation.turns.values():
+        if turn.session != message.session:
+            continue
+        if kind in ("user_message", "user_message_chunk"):
+            turn.has_user_message = True
+        elif kind == "state_update":
+            turn.is_running |= message.update.get("state") != "idle"
+        elif kind in WORK and turn.output_seq is None:
+            turn.output_seq = message.seq
+
+
+def _update(conversation: Conversation, message: CheckedMessage) -> None:
+    session = conversation.session(message.session)
+    turn = conversation.turn(message.transition.turn)
+    kind, update = message.update_kind, message.update
+    if turn is not None:
+        turn.updates += 1
+        turn.has_text |= kind in ("", "agent_message_chunk")
+        if conversation.dialect == V2:
+            _progress(conversation, message)
+    if kind == NEW_CHILD:
+        _announce(conversation, message)
+    if session is None or not kind:
+        conversation.pairs.lose_update(message.seq)
+        return
+    if (call_id := message.parsed.tool_call) is not None:
+        if kind == "tool_call_update" and session.calls.lacks(call_id):
+            conversation.pairs.use_excuse(CALL)
+        call = session.call(call_id, message, turn)
+        call.is_reported = True
+        if kind == "tool_call":
+            call.announced_seq = message.seq
+        for terminal in names_in(update.get("content"), "terminalId", 100):
+            if len(call.terminals) < 100:
+                call.terminals.add(terminal)
+        call.take(message, update)
+    elif kind == "tool_call":
+        conversation.pairs.lose_update(message.seq)
+    elif kind in PLANS:
+        session.take_plan(update, message.seq, message.transition.turn)
+    elif kind in ("available_commands_update", "available_commands"):
+        commands = update.get("availableCommands", update.get("commands"))
+        session.commands = names_in(commands, "name")
+    elif kind == "config_option_update":
+        session.take_options(update, message)
+    elif kind == "state_update":
+        state = update.get("state")
+        if not isinstance(state, str):
+            conversation.pairs.lose_update(message.seq)
+        session.state = state if isinstance(state, str) else session.state
+    elif kind in MESSAGES and isinstance(message_id := update.get("messageId"), str):
+        before = session.message_ids.get(kind)
+        if before is not None and before != message_id:
+            session.past_message_ids.add(f"{kind} {before}", None)
+        session.message_ids[kind] = message_id
+
+
+def _announce(conversation: Conversation, message: CheckedMessage) -> None:
+    """Adds or changes the child session that an update announces in its parent session."""
+    name, parent = message.update.get("sessionId"), conversation.session(message.session)
+    if not isinstance(name, str):
+        return
+    child = conversation.session(name)
+    if child is None:
+        child = SessionRecord.of_unseen(name, message.seq)
+        child.opened = NEW_CHILD
+        child.calls.has_forgotten = conversation.is_opening(message.session, *OPENING)
+        cwd = message.update.get("cwd")
+        child.roots = [cwd] if isinstance(cwd, str) else [] if parent is None else parent.roots
+        conversation.sessions.add(name, child)
+    if "capabilities" in message.update:  # "Omitted means unchanged"
+        child.may_be_cancelled = member(message.update, "capabilities", "cancel") is not None
 
 
 def _is_listed(result: dict[str, Any]) -> bool:

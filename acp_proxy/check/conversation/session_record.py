@@ -94,6 +94,20 @@ class CallRecord(CallStatus):
     named: dict[str, int] = field(factory=dict)
     """The latest frames with a nonempty title and a nonempty input."""
 
+    def take(self, message: CheckedMessage, said: Any) -> None:
+        """Sets the status, and notes when the call had a title and an input.
+
+        Args:
+            message: an update or a permission request.
+            said: the members that describe the tool call.
+        """
+        self.named |= {name: message.seq for name in NAMING if member(said, name)}
+        status = message.parsed.status
+        if not self.status and message.update_kind == "tool_call":
+            status = status or "pending"  # the default in v1
+        self.take_status(status, message.seq)
+        self.has_run |= self.status == "in_progress"
+
 
 @define(eq=False)
 class TurnRecord:
@@ -275,6 +289,17 @@ class SessionRecord:
             gone |= before.left_out
         left_out = {text: since for text, since in gone.items() if text not in new}
         self.plans.add(name, PlanRecord(seq, turn, new, left_out))
+
+    def take_options(self, holder: dict[str, Any], message: CheckedMessage) -> None:
+        """Sets the configuration options, if a message lists them.
+
+        Args:
+            holder: the result or the update that may list them.
+            message: the message.
+        """
+        options = options_by_id(holder.get("configOptions"))
+        if options is not None:
+            self.options, self.options_seq, self.options_ns = options, message.seq, message.t_ns
 
 
 def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
