@@ -108,15 +108,15 @@ GIVEN_UP = {
 
 @pytest.fixture(scope="module")
 def source() -> Source:
-    """The package as it is."""
+    """Returns the modules of the package."""
     return Source(ROOT)
 
 
 def section(title: str) -> list[list[str]]:
-    """The names in the cells of a table of the manual.
+    """Returns the names in each row of the table of layers.
 
     Args:
-        title: of the part that the table is in.
+        title: the title of the section with the table.
     """
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     part = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
@@ -125,7 +125,7 @@ def section(title: str) -> list[list[str]]:
 
 
 def order() -> list[str]:
-    """The rooms, from the lowest to the highest."""
+    """Returns the rooms, from the lowest to the highest."""
     return [name for names in section("Rooms and what they import") for name in names]
 
 
@@ -142,12 +142,12 @@ def refused() -> dict[str, list[str]]:
 
 
 def test_imports_point_down(source: Source) -> None:
-    """Each room imports those before it in the manual's order, and nothing that it refuses."""
+    """A room imports only rooms before it in the manual's order, and none that it refuses."""
     assert architecture.wrong_arrows(source, order(), refused()) == []
 
 
 def test_the_table_names_rooms_that_there_are(source: Source) -> None:
-    """Each room of the manual's tables is a module or a folder of the package, named once."""
+    """Each room in the manual's tables is a module or a folder of the package, named once."""
     rooms = order()
     named = {*rooms, *refused(), *(name for names in refused().values() for name in names)}
     assert len(rooms) == len({*rooms})
@@ -159,7 +159,7 @@ def test_the_table_names_rooms_that_there_are(source: Source) -> None:
 
 
 def test_no_modules_import_each_other(source: Source) -> None:
-    """There is no circle of imports, not even of lazy ones or of imports for types."""
+    """There is no circle of imports, not even of lazy imports or of imports for types."""
     assert architecture.circles(source) == []
 
 
@@ -185,7 +185,7 @@ def test_every_argument_is_explained(source: Source) -> None:
 
 @pytest.fixture
 def plant(tmp_path: Path) -> Callable[..., Source]:
-    """Makes a package of modules, each given by its path and text."""
+    """Returns a function that makes a package of modules, each given by its path and text."""
 
     def make(**modules: str) -> Source:
         for name, text in modules.items():
@@ -218,7 +218,7 @@ def test_a_circle_is_found(plant: Callable[..., Source], second: str) -> None:
 
 
 def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
-    """A room may import those before it and itself, but for what it refuses."""
+    """A room may import itself and rooms before it, except those that it refuses."""
     source = plant(
         low__a="from acp_proxy.high.b import x",
         high__b="from acp_proxy.low.c import x\nfrom acp_proxy.high.d import y",
@@ -236,7 +236,7 @@ def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]) -> None:
-    """Private classes may have equal names."""
+    """Public classes with one name are found; private classes may have equal names."""
     source = plant(low__a="class A: ...\nclass _B: ...", low__b="class A: ...\nclass _B: ...")
     assert architecture.shared_class_names(source) == ["A: acp_proxy.low.a, acp_proxy.low.b"]
 
@@ -251,7 +251,7 @@ def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path: Path) -> None:
-    """A module with only a docstring needs none; an entry that is not needed is found as well."""
+    """A module without tests is found, and so is an entry of the table that is not needed."""
     source = plant(
         low__a="x = 1", low__b="x = 1", low__c="x = 1", low__d='"""Nothing."""', high__e="x = 1"
     )

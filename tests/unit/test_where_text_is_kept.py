@@ -23,14 +23,14 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 
 def rows(title: str) -> list[list[str]]:
-    """The cells of a table, its head left out."""
+    """Returns the cells of a table without its head."""
     section = _PAGE.partition(f"\n### {title}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in _CELL.split(line)[1:-1]] for line in lines[1:]]
 
 
 def named(cell: str) -> list[str]:
-    """The names in a cell."""
+    """Returns the names in a cell."""
     return re.findall(r"`([^`]+)`", cell)
 
 
@@ -49,7 +49,7 @@ def every_command(command: click.Command, *words: str) -> Iterator[str]:
 
 
 def options(name: str) -> set[str]:
-    """The options of a command."""
+    """Returns the options of a command."""
     command: click.Command | None = cli
     for word in name.removeprefix("acp-proxy").split():
         assert isinstance(command, click.Group)
@@ -74,7 +74,7 @@ def test_every_column_of_text_is_listed() -> None:
 
 
 def test_the_recordings_row_is_masked_as_it_says() -> None:
-    """The columns that are masked when read, and the command, which is a list of words."""
+    """The page lists the columns of `recording` that are masked when they are read."""
     masked = {
         name
         for table, columns, _, how in rows("In the database")
@@ -85,7 +85,7 @@ def test_the_recordings_row_is_masked_as_it_says() -> None:
 
 
 def test_every_command_is_listed() -> None:
-    """Once; exactly those that print from recordings, if not asked otherwise, can show secrets."""
+    """The page lists each command once, and says correctly which have `--unredacted`."""
     listed = {how: named(names) for how, names in rows("Commands")}
     assert sorted(chain(*listed.values())) == sorted(every_command(cli))
     for how, names in listed.items():
