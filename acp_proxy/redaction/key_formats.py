@@ -23,7 +23,7 @@ _TABLE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 _PAIRS = [f"{number:02x}" for number in range(256)]
 _STARTS = [*(pair for pair in _PAIRS if pair != "ed"), *(f"ed{c}" for c in "0123456789abcdef")]
 _TWILIO = [f"SK{start} hex {32 - len(start)}-{32 - len(start)}" for start in _STARTS]
-"""Keys of Twilio, with two digits in the prefix: `SK` is in many words, as in `asked` before `ed`."""
+"""Keys of Twilio, with two digits in the prefix, since `SK` alone is in many words."""
 _CODED = 6
 """The least length of a prefix that is also searched for in base64."""
 
