@@ -51,9 +51,10 @@ fast: $(COMPILED) ## the tests that take no time
 check: style types size test docs ## style, types, size, tests and docs: what has to be green
 
 # Without Node, the scripts of the report are not checked.
-style: $(READY) ## ruff: lint and format; eslint for the scripts of the report
+style: $(READY) ## ruff: lint and format; the English; eslint for the scripts of the report
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m tests.tools.prose
 	@$(BIN)/python -m tests.tools.front_end_checks style
 
 types: $(READY) ## mypy, strict; tsc for the scripts of the report

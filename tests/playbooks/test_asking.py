@@ -65,7 +65,7 @@ def test_a_reply_with_the_recorded_outcome_continues_the_replay(
         -> end
         <- end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_another_outcome_abandons_the_session(
         -> #0 result {live_}
         <- refusal #2
     """)
-    assert live.found == ["outcome-differs primary in s 7"]
+    assert live.mismatches == ["outcome-differs primary in s 7"]
 
 
 @pytest.mark.parametrize("request_", [PERMISSION, READ, WRITE, WAIT, ASK, "_x/y {}"])
@@ -138,14 +138,14 @@ def test_a_reply_before_its_request_is_reported(record: Record) -> None:
         -> 5
         <- refusal #2
     """)
-    assert live.found == ["unknown-reply-id primary in s 7", "unmatched cascade in s"]
+    assert live.mismatches == ["unknown-reply-id primary in s 7", "unmatched cascade in s"]
 
 
 def test_a_second_reply_is_reported(record: Record) -> None:
     """A second reply to a request is reported, since no open request has its id."""
     live = asked(record, READ, 'result {"content": ""}')
     live.send(7, 7)
-    assert live.found == ["unknown-reply-id primary in s 7"]
+    assert live.mismatches == ["unknown-reply-id primary in s 7"]
 
 
 HOSTILE = """
@@ -175,7 +175,7 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert b"evil" not in live.bytes
     assert b"terminal" not in live.bytes
     assert len(live.report.withheld) == 4

@@ -46,7 +46,7 @@ def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -
     """A cancellation before its prompt counts as unrecorded, since it ends no turn."""
     live = begun(record, CANCELLED)
     live.send(8)
-    assert live.found == ["unrecorded-cancel primary in s"]
+    assert live.mismatches == ["unrecorded-cancel primary in s"]
 
 
 def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> None:
@@ -81,7 +81,7 @@ def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == ["unrecorded-cancel primary in s"]
+    assert live.mismatches == ["unrecorded-cancel primary in s"]
 
 
 def test_a_second_cancellation_is_exhausted(record: Record) -> None:
@@ -91,7 +91,7 @@ def test_a_second_cancellation_is_exhausted(record: Record) -> None:
     live.check("""
         -> 8
     """)
-    assert live.found == ["exhausted primary in s 8"]
+    assert live.mismatches == ["exhausted primary in s 8"]
 
 
 def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
@@ -99,7 +99,7 @@ def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
     live = begun(record, CANCELLED)
     live.send(5)
     live.leave()
-    assert live.found == ["missing-expected primary in s 8", "unplayed cascade in s 9"]
+    assert live.mismatches == ["missing-expected primary in s 8", "unplayed cascade in s 9"]
 
 
 def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> None:
@@ -121,7 +121,7 @@ def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> N
         <- 8
         <- 10
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == ["early in s 9", "drift in s 7"]
 
 
@@ -142,7 +142,7 @@ def test_a_cancelled_turn_does_not_excuse_the_next(record: Record) -> None:
         -> #0 result {"outcome": {"outcome": "cancelled"}}
         <- refusal #3
     """)
-    assert live.found == ["outcome-differs primary in s 10"]
+    assert live.mismatches == ["outcome-differs primary in s 10"]
 
 
 CANCEL_REQUEST = """
@@ -173,14 +173,14 @@ def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) ->
     live.send(5)
     (answer,) = live.send('$/cancel_request {"requestId": 2}')
     assert '"id":2,"error":{"code":-32800,' in answer
-    assert live.found == ["unrecorded-cancel primary in s"]
+    assert live.mismatches == ["unrecorded-cancel primary in s"]
 
 
 def test_a_second_cancel_request_is_exhausted(record: Record) -> None:
     """A second cancel request is exhausted: a recorded one matches only one live one."""
     live = begun(record, CANCEL_REQUEST)
     live.send(5, 7, 7)
-    assert live.found == ["exhausted primary in connection 7"]
+    assert live.mismatches == ["exhausted primary in connection 7"]
 
 
 def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> None:
@@ -190,7 +190,7 @@ def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> No
         -> $/cancel_request {"requestId": 77}
         5-8
     """)
-    assert live.found == ["unexpected-notification primary in connection"]
+    assert live.mismatches == ["unexpected-notification primary in connection"]
 
 
 def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) -> None:
@@ -229,4 +229,4 @@ def test_in_v2_an_update_ends_the_cancelled_turn(record: Record) -> None:
         -> session/cancel {"sessionId": "s"}
         <- {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"cancelled"}}}
     """)
-    assert live.found == ["unrecorded-cancel primary in s"]
+    assert live.mismatches == ["unrecorded-cancel primary in s"]

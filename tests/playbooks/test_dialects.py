@@ -59,8 +59,8 @@ def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
     live = record(V2).replay()
     live.send(1, '#1 auth/login {"methodId": "other"}')
     live.leave()
-    assert live.found[0] == "params-differ primary in connection 3"
-    assert all(" cascade " in item for item in live.found[1:])
+    assert live.mismatches[0] == "params-differ primary in connection 3"
+    assert all(" cascade " in item for item in live.mismatches[1:])
 
 
 def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
@@ -92,7 +92,7 @@ def test_the_draft_replays_in_another_directory(record: Record) -> None:
         <- 14
         <- 15
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_denied_permission_of_the_draft_is_another_outcome(record: Record) -> None:
@@ -102,5 +102,5 @@ def test_a_denied_permission_of_the_draft_is_another_outcome(record: Record) -> 
         -> #0 result {"granted": false}
         <- refusal #2
     """)
-    assert live.found == ["outcome-differs primary in s 8"]
+    assert live.mismatches == ["outcome-differs primary in s 8"]
     assert "expected granted, the client answered denied" in live.divergences[0].summary

@@ -40,7 +40,7 @@ def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
         -> #7 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
         <- refusal #7
     """)  # fmt: skip
-    assert live.found == ["params-differ primary in s 5"]
+    assert live.mismatches == ["params-differ primary in s 5"]
     (divergence,) = live.divergences
     assert divergence.summary == (
         f"the recording expected session/prompt #{divergence.seq}; the client sent another one"
@@ -70,7 +70,7 @@ def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
         -> 7
         <- refusal #3
     """)
-    assert live.found == ["params-differ primary in s 5", "unmatched cascade in s"]
+    assert live.mismatches == ["params-differ primary in s 5", "unmatched cascade in s"]
 
 
 def test_another_session_continues(record: Record) -> None:
@@ -83,7 +83,7 @@ def test_another_session_continues(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == ["params-differ primary in s 5"]
+    assert live.mismatches == ["params-differ primary in s 5"]
 
 
 def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> None:
@@ -101,7 +101,7 @@ def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> N
         <- refusal #3
         <- refusal #2
     """)
-    assert live.found == ["params-differ primary in s 6"]
+    assert live.mismatches == ["params-differ primary in s 6"]
 
 
 def test_a_repeated_message_is_exhausted(record: Record) -> None:
@@ -113,7 +113,7 @@ def test_a_repeated_message_is_exhausted(record: Record) -> None:
         -> 5
         <- refusal #2
     """)
-    assert live.found == ["exhausted primary in s 5"]
+    assert live.mismatches == ["exhausted primary in s 5"]
     (divergence,) = live.divergences
     assert divergence.summary == (
         f"the client sent session/prompt #{divergence.seq} once more than recorded"
@@ -129,7 +129,7 @@ def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
         -> #9 session/set_mode {"sessionId": "s", "modeId": "x"}
         <- refusal #9
     """)
-    assert live.found == ["unmatched primary in s 5"]
+    assert live.mismatches == ["unmatched primary in s 5"]
     (divergence,) = live.divergences
     assert divergence.summary == "the client sent session/set_mode, which was not recorded there"
     assert '"session/set_mode"' in (divergence.came or "")
@@ -168,7 +168,7 @@ def test_an_unrecorded_session_belongs_to_the_connection(record: Record) -> None
         -> 5
         <- 6
     """)
-    assert live.found == ["unmatched primary in connection"]
+    assert live.mismatches == ["unmatched primary in connection"]
 
 
 def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
@@ -179,7 +179,7 @@ def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
         -> 5
         <- 6
     """)
-    assert live.found == ["unexpected-notification primary in s"]
+    assert live.mismatches == ["unexpected-notification primary in s"]
 
 
 def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
@@ -191,7 +191,7 @@ def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
         .. 1ms
         <- refusal #3
     """)
-    assert live.found == ["missing-expected primary in s 5"]
+    assert live.mismatches == ["missing-expected primary in s 5"]
 
 
 def test_reordered_messages_are_no_divergence(record: Record) -> None:
@@ -205,7 +205,7 @@ def test_reordered_messages_are_no_divergence(record: Record) -> None:
         <- 8
         .. 10s
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_each_line_restarts_the_second(record: Record) -> None:
@@ -221,7 +221,7 @@ def test_each_line_restarts_the_second(record: Record) -> None:
         <- 6
         <- 8
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_missing_message_is_reported_once(record: Record) -> None:
@@ -230,7 +230,7 @@ def test_a_missing_message_is_reported_once(record: Record) -> None:
     live.send(7)
     live.wait("100s")
     live.leave()
-    assert live.found == ["missing-expected primary in s 5"]
+    assert live.mismatches == ["missing-expected primary in s 5"]
 
 
 def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
@@ -245,7 +245,7 @@ def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == ["unmatched primary in s 5"]
+    assert live.mismatches == ["unmatched primary in s 5"]
 
 
 def test_lenient_skips_a_missing_exchange(record: Record) -> None:
@@ -258,7 +258,7 @@ def test_lenient_skips_a_missing_exchange(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == ["missing-expected primary in s 5"]
+    assert live.mismatches == ["missing-expected primary in s 5"]
 
 
 def test_lenient_continues_after_a_different_message(record: Record) -> None:
@@ -271,7 +271,7 @@ def test_lenient_continues_after_a_different_message(record: Record) -> None:
         .. 1s
         <- 8
     """)  # fmt: skip
-    assert live.found == ["params-differ primary in s 5", "missing-expected cascade in s 5"]
+    assert live.mismatches == ["params-differ primary in s 5", "missing-expected cascade in s 5"]
 
 
 def test_lenient_skips_a_missing_handshake(record: Record) -> None:
@@ -282,7 +282,7 @@ def test_lenient_skips_a_missing_handshake(record: Record) -> None:
         .. 1s
         4-6
     """)
-    assert live.found == ["missing-expected primary in connection 1"]
+    assert live.mismatches == ["missing-expected primary in connection 1"]
 
 
 def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
@@ -295,7 +295,7 @@ def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == [
+    assert live.mismatches == [
         "missing-expected primary in connection 1",
         "unplayed cascade in connection 2",
     ]
@@ -309,8 +309,8 @@ def test_after_another_handshake_all_divergences_are_cascades(record: Record) ->
         <- refusal #0
     """)
     live.leave()
-    assert live.found[0] == "params-differ primary in connection 1"
-    assert all(" cascade " in item for item in live.found[1:])
+    assert live.mismatches[0] == "params-differ primary in connection 1"
+    assert all(" cascade " in item for item in live.mismatches[1:])
 
 
 def test_ignored_members_do_not_count(record: Record) -> None:
@@ -353,7 +353,7 @@ def test_an_invalid_line_gets_a_parse_error(record: Record) -> None:
         -> 5
         <- 6
     """)
-    assert live.found == [
+    assert live.mismatches == [
         "malformed-input primary in connection",
         "malformed-input cascade in connection",
         "malformed-input cascade in connection",
@@ -391,7 +391,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> Non
     sober = recorded.replay()
     sober.send(1, 7)
     sober.leave()
-    assert sober.found == []
+    assert sober.mismatches == []
 
 
 def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
@@ -402,7 +402,7 @@ def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
         -> 5
         <- 6
     """)
-    assert live.found == ["unknown-reply-id primary in connection"]
+    assert live.mismatches == ["unknown-reply-id primary in connection"]
 
 
 def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
@@ -430,7 +430,7 @@ def test_a_stall_names_what_each_lane_waits_for(record: Record) -> None:
         .. 1ms
         <- end
     """)
-    assert live.found == ["stall primary in s 7", "stall primary in t 11"]
+    assert live.mismatches == ["stall primary in s 7", "stall primary in t 11"]
     report = live.report
     assert (report.verdict, report.exit_code, report.unplayed) == ("stalled", 3, 2)
     assert [(wait.lane, wait.waits_for, wait.method) for wait in report.waits] == [
@@ -447,7 +447,7 @@ def test_without_a_stall_timeout_a_replay_never_stalls(record: Record) -> None:
         -> 5
         <- 6
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_client_may_be_silent_after_the_last_message(record: Record) -> None:
@@ -466,7 +466,7 @@ def test_the_end_of_input_reports_what_was_left(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == [
+    assert live.mismatches == [
         "missing-expected primary in s 5",
         "missing-expected primary in t 9",
         "unplayed cascade in s 6",
@@ -489,6 +489,6 @@ def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(record: Recor
     live = begun(record)
     live.send(*["| garbage"] * 1100)
     live.send('#7 session/prompt {"sessionId": "s", "prompt": []}')
-    assert live.found[-1] == "params-differ primary in s 5"
+    assert live.mismatches[-1] == "params-differ primary in s 5"
     assert live.report.left_out == 100
     assert live.report.verdict == "diverged"

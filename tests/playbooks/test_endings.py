@@ -123,7 +123,7 @@ def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
         "#1 _a",
     ) == ["<- 2"]
     live.leave()
-    assert live.found == ["unplayed primary in connection 4"]
+    assert live.mismatches == ["unplayed primary in connection 4"]
 
 
 @pytest.mark.parametrize("order", list(Order))
@@ -137,7 +137,7 @@ def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order
         6 <- #2 result {"providers": []}
     """).replay(1, 4, order=order)
     live.leave()
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == ["missing-expected in connection 3"]
     assert live.report.unplayed == 1
 

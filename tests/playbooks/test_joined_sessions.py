@@ -76,7 +76,7 @@ def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
         steps = (step for step in recorded.script().read() if not step.from_agent)
         sent.append([live.send(recorded.numbers[step.seq]) for step in steps])
         assert live.leave() == ["<- end"]
-        assert live.found == []
+        assert live.mismatches == []
     assert sent[0] == sent[1]
     assert [line for lines in sent[0] for line in lines][-1] == f"<- {len(recorded.raw)}"
 
@@ -137,7 +137,7 @@ def test_a_client_may_cancel_a_child(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_child_is_verified(record: Record) -> None:
@@ -147,7 +147,7 @@ def test_a_child_is_verified(record: Record) -> None:
         1-10
         -> end
     """)
-    assert live.found == live.informed == []
+    assert live.mismatches == live.informed == []
 
 
 def test_a_child_may_have_another_name(record: Record) -> None:
@@ -170,7 +170,7 @@ def test_a_child_may_have_another_name(record: Record) -> None:
         <- #2 {_DONE}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
@@ -205,4 +205,4 @@ def test_mcp_over_acp_is_verified(record: Record) -> None:
         1-15
         -> end
     """)
-    assert live.found == live.informed == []
+    assert live.mismatches == live.informed == []

@@ -58,7 +58,7 @@ def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
         <- 10
         <- 12
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
@@ -69,7 +69,7 @@ def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
         -> 7
         9-12
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_equal_requests_for_sessions_match_in_recorded_order(record: Record) -> None:
@@ -96,7 +96,7 @@ def test_equal_requests_for_sessions_match_in_recorded_order(record: Record) -> 
         -> end
         <- end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 INTERCHANGEABLE = """
@@ -125,7 +125,7 @@ def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> No
         -> end
         <- end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_interchangeable_sessions_may_be_in_another_directory(record: Record) -> None:
@@ -147,7 +147,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
         <- refusal #9
     """)
-    assert live.found == ["unmatched primary in b 9"]
+    assert live.mismatches == ["unmatched primary in b 9"]
 
 
 def test_updates_may_precede_the_reply_that_creates_their_session(record: Record) -> None:
@@ -210,7 +210,7 @@ def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
         -> 7
         <- #"mine" result {"stopReason": "end_turn"}
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> None:
@@ -253,7 +253,7 @@ def test_an_optional_request_may_be_left_out(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == [
         "missing-expected in connection 3",
         "missing-expected in connection 5",
@@ -290,7 +290,7 @@ def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> N
         -> 3
         <- 6
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == ["late in connection 3"]
     late = live.divergences[-1]
     assert late.summary.endswith(" came after the replay had stopped waiting for it")
@@ -310,7 +310,7 @@ def test_recorded_order_passes_optional_requests(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_initialize_may_come_twice(record: Record) -> None:
@@ -337,7 +337,7 @@ def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
         <- 2
         <- 4
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -> None:
@@ -374,7 +374,7 @@ def test_a_client_may_pipeline(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == ["early in s 6"]
     (divergence,) = live.divergences
     assert divergence.summary.endswith(" came before what was recorded before it")
@@ -432,7 +432,7 @@ def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
         -> end
         <- end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == ["drift in s 6", "unanswered in s 5"]
 
 

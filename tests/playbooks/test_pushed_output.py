@@ -78,7 +78,7 @@ def test_fewer_pieces_are_enough(record: Record, pieces: int) -> None:
         live.send(f'#{number + 3} terminal/output {{"terminalId": "T", "data": "a"}}')
     assert live.wait("2s") == ["<- 12"]
     live.leave()
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == [f"missing-expected in s {8 + 2 * pieces}"]
     assert live.report.verdict == "clean"
 
@@ -89,7 +89,7 @@ def test_a_late_piece_is_answered(record: Record) -> None:
     assert live.wait("2s") == ["<- 12"]
     assert live.send('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 9"]
     live.leave()
-    assert live.found == []
+    assert live.mismatches == []
     assert live.report.verdict == "clean"
 
 
@@ -115,7 +115,7 @@ def test_nothing_waits_for_output_of_an_ended_program(record: Record) -> None:
         -> 15
         <- 16
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_wait_that_timed_out_does_not_end_the_output(record: Record) -> None:
@@ -131,7 +131,7 @@ def test_output_of_an_unknown_terminal_is_refused(record: Record) -> None:
     live = until(record, WATCHED)
     said = live.send('#3 terminal/output {"terminalId": "other", "data": "a"}')
     assert said[0] == "<- refusal #3"
-    assert live.found[0] == "binding-conflict primary in s 8"
+    assert live.mismatches[0] == "binding-conflict primary in s 8"
 
 
 def test_output_belongs_to_its_terminal(record: Record) -> None:
@@ -162,7 +162,7 @@ def test_output_belongs_to_its_terminal(record: Record) -> None:
         <- #6 result {"received": true}
         <- 14
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_output_of_a_withheld_terminal_is_not_awaited(record: Record) -> None:
@@ -170,7 +170,7 @@ def test_output_of_a_withheld_terminal_is_not_awaited(record: Record) -> None:
     live = record(AWAITED).replay(1, 3, inert=True)
     assert live.send(5) == ["<- 16"]
     live.leave()
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_verify_pushes_the_recorded_output(record: Record) -> None:
@@ -190,7 +190,7 @@ def test_verify_pushes_the_recorded_output(record: Record) -> None:
         <- 16
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_verify_pushes_no_output_of_a_terminal_that_was_not_created(record: Record) -> None:
@@ -200,5 +200,5 @@ def test_verify_pushes_no_output_of_a_terminal_that_was_not_created(record: Reco
         <- #2 result {"stopReason": "end_turn"}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == ["late in s 8", "late in s 10"]

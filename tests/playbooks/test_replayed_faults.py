@@ -111,7 +111,7 @@ def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
     mark(recorded, 10, None)
     live = recorded.replay(1, 3, 5)
     live.check("-> 9\n-> end\n<- end")
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_nothing_is_played_after_a_stall(record: Record) -> None:
@@ -140,7 +140,7 @@ def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> Non
     for rule in ("drop", "again"):  # two rules may drop the same message
         live.engine.note_lost(recorded.raw[5].rstrip(), rule)
     live.check("-> end\n<- end")
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == ["dropped in s 5", "missing-expected in s 7", "unplayed in s 6"]
     assert live.divergences[0].summary == "session/prompt #6 was dropped by fault drop"
     assert (live.report.verdict, live.report.exit_code) == ("clean", 0)
@@ -163,7 +163,7 @@ def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")
     live.check("-> 7\n.. 2s\n<- 8\n-> end\n<- end")
-    assert live.found == []
+    assert live.mismatches == []
     live = recorded.replay(stall_ns=30 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")
@@ -182,7 +182,7 @@ def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
     (ended,) = live.send('session/cancel {"sessionId": "a"}')
     assert "cancelled" in ended
     live.check("-> end\n<- end")
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed[:2] == ["dropped in a 9", "unrecorded-cancel in a"]
 
 
@@ -192,4 +192,4 @@ def test_another_divergence_counts_beside_a_dropped_message(record: Record) -> N
     live = recorded.replay(1, 3)
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")
     live.send('#3 session/prompt {"sessionId": "s", "prompt": "other"}')
-    assert live.found == ["params-differ primary in s 5"]
+    assert live.mismatches == ["params-differ primary in s 5"]

@@ -84,7 +84,7 @@ def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
         -> end
         <- end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert [divergence.kind for divergence in live.divergences] == ["masked"]
     assert "masked, and was not compared" in without_secrets(live)
     assert live.report.verdict == "clean"
@@ -138,7 +138,7 @@ def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
         {prompt(3, f"again {NEW}")}
         <- 8
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_text_that_is_no_secret_to_us_is_paired_too(record: Record) -> None:
@@ -154,10 +154,10 @@ def test_a_text_that_is_no_secret_to_us_is_paired_too(record: Record) -> None:
         live = record(transcript, redaction="secrets", **KEY).replay()
         live.check("-> 1\n<- 2\n-> 3\n<- 4")
         live.send(f'#2 session/prompt {{"sessionId": "s", "prompt": "{words}"}}')
-        assert (live.found == []) == is_matched
+        assert (live.mismatches == []) == is_matched
         if is_matched:
             live.send('#3 session/prompt {"sessionId": "s", "prompt": "a cd b"}')
-            assert live.found != []
+            assert live.mismatches != []
 
 
 ASKED = f"""
@@ -204,7 +204,7 @@ def test_permission_is_granted_for_the_secret_that_was_filled_in(
     live = verify(recorded)
     live.play("<- 2", "<- 4", "<- 6")
     assert live.play("<- 8") == ["-> 9"]
-    assert live.found == []
+    assert live.mismatches == []
 
 
 SHORT = "pin7xy"

@@ -115,7 +115,7 @@ def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, a
         -> #2 session/prompt {"sessionId": "a", "prompt": ["y"]}
         <- refusal #2
     """)
-    assert live.found == ["params-differ primary in a 5"]
+    assert live.mismatches == ["params-differ primary in a 5"]
 
 
 def test_only_the_session_id_is_replaced(record: Record) -> None:
@@ -250,4 +250,4 @@ def test_a_divergence_from_all_recordings_chooses_nothing(record: Record) -> Non
     live = start(*transcripts)
     live.send("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')
     assert chosen(live, *transcripts) is transcripts[1]
-    assert live.found == ["malformed-input primary in connection"]
+    assert live.mismatches == ["malformed-input primary in connection"]

@@ -40,7 +40,7 @@ def timed(
         live.send(message)
         live.wait(waits)
     live.leave()
-    assert live.found == []
+    assert live.mismatches == []
     return live.sent[:-1]
 
 
@@ -112,7 +112,7 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
     live.send(1, 3)
     live.wait("131s")
     assert live.sent[1:] == [("4", 100_001), ("end", 130_001)]
-    assert live.found == ["stall primary in a 5"]
+    assert live.mismatches == ["stall primary in a 5"]
 
 
 def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
@@ -123,7 +123,7 @@ def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
         live.wait("1s")
     assert live.send(5) == []
     assert live.leave() == ["<- 6", "<- 7", "<- 8", "<- end"]
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_timing_changes_no_bytes(record: Record) -> None:

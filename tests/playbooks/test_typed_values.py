@@ -74,7 +74,7 @@ def test_credentials_are_hidden(record: Record, recording: str, said: str) -> No
     live = begun(record, recording)
     live.send(f"#1 {said}")
     live.leave()
-    assert live.found
+    assert live.mismatches
     told = live.bytes.decode() + "\n".join(text(live.report)) + repr(live.divergences)
     assert "REAL" not in told
     if "authenticate [" not in said:  # otherwise credentials are not known as such
@@ -91,7 +91,7 @@ def test_a_false_capability_equals_an_absent_one(record: Record) -> None:
         assert record(KEY).replay().send(said % capabilities) == ["<- 2"]
     live = record(KEY).replay()
     live.send(said % '{"fs": {"read": true, "write": true}}')
-    assert live.found[0].startswith("params-differ primary in connection 1")
+    assert live.mismatches[0].startswith("params-differ primary in connection 1")
     assert [
         difference.pointer for difference in live.divergences[0].near_misses[0].differences
     ] == ["/params/capabilities/fs/write"]
@@ -207,7 +207,7 @@ def test_another_path_is_another_message(record: Record, path: str) -> None:
     live = begun(record, ANYBODYS)
     live.send('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
     live.send(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')
-    assert live.found[0].startswith("params-differ primary")
+    assert live.mismatches[0].startswith("params-differ primary")
 
 
 TODAY = """

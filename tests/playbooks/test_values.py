@@ -73,7 +73,7 @@ def test_the_agents_request_ids_stay_as_recorded(record: Record) -> None:
         <- 4
         -> #1 result {"content": ""}
     """)
-    assert live.found == ["unknown-reply-id primary in connection"]
+    assert live.mismatches == ["unknown-reply-id primary in connection"]
     live.check("""
         -> #"1" result {"content": ""}
         <- #"1" result {"sessionId": "s"}
@@ -137,7 +137,7 @@ def test_a_rewritten_text_is_valid_json(record: Record) -> None:
     live.send(r'#1 session/new {"cwd": "/a\"b\\c", "additionalDirectories": ["/l"]}')
     live.send('#2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link",'
              ' "uri": "file:///a%22b\\\\c/a%20b.py", "name": "a"}]}')  # fmt: skip
-    assert live.found == []
+    assert live.mismatches == []
     assert rb'"title": "Read /a\"b\\c/x, see\n/a\"b\\c", "locations": [{"path": "/a\"b\\c/x"}' in (
         live.bytes
     )
@@ -161,7 +161,7 @@ def test_another_path_below_the_directory_differs(record: Record) -> None:
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link", "uri": "file:///srv/app/a%20b.py", "name": "a"}]}
         <- refusal #2
     """)
-    assert live.found == ["params-differ primary in s 5"]
+    assert live.mismatches == ["params-differ primary in s 5"]
 
 
 def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
@@ -177,7 +177,7 @@ def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
         -> #2 session/new {"cwd": "/y", "mcpServers": []}
         <- refusal #2
     """)
-    assert live.found == ["binding-conflict primary in t 5"]
+    assert live.mismatches == ["binding-conflict primary in t 5"]
     (difference,) = live.divergences[0].differences
     assert (difference.pointer, difference.live) == ("/params/cwd", '"/y"')
 
@@ -190,7 +190,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record
         4 <- #1 result {"sessionId": "s"}
     """)  # fmt: skip
     live.send('#1 session/new {"cwd": "/x", "additionalDirectories": ["/y"]}')
-    assert live.found == ["binding-conflict primary in s 3"]
+    assert live.mismatches == ["binding-conflict primary in s 3"]
     (divergence,) = live.divergences
     assert divergence.summary.endswith(": the client chose another value before")
     assert divergence.near_misses == ()
@@ -292,7 +292,7 @@ def test_a_second_value_for_an_open_terminal_is_a_conflict(record: Record) -> No
         -> #1 result {"terminalId": "B"}
         <- refusal #2
     """)
-    assert live.found == ["binding-conflict primary in s 9"]
+    assert live.mismatches == ["binding-conflict primary in s 9"]
 
 
 BATCHES = """
@@ -339,7 +339,7 @@ def test_a_member_of_a_batch_diverges_alone(record: Record) -> None:
         <- refusal #6
         <- refusal #5
     """)
-    assert live.found == ["params-differ primary in s 5"]
+    assert live.mismatches == ["params-differ primary in s 5"]
 
 
 def test_a_deeply_nested_message_does_not_stop_a_replay(record: Record) -> None:
@@ -349,4 +349,4 @@ def test_a_deeply_nested_message_does_not_stop_a_replay(record: Record) -> None:
     live.send(3)
     news = live.send(f'#2 session/prompt {{"sessionId": "s", "prompt": {deep}}}')
     assert news == ["<- refusal #2"]
-    assert live.found == ["params-differ primary in s 5"]
+    assert live.mismatches == ["params-differ primary in s 5"]

@@ -51,7 +51,7 @@ def test_an_answer_has_the_live_id(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])
 
 
 @pytest.mark.parametrize("live_", [read("/p/g"), write("/p/g", "x"), "#0 _x/y {}"])
@@ -90,7 +90,7 @@ def test_a_request_beyond_the_recorded_number_is_refused(record: Record) -> None
         <- {END}
         -> end
     """)
-    assert live.found == ["exhausted primary in s 6"]
+    assert live.mismatches == ["exhausted primary in s 6"]
     (miss,) = live.divergences[0].near_misses
     assert (miss.seq, miss.is_played) == (live.divergences[0].seq, True)
 
@@ -166,7 +166,7 @@ def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> Non
     """)
     live = verify(recorded).check(f"-> 1\n<- {ask % 5}\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7")
     live.check(f"<- {ask % 6}\n-> refusal #6\n<- 8\n-> end")
-    assert live.found == ["exhausted primary in s 2"]
+    assert live.mismatches == ["exhausted primary in s 2"]
 
 
 def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> None:
@@ -184,7 +184,7 @@ def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> 
         <- {END}
         -> end
     """)
-    assert live.found == ["exhausted primary in s 6"]
+    assert live.mismatches == ["exhausted primary in s 6"]
 
 
 def test_near_misses_list_ids_last(record: Record) -> None:
@@ -269,7 +269,7 @@ def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) ->
         <- {END}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_ignored_places_do_not_count_for_equality(record: Record) -> None:
@@ -347,7 +347,7 @@ def test_a_command_is_identified_by_its_arguments(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_request_without_recorded_answer_gets_none(record: Record) -> None:
@@ -358,7 +358,7 @@ def test_a_request_without_recorded_answer_gets_none(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
@@ -374,7 +374,7 @@ def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Record) -> None:

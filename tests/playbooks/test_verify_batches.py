@@ -35,7 +35,7 @@ def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record)
         <- {END}
         -> end
     """)
-    assert (live.found, live.informed) == ([], ["early in s 8"])
+    assert (live.mismatches, live.informed) == ([], ["early in s 8"])
     assert (live.report.is_played_out, live.report.unsaid) == (True, 0)
 
 
@@ -43,7 +43,7 @@ def test_the_rest_of_a_batch_may_never_be_sent(record: Record) -> None:
     """The rest of a batch that is never requested is never sent."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"<- {read('/p/b', '11')}\n.. 1s\n-> [{answer(11, 'B')}]\n<- {END}\n-> end")
-    assert (live.found, live.informed) == ([], ["early in s 8"])
+    assert (live.mismatches, live.informed) == ([], ["early in s 8"])
     assert (live.report.is_played_out, live.report.unsaid) == (True, 1)
 
 
@@ -61,7 +61,7 @@ def test_a_batch_with_a_request_does_not_wait_for_its_answers(record: Record) ->
         <- {END}
         -> end
     """)
-    assert (live.found, live.informed) == ([], ["early in s 7"])
+    assert (live.mismatches, live.informed) == ([], ["early in s 7"])
 
 
 def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
@@ -73,7 +73,7 @@ def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
         7 <- #2 result {}
     """)
     live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n.. 4s\n<- 5\n-> 6\n<- 7\n-> end")
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])
 
 
 def test_messages_are_counted_from_a_batch_with_an_answer(record: Record) -> None:
@@ -88,4 +88,4 @@ def test_messages_are_counted_from_a_batch_with_an_answer(record: Record) -> Non
         9 <- #3 result {{}}
     """)
     live = verify(recorded).check(f"{STARTED}\n<- 6\n.. 4s\n<- 7\n-> 8\n<- 9\n-> end")
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])

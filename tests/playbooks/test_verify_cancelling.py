@@ -43,7 +43,7 @@ def test_a_cancellation_is_sent_after_as_many_updates(record: Record) -> None:
         8-10
         -> end
     """)
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])
 
 
 def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None:
@@ -58,7 +58,7 @@ def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None
         <- 10
         -> end
     """)
-    assert (live.found, live.informed) == ([], ["early in s 8"])
+    assert (live.mismatches, live.informed) == ([], ["early in s 8"])
     assert live.divergences[0].summary.endswith(
         "was sent before the agent had sent as much as in the recording: nothing came for 27.0 s"
     )
@@ -81,7 +81,7 @@ def test_a_finished_turn_is_not_cancelled(record: Record) -> None:
         <- 10
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == ["late in s 8"]
 
 
@@ -98,13 +98,13 @@ def test_only_an_open_request_is_cancelled(record: Record) -> None:
         1-6
         -> end
     """)
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])
     live = verify(recorded).check("""
         1-3
         <- #1 result {}
         -> end
     """)
-    assert (live.found, live.informed) == ([], ["late in connection 5"])
+    assert (live.mismatches, live.informed) == ([], ["late in connection 5"])
 
 
 def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
@@ -128,7 +128,7 @@ def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == ["early in s 8", "late in s 7", "late in s"]
 
 
@@ -157,7 +157,7 @@ def test_a_cancellation_answers_open_permission_requests(record: Record) -> None
         <- {END}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_permission_of_another_session_stays_open(record: Record) -> None:
@@ -181,4 +181,4 @@ def test_a_permission_of_another_session_stays_open(record: Record) -> None:
     live = verify(recorded)
     live.play("<- 2", "<- 4", "<- 6")
     live.check(f"<- 9\n<- 10\n-> 11\n<- 12\n-> 13\n-> {outcome(None, 7)}\n<- 14\n-> end")
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])

@@ -50,7 +50,7 @@ def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[st
     sent = "\n".join(f"<- {what}" for what in [*first, UPDATE % 2, *before])
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n{sent}\n.. 9s")
     live.check(f"<- {last}\n-> 10\n<- 11\n-> end")
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])
 
 
 def test_a_character_may_be_cut_in_two(record: Record) -> None:
@@ -94,7 +94,7 @@ def test_state_updates_do_not_count(record: Record, kind: str) -> None:
         f"{HAS_SESSION}\n-> 6\n<- 5\n<- {state}\n<- {chunk('a')}\n<- {state}"
     )
     live.check(f"<- {chunk('b')}\n-> 9\n<- 10\n-> end")
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])
 
 
 def test_the_end_waits_for_state_updates(record: Record) -> None:

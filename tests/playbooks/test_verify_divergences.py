@@ -32,7 +32,7 @@ def test_a_session_that_cannot_be_created_is_given_up(record: Record) -> None:
         <- 8
         -> end
     """)
-    assert live.found == ["outcome-differs primary in s 4", "unplayed cascade in s 5"]
+    assert live.mismatches == ["outcome-differs primary in s 4", "unplayed cascade in s 5"]
     assert (live.report.unsaid, live.report.is_played_out) == (1, False)
 
 
@@ -42,10 +42,10 @@ def test_a_session_that_cannot_be_loaded_is_given_up(record: Record) -> None:
     conversation = f'{CONVERSATION}\n9 -> {load % "old"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "old"}}'
     played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> 9"
     live = verify(record(conversation)).check(f"{played}\n<- #2 {ERROR}\n-> end")
-    assert live.found == ["outcome-differs primary in old 10", "unplayed cascade in old 11"]
+    assert live.mismatches == ["outcome-differs primary in old 10", "unplayed cascade in old 11"]
     conversation = f'{CONVERSATION}\n9 -> {load % "s"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "s"}}\n12 <- #4 result {{}}'
     live = verify(record(conversation)).check(f"{played}\n<- #2 {ERROR}\n-> 11\n<- 12\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_failed_handshake_gives_up_all_lanes(record: Record) -> None:
@@ -55,7 +55,7 @@ def test_a_failed_handshake_gives_up_all_lanes(record: Record) -> None:
         <- #0 {ERROR}
         -> end
     """)
-    assert live.found == [
+    assert live.mismatches == [
         "outcome-differs primary in connection 2",
         "unplayed cascade in connection 7",
         "unplayed cascade in s 3",
@@ -73,7 +73,7 @@ def test_an_abandoned_lane_counts_as_not_played(record: Record) -> None:
     assert (live.report.unsaid, live.report.is_played_out) == (3, False)
     recorded = record(f"{CONVERSATION}\n9 <- _x/y {{}}")
     live = verify(recorded).check(f"-> 1\n<- 2\n-> 3\n<- #1 {ERROR}\n-> 7\n<- 8\n<- end\n-> end")
-    assert live.found == ["outcome-differs primary in s 4", "unplayed cascade in s 5"]
+    assert live.mismatches == ["outcome-differs primary in s 4", "unplayed cascade in s 5"]
     recorded = record("1 -> #0 initialize {}\n2 <- #0 result {}")
     live = verify(recorded).check(f"-> 1\n<- #0 {ERROR}\n-> end")
     assert (live.report.unsaid, live.report.is_played_out) == (0, False)
@@ -89,7 +89,7 @@ def test_another_result_does_not_stop_the_conversation(record: Record, answer: s
         <- 8
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_silence_is_a_stall_while_an_answer_is_pending(record: Record) -> None:
@@ -102,7 +102,7 @@ def test_silence_is_a_stall_while_an_answer_is_pending(record: Record) -> None:
         .. 1s
         -> end
     """)
-    assert live.found == ["stall primary in s 5", "unplayed cascade in connection 7"]
+    assert live.mismatches == ["stall primary in s 5", "unplayed cascade in connection 7"]
     stall, unplayed = live.divergences
     assert stall.summary == (
         f"nothing came for 30 s; the answer to session/prompt #{stall.seq} has not come for 50.0 s"
@@ -146,7 +146,7 @@ def test_an_agent_that_does_not_read_is_a_stall(record: Record) -> None:
     """An agent that does not read is reported as a stall."""
     live = verify(record(CONVERSATION)).check("-> 1")
     live._feed(WriteStalled(live.now))
-    assert live.found == [
+    assert live.mismatches == [
         "stall primary in connection 1",
         "unplayed cascade in connection 7",
         "unplayed cascade in s 3",
@@ -156,12 +156,12 @@ def test_an_agent_that_does_not_read_is_a_stall(record: Record) -> None:
 def test_an_agent_that_leaves_too_early_is_reported(record: Record) -> None:
     """An agent that leaves while answers are pending or frames unsent is reported."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
-    assert live.found == ["agent-left primary in s 5"]
+    assert live.mismatches == ["agent-left primary in s 5"]
     assert "the agent left before it had answered session/prompt" in live.divergences[0].summary
     trailing = f"{CONVERSATION}\n9 <- _x/y {{}}\n10 -> _x/z {{}}"
     played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8"
     live = verify(record(trailing)).check(f"{played}\n<- end\n-> end")
-    assert live.found == ["agent-left primary in connection 10"]
+    assert live.mismatches == ["agent-left primary in connection 10"]
 
 
 def test_an_agent_may_leave_when_all_was_sent(record: Record) -> None:
@@ -170,7 +170,7 @@ def test_an_agent_may_leave_when_all_was_sent(record: Record) -> None:
     live = verify(record(trailing)).check(
         "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n<- end\n-> end"
     )
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
@@ -182,16 +182,16 @@ def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
         4 -> #2 _x/z {}
     """)
     live = verify(recorded).check("-> 1\n<- 2\n-> 3\n-> 4\n<- end\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) -> None:
     """Only messages recorded before the agent left can be missing."""
     conversation = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
     live = verify(record(conversation % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
     live = verify(record(conversation % "4 -> _x/z {}\n<- end")).check("-> 1\n<- 2\n<- end\n-> end")
-    assert live.found == ["agent-left primary in connection 4"]
+    assert live.mismatches == ["agent-left primary in connection 4"]
 
 
 def test_an_additional_answer_is_reported(record: Record) -> None:
@@ -203,7 +203,7 @@ def test_an_additional_answer_is_reported(record: Record) -> None:
         <- 4
         -> 5
     """)
-    assert live.found == [
+    assert live.mismatches == [
         "answered-twice primary in connection",
         "unknown-reply-id cascade in connection",
     ]
@@ -211,7 +211,7 @@ def test_an_additional_answer_is_reported(record: Record) -> None:
     live = verify(recorded).check(
         "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> end\n<- 9\n<- 10"
     )
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
@@ -221,13 +221,13 @@ def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
         -> end
         <- 8
     """)
-    assert live.found == ["answered-twice primary in connection"]
+    assert live.mismatches == ["answered-twice primary in connection"]
 
 
 def test_an_invalid_line_is_information(record: Record) -> None:
     """Invalid lines of the agent beyond the recorded number are information."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- | hello\n<- 2\n-> 3")
-    assert (live.found, live.informed) == ([], ["malformed-input in connection"])
+    assert (live.mismatches, live.informed) == ([], ["malformed-input in connection"])
     live = verify(record("1 <- | hello\n2 -> #0 _x/y {}\n3 <- #0 result 1")).check("-> 2\n<- 1")
     assert live.informed == []
 
@@ -242,9 +242,9 @@ def test_an_invalid_line_of_the_client_is_sent_in_its_place(record: Record) -> N
         6 <- #1 result {}
     """)
     live = verify(recorded).check("-> 1\n<- 2\n-> 3\n-> 5\n<- 4\n<- 6\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
     live = verify(recorded).check("-> 1\n<- 2\n-> 3\n-> 5\n<- 6\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_endless_output_is_a_flood(record: Record) -> None:
@@ -252,9 +252,9 @@ def test_endless_output_is_a_flood(record: Record) -> None:
     live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     for _ in range(100_000):
         live._do("<-", '{"jsonrpc":"2.0","method":"x"}')
-    assert live.found == []
+    assert live.mismatches == []
     live.check("<- _x/y {}\n-> end")
-    assert live.found == ["flood primary in s", "unplayed cascade in connection 7"]
+    assert live.mismatches == ["flood primary in s", "unplayed cascade in connection 7"]
     assert live.engine.is_hopeless
 
 
@@ -265,11 +265,11 @@ def test_an_endless_line_is_a_flood_and_no_silence(record: Record) -> None:
     for _ in range(10):
         live.check(".. 2s")
         live.part(20 << 20)
-    assert (live.found, live.engine.state.output.recent_bytes) == ([], 201 << 20)
+    assert (live.mismatches, live.engine.state.output.recent_bytes) == ([], 201 << 20)
     live.check(f"<- | {'x' * 100}")
     assert live.engine.state.output.recent_bytes == (201 << 20) - (201 << 20) + 100
     live.part(256 << 20)
-    assert live.found == ["flood primary in s", "unplayed cascade in connection 7"]
+    assert live.mismatches == ["flood primary in s", "unplayed cascade in connection 7"]
 
 
 def test_a_stall_names_the_open_turn_in_v2(record: Record) -> None:
@@ -288,7 +288,7 @@ def test_a_stall_names_the_open_turn_in_v2(record: Record) -> None:
         10 <- session/update {idle}
     """)
     live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n.. 30s\n-> end")
-    assert live.found == ["stall primary in s 5", "unplayed cascade in s 8"]
+    assert live.mismatches == ["stall primary in s 5", "unplayed cascade in s 8"]
     seq = live.divergences[0].seq
     assert live.divergences[0].summary == (
         f"nothing came for 30 s; the end of the turn of session/prompt #{seq} has not come"
@@ -306,7 +306,7 @@ def test_the_time_limit_ends_a_verification(record: Record) -> None:
     for _ in range(49):
         live.check(f"{DRIP}\n.. 1s")
     live.check(f"{DRIP}\n.. 1s\n-> end")
-    assert live.found == ["stall primary in s 5", "unplayed cascade in connection 7"]
+    assert live.mismatches == ["stall primary in s 5", "unplayed cascade in connection 7"]
     assert live.engine.is_hopeless
     assert live.divergences[0].summary.startswith(
         "it was not over after 60 s, which is the --timeout; the answer to session/prompt"
@@ -318,4 +318,4 @@ def test_the_time_limit_is_no_stall_if_only_last_messages_are_missing(record: Re
     recorded = record(f"{CONVERSATION}\n9 <- _x/y {{}}")
     live = verify(recorded, timeout_ns=4 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n.. 4s\n-> end")
-    assert (live.found, live.engine.is_hopeless) == ([], False)
+    assert (live.mismatches, live.engine.is_hopeless) == ([], False)

@@ -34,7 +34,7 @@ def test_a_file_may_be_read_again(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert live.informed == ["served in s"] * 4
 
 
@@ -47,7 +47,7 @@ def test_a_part_of_a_file_is_known_from_the_whole(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     live = asking(record, f'<- {read("/p/f", limit=1)}\n-> #0 result {{"content": "1\\n"}}')
     live.check(f"""
         <- {read("/p/f")}
@@ -68,7 +68,7 @@ def test_an_agent_can_read_what_it_has_written(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_refused_write_has_no_contents(record: Record) -> None:
@@ -99,7 +99,7 @@ def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert live.found == ["unmatched primary in s"]
+    assert live.mismatches == ["unmatched primary in s"]
 
 
 def test_the_first_recorded_contents_count(record: Record) -> None:
@@ -119,4 +119,4 @@ def test_the_first_recorded_contents_count(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert (live.found, live.informed) == ([], ["served in s"])
+    assert (live.mismatches, live.informed) == ([], ["served in s"])

@@ -29,7 +29,7 @@ def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
         4-6
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
@@ -93,7 +93,7 @@ def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> No
         <- 7
         -> end
     """)
-    assert (live.found, live.informed) == ([], ["early in s 6"])
+    assert (live.mismatches, live.informed) == ([], ["early in s 6"])
     assert live.sent[-2] == ("6", 5000.0)
 
 
@@ -149,7 +149,7 @@ def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
     sent = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(50)]
     assert [place for place, news in enumerate(sent) if "-> end" in news] == [37]
     assert live.sent[-1] == ("end", 15_000.0)
-    assert (live.found, live.engine.is_played_out) == ([], True)
+    assert (live.mismatches, live.engine.is_played_out) == ([], True)
 
 
 def test_answers_keep_their_place_among_requests(record: Record) -> None:
@@ -170,7 +170,7 @@ def test_answers_keep_their_place_among_requests(record: Record) -> None:
         5-14
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     verify(recorded).check(f"""{HAS_SESSION}
         5-10
         .. 1s
@@ -200,7 +200,7 @@ def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
         <- 10
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_recorded_order_waits_for_all_messages(record: Record) -> None:
@@ -244,7 +244,7 @@ def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, ga
     live.play(".. 1s", "<- 2", f".. {gap + 1000}ms", "<- 4")
     (_, _), (what, at), _ = live.sent
     assert (what, at) == ("3", 1000 + gap)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
@@ -283,5 +283,5 @@ def test_a_message_of_a_finished_turn_is_sent_at_once(record: Record) -> None:
         9 <- #2 result {{}}
     """)
     live = verify(recorded).check(f"{HAS_SESSION}\n-> 5\n<- 9\n-> 7\n<- 8\n-> end")
-    assert (live.found, live.informed) == ([], ["early in s 7"])
+    assert (live.mismatches, live.informed) == ([], ["early in s 7"])
     assert live.divergences[0].summary.endswith("the turn was over")

@@ -93,7 +93,7 @@ def test_a_draft_request_for_something_else_is_not_granted(
         <- {END}
         -> end
     """)
-    assert live.found == ["permission-differs primary in s 6"]
+    assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 @pytest.mark.parametrize("more", [{}, {"reason": "because"}, {"toolCallId": "unknown"}])
@@ -101,7 +101,7 @@ def test_a_draft_request_for_the_same_is_granted(record: Record, more: dict[str,
     """A draft request for the same is granted, whatever the reason and ids."""
     live = drafted(record, f"<- {draft_ask(**READ, reason='to see')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(**READ, **more)}\n-> 7\n<- {END}\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_draft_request_covers_what_its_tool_call_announced(record: Record) -> None:
@@ -114,25 +114,25 @@ def test_a_draft_request_covers_what_its_tool_call_announced(record: Record) -> 
     """
     live = drafted(record, conversation)
     live.check(f"<- 6\n<- {draft_ask(**mcp)}\n-> 8\n<- {END}\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
     live = drafted(record, conversation)
     evil = draft_announce(tool="search", input={"q": "passwords"})
     live.check(f"<- {evil}\n<- {draft_ask(**mcp)}\n-> {DENIED}\n<- {END}\n-> end")
-    assert live.found == ["permission-differs primary in s 7"]
+    assert live.mismatches == ["permission-differs primary in s 7"]
 
 
 def test_a_draft_operation_without_a_resource_names_nothing(record: Record) -> None:
     """A draft operation without a resource is refused even if nothing changed."""
     live = drafted(record, f"<- {draft_ask(operation='network_access')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(operation='network_access')}\n-> {DENIED}\n<- {END}\n-> end")
-    assert live.found == ["permission-differs primary in s 6"]
+    assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 def test_a_draft_denial_is_repeated(record: Record) -> None:
     """A recorded denial in the draft is repeated for any request."""
     live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
     live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_draft_request_in_a_cancelled_turn_is_denied(record: Record) -> None:
@@ -142,7 +142,7 @@ def test_a_draft_request_in_a_cancelled_turn_is_denied(record: Record) -> None:
     live = verify(record(f"{start}\n{conversation}\n<- {END}")).check(f"{STARTED}\n-> 6")
     other = draft_ask(operation="file_delete", resource="/")
     live.check(f"<- {other}\n-> {DENIED}\n<- {END}\n-> end")
-    assert (live.found, live.informed) == ([], ["late in s"])
+    assert (live.mismatches, live.informed) == ([], ["late in s"])
 
 
 BARE = f"""
@@ -165,7 +165,7 @@ def test_an_id_stands_for_what_was_announced(record: Record) -> None:
         live = asking(record, BARE)
         sent = "\n".join(f"<- {update}" for update in first)
         live.check(f"{sent}\n<- {bare('other')}\n-> 8\n<- {END}\n-> end")
-        assert live.found == []
+        assert live.mismatches == []
 
 
 def test_an_id_for_something_else_is_refused(record: Record) -> None:
@@ -183,14 +183,14 @@ def test_an_id_for_something_else_is_refused(record: Record) -> None:
         live = asking(record, BARE)
         sent = "\n".join(f"<- {update}" for update in first)
         live.check(f"{sent}\n<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
-        assert live.found == ["permission-differs primary in s 7"]
+        assert live.mismatches == ["permission-differs primary in s 7"]
 
 
 def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record) -> None:
     """An id that was never announced is refused, since its scope is unknown."""
     live = asking(record, f"<- {bare()}\n-> {selected('y')}")
     live.check(f"<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
-    assert live.found == ["permission-differs primary in s 6"]
+    assert live.mismatches == ["permission-differs primary in s 6"]
     assert "did not say" in live.divergences[0].summary
 
 
@@ -198,7 +198,7 @@ def test_the_place_of_a_member_does_not_matter(record: Record) -> None:
     """A member may be in the request or in an announcement of its tool call."""
     live = asking(record, BARE)
     live.check(f"<- {permission({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Record) -> None:
@@ -218,7 +218,7 @@ def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Record) -
         <- {END}
         -> end
     """)
-    assert live.found == ["permission-differs primary in s 7"]
+    assert live.mismatches == ["permission-differs primary in s 7"]
     actual = next(
         divergence
         for divergence in live.divergences
@@ -255,7 +255,7 @@ def test_a_command_of_v2_and_its_directory_must_be_as_recorded(
     live = asking(record, f"<- {v2_command()}\n-> {selected('y')}")
     answer = "7" if is_same else outcome("n")
     live.check(f"<- {came}\n-> {answer}\n<- {END}\n-> end")
-    assert live.found == ([] if is_same else ["permission-differs primary in s 6"])
+    assert live.mismatches == ([] if is_same else ["permission-differs primary in s 6"])
 
 
 def member(what: str) -> str:
@@ -270,7 +270,7 @@ def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     conversation = f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"
     live = asking(record, conversation).check(f"<- 6\n-> 7\n<- {END}\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
     live = asking(record, conversation)
     live.check(f"""
         <- [{member(item)},{member(permission(RM, token=2))}]
@@ -280,7 +280,7 @@ def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert live.found == ["permission-differs primary in s 6"]
+    assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> None:
@@ -296,7 +296,7 @@ def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> N
         <- {END}
         -> end
     """)
-    assert live.found == ["outcome-differs primary in s 7"]
+    assert live.mismatches == ["outcome-differs primary in s 7"]
 
 
 def test_an_option_that_always_allows_must_have_the_same_name(record: Record) -> None:

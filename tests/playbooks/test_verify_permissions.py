@@ -77,7 +77,7 @@ def test_permission_for_something_else_is_not_granted(
         <- {END}
         -> end
     """)
-    assert live.found == ["permission-differs primary in s 6"]
+    assert live.mismatches == ["permission-differs primary in s 6"]
     assert live.divergences[0].differences
     assert live.report.has_diverged
 
@@ -101,7 +101,7 @@ def test_permission_for_the_same_is_granted(
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     token = {"toolCallId": "other"}
     live.check(f"<- {permission({**came, **token})}\n-> 7\n<- {END}\n-> end")
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_an_offered_option_is_chosen(
         <- {END}
         -> end
     """)
-    assert live.found == ["permission-differs primary in s 6"]
+    assert live.mismatches == ["permission-differs primary in s 6"]
     assert '"rm -rf ~"' in live.divergences[0].summary
     assert '"ls" #6' in live.divergences[0].summary.replace(f"#{live.divergences[0].seq}", "#6")
 
@@ -177,18 +177,18 @@ def test_other_options_do_not_matter(
         <- {END}
         -> end
     """)
-    assert live.found == ([] if answer else ["outcome-differs primary in s 7"])
+    assert live.mismatches == ([] if answer else ["outcome-differs primary in s 7"])
 
 
 def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
     """An option that was not offered is chosen again, unless the live request offers it."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('what')}")
     live.check(f"<- {permission(LS)}\n-> 7\n<- {END}\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
     masked, now = ({**LS, "title": title} for title in ("[redacted:token:1f0c9a3e]", "hush"))
     live = asking(record, f"<- {permission(masked)}\n-> {selected('what')}")
     live.check(f"<- {permission(now, 'what:allow_always')}\n-> {outcome(None)}\n<- {END}\n-> end")
-    assert live.found == ["outcome-differs primary in s 7"]
+    assert live.mismatches == ["outcome-differs primary in s 7"]
     came = live.divergences[0].came or ""
     assert "allow_always" in came
     assert "hush" not in came  # where the recorded request has a secret
@@ -207,7 +207,7 @@ def test_options_decide_among_equal_requests(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
@@ -233,7 +233,7 @@ def test_a_rejection_is_repeated_for_any_request(record: Record) -> None:
     """A recorded rejection is repeated for any request, since it grants nothing."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('n')}")
     live.check(f"<- {permission(RM)}\n-> 7\n<- {END}\n-> end")
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_each_request_gets_its_own_answer_in_any_order(record: Record) -> None:
@@ -249,7 +249,7 @@ def test_each_request_gets_its_own_answer_in_any_order(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 NAMELESS = [
@@ -269,7 +269,7 @@ def test_a_request_that_names_nothing_is_refused_even_unchanged(
     """A request that names nothing is refused, since equal ones may differ in meaning."""
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
     live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
-    assert live.found == ["permission-differs primary in s 6"]
+    assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 @pytest.mark.parametrize("call", NAMELESS[1:])
@@ -279,7 +279,7 @@ def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -
         live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
         answer = "7" if is_allowed else outcome("n")
         live.check(f"<- {permission(came)}\n-> {answer}\n<- {END}\n-> end")
-        assert (live.found == []) is is_allowed
+        assert (live.mismatches == []) is is_allowed
 
 
 def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
@@ -287,7 +287,7 @@ def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
     for offered, answer in (((ALLOW, REJECT), "n"), ((ALLOW,), None)):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=True)
         live.check(f"<- {permission(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
-        assert live.found == ["permission-differs primary in s 6"]
+        assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
@@ -295,7 +295,7 @@ def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
     ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", ignored=ignored)
     live.check(f"<- {permission(RM)}\n-> {outcome('n')}\n<- {END}\n-> end")
-    assert live.found == ["permission-differs primary in s 6"]
+    assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 def test_a_request_in_a_cancelled_turn_is_cancelled(record: Record) -> None:
@@ -305,7 +305,7 @@ def test_a_request_in_a_cancelled_turn_is_cancelled(record: Record) -> None:
     )
     live = verify(record(f"{START}\n{conversation}\n<- {END}")).check(f"{STARTED}\n-> 6")
     live.check(f"<- {permission(RM)}\n-> {outcome(None)}\n<- {END}\n-> end")
-    assert (live.found, live.informed) == ([], ["late in s"])
+    assert (live.mismatches, live.informed) == ([], ["late in s"])
 
 
 def test_a_request_that_is_nested_too_deeply_is_not_allowed(record: Record) -> None:
@@ -315,7 +315,7 @@ def test_a_request_that_is_nested_too_deeply_is_not_allowed(record: Record) -> N
         deep = {"a": deep}
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"<- {permission({**LS, 'rawInput': deep})}\n-> {outcome('n')}\n<- {END}\n-> end")
-    assert live.found == ["permission-differs primary in s 6"]
+    assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 def requests(path: Path) -> tuple[str, list[Any]]:

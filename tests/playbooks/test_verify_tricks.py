@@ -29,7 +29,7 @@ def test_an_id_of_two_kinds_is_not_chosen(record: Record, other: str, *, lenient
     for offered in (("y:allow_once", other), (other, "y:allow_once")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=lenient)
         live.check(f"<- {permission(LS, *offered)}\n-> {outcome(None)}\n<- {END}\n-> end")
-        assert live.found == ["outcome-differs primary in s 7"]
+        assert live.mismatches == ["outcome-differs primary in s 7"]
 
 
 def test_an_ambiguous_id_does_not_reject(record: Record) -> None:
@@ -38,7 +38,7 @@ def test_an_ambiguous_id_does_not_reject(record: Record) -> None:
     for offered, answer in ((both, None), ((*both, "n:reject_always"), "n")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
         live.check(f"<- {permission(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
-        assert live.found == ["permission-differs primary in s 6"]
+        assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 def test_all_of_a_title_counts(record: Record) -> None:
@@ -58,7 +58,7 @@ def test_a_lenient_client_does_not_trust_a_missing_title(
     """A lenient client does not match requests without a title."""
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
     live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
-    assert live.found == ["permission-differs primary in s 6"]
+    assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
@@ -67,7 +67,7 @@ def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
     live = asking(record, f"<- {first}\n<- {permission(BARE)}\n-> {selected('y')}")
     huge = updated(rawInput={"command": "rm -rf ~", "n": 0}).replace('"n": 0', f'"n": {"9" * 5000}')
     live.check(f"<- {first}\n<- {huge}\n<- {permission(BARE)}\n-> {outcome('n')}\n<- {END}\n-> end")
-    assert live.found == ["permission-differs primary in s 7"]
+    assert live.mismatches == ["permission-differs primary in s 7"]
 
 
 @pytest.mark.parametrize("name", ["insertAt", "start_at", "cut_at_ms", "timestamp"])

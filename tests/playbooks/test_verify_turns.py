@@ -28,7 +28,7 @@ def test_the_end_of_a_turn_cancels_no_other_turn(record: Record) -> None:
     """The end of a turn does not cancel another turn of the session."""
     live = verify(record(TWO_PROMPTS)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n<- 7")
     live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 8\n-> 9\n<- 10\n-> end")
-    assert (live.found, live.informed) == (["permission-differs primary in s 8"], [])
+    assert (live.mismatches, live.informed) == (["permission-differs primary in s 8"], [])
 
 
 def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None:
@@ -49,7 +49,7 @@ def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None
     live.check(
         f"<- {permission(LS, token=9)}\n-> {outcome(None, 9)}\n<- 9\n-> 10\n<- 11\n-> 12\n<- 13\n-> end"
     )
-    assert (live.found, live.informed) == ([], ["late in s"])
+    assert (live.mismatches, live.informed) == ([], ["late in s"])
 
 
 def test_a_request_of_the_next_turn_is_not_cancelled(record: Record) -> None:
@@ -66,7 +66,7 @@ def test_a_request_of_the_next_turn_is_not_cancelled(record: Record) -> None:
     """)
     live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n-> 7\n<- 8")
     live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 9\n-> 10\n<- 11\n-> end")
-    assert live.found == ["permission-differs primary in s 9"]
+    assert live.mismatches == ["permission-differs primary in s 9"]
 
 
 def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> None:
@@ -85,7 +85,7 @@ def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> No
     """)
     live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8")
     live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 9\n-> 10\n-> end")
-    assert live.found == ["permission-differs primary in s 9"]
+    assert live.mismatches == ["permission-differs primary in s 9"]
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -116,7 +116,7 @@ def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, versio
         live.play(f"<- {IDLE}")
     (sent, at), now = live.sent[-1], (live.now - START_NS) / 10**6
     assert (sent, at) == (("9", now) if version == 1 else ("10", now))
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])
 
 
 def test_an_open_turn_is_waited_for(record: Record) -> None:
@@ -141,4 +141,4 @@ def test_an_open_turn_is_waited_for(record: Record) -> None:
         f"-> 1\n<- 2\n-> 3\n<- {IDLE}\n<- 4\n-> 5\n<- 6\n<- 7\n-> 8\n<- 9"
     )
     live.check("<- 12\n.. 0.9s\n<- 10\n-> 11\n-> 13\n<- 14\n-> end")
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])

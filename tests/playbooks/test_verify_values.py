@@ -26,7 +26,7 @@ def test_a_session_has_its_live_name(record: Record) -> None:
         -> end
     """)
     assert live.report.bindings == {"s": "new é"}
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_sessions_are_named_by_their_requests(record: Record) -> None:
@@ -68,7 +68,7 @@ def test_a_session_may_make_requests_before_it_is_named(record: Record) -> None:
         <- #1 result {"sessionId": "x"}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_request_of_an_unknown_session_is_held_back(record: Record) -> None:
@@ -90,7 +90,7 @@ def test_a_request_of_an_unknown_session_is_held_back(record: Record) -> None:
         <- #1 result {"sessionId": "y"}
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_state_updates_before_a_session_is_named_count(record: Record) -> None:
@@ -111,7 +111,7 @@ def test_state_updates_before_a_session_is_named_count(record: Record) -> None:
         <- #2 result {{"sessionId": "x"}}
         -> end
     """)
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])
 
 
 def test_updates_are_counted_from_the_answer_that_names_the_session(record: Record) -> None:
@@ -138,7 +138,7 @@ def test_updates_are_counted_from_the_answer_that_names_the_session(record: Reco
         <- 10
         -> end
     """)
-    assert (live.found, live.informed) == ([], [])
+    assert (live.mismatches, live.informed) == ([], [])
 
 
 def test_a_session_of_an_earlier_process_keeps_its_name(record: Record) -> None:
@@ -155,7 +155,7 @@ def test_a_session_of_an_earlier_process_keeps_its_name(record: Record) -> None:
         1-7
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
 
 
 def test_a_session_of_this_run_is_loaded_by_its_live_name(record: Record) -> None:
@@ -207,7 +207,7 @@ def test_directories_are_replaced_where_the_protocol_has_them(record: Record) ->
         <- 8
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert live.engine.state.recording.roots == ["/p", "/q"]
 
 
@@ -239,7 +239,7 @@ def test_the_recorded_path_is_another_path(record: Record) -> None:
         <- 8
         -> end
     """)
-    assert live.found == ["unmatched primary in s 6"]
+    assert live.mismatches == ["unmatched primary in s 6"]
 
 
 def test_a_relative_directory_is_replaced_where_the_protocol_has_it(record: Record) -> None:
@@ -269,4 +269,4 @@ def test_a_relative_directory_is_replaced_where_the_protocol_has_it(record: Reco
         <- 10
         -> end
     """)
-    assert live.found == []
+    assert live.mismatches == []

@@ -85,9 +85,9 @@ def test_the_work_for_parallel_requests_is_linear(
 ) -> None:
     """Four times as many parallel requests take four times the work."""
     few, live = parallel(record, ask, FEW)
-    assert (live.found, live.engine.is_over) == ([], True)
+    assert (live.mismatches, live.engine.is_over) == ([], True)
     many, live = parallel(record, ask, MANY)
-    assert (live.found, live.engine.is_over) == ([], True)
+    assert (live.mismatches, live.engine.is_over) == ([], True)
     assert many < 1.5 * MANY / FEW * few
 
 
@@ -101,7 +101,7 @@ def test_the_work_for_requests_in_another_order_is_linear(record: Record) -> Non
         conversation = "\n".join(f"<- {ask(n, 'a')}\n-> {selected('y', n)}" for n in range(many))
         live = asking(record, conversation)
         result = calls(lambda: live.play(*(f"<- {ask(n, 'b')}" for n in reversed(range(many)))))
-        assert live.found == []
+        assert live.mismatches == []
         return result
 
     assert backwards(MANY) < 1.5 * MANY / FEW * backwards(FEW)
@@ -123,7 +123,7 @@ def test_other_sessions_add_no_work(record: Record, is_over: bool) -> None:
         assert live.sent[-1][0] == str(2 * many + 1)
         update = '<- session/update {"sessionId": "s0", "update": {}}'
         process = lines(lambda: live.play(*[update] * 20))
-        assert live.found == []
+        assert live.mismatches == []
         return process
 
     assert work(MANY) < 1.1 * work(FEW)

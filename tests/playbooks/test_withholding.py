@@ -78,7 +78,7 @@ def test_an_inert_agent_sends_no_acting_request(
     """An inert agent sends no acting request, in any dialect, alone or in a batch."""
     live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
     assert live.send(5) == ["<- 8"]
-    assert live.found == []
+    assert live.mismatches == []
     assert len(live.report.withheld) == 1
     member = {"jsonrpc": "2.0", "id": 7, "method": method, "params": ACTIVE[method]}
     other = {"jsonrpc": "2.0", "id": 8, "method": "session/request_permission", "params": {}}
@@ -88,7 +88,7 @@ def test_an_inert_agent_sends_no_acting_request(
         json.loads(live.sent[-1][0]) == [other]
     )
     assert live.send("#8 result {}") == ["<- 9"]
-    assert live.found == []
+    assert live.mismatches == []
 
 
 @pytest.mark.parametrize("method", HARMLESS)
@@ -160,7 +160,7 @@ def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str
     live = asked(record, PUSHED, DRAFT, inert=True, order=order)
     assert live.send(5) == ["<- 14"]
     live.leave()
-    assert (live.found, live.report.verdict, live.report.unplayed) == ([], "clean", 0)
+    assert (live.mismatches, live.report.verdict, live.report.unplayed) == ([], "clean", 0)
 
 
 def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
@@ -177,7 +177,7 @@ def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
     )
     assert live.send(5) == ["<- 11"]
     live.leave()
-    assert (live.found, live.report.unplayed) == ([], 0)
+    assert (live.mismatches, live.report.unplayed) == ([], 0)
 
 
 def test_requests_after_a_withheld_extension_are_optional(record: Record) -> None:
@@ -191,10 +191,10 @@ def test_requests_after_a_withheld_extension_are_optional(record: Record) -> Non
     assert live.send(5) == []
     assert live.wait("2s") == ["<- 10"]
     live.leave()
-    assert live.found == []
+    assert live.mismatches == []
     live = asked(record, story, inert=True)
     assert live.send(5, 8) == ["<- 9", "<- 10"]
-    assert live.found == []
+    assert live.mismatches == []
 
 
 OUTSIDE: list[tuple[str, dict[str, Any]]] = [
@@ -238,7 +238,7 @@ def test_requests_outside_the_clients_directories_are_withheld(
     """Requests outside the client's directories are withheld, unless an option allows them."""
     live = asked(record, answered(method, params), dialect)
     assert live.send(5) == ["<- 8"]
-    assert live.found == []
+    assert live.mismatches == []
     report = live.report
     assert report.verdict == "clean"
     assert len(report.withheld) == 1
@@ -285,7 +285,7 @@ def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record
     """).replay()
     assert live.send(1) == ["<- 2"]
     live.leave()
-    assert live.found == []
+    assert live.mismatches == []
     assert len(live.report.withheld) == 2
 
 
@@ -314,7 +314,7 @@ def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> 
         -> 15
         <- 16
     """)
-    assert live.found == []
+    assert live.mismatches == []
     assert len(live.report.withheld) == 3
 
 

@@ -98,7 +98,7 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
             agent = verify(recorder)
             for number in range(2, 5 + 2 * len(prompts), 2):
                 agent.play(f"<- {number}")
-            assert agent.found == []
+            assert agent.mismatches == []
         old, new = (stack.enter_context(RecordingReader(recorder.path)) for recorder in recordings)
         assert diff(old, new, DiffOptions()).is_equal
 

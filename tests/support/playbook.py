@@ -190,7 +190,7 @@ class Played:
         return self
 
     @property
-    def found(self) -> list[str]:
+    def mismatches(self) -> list[str]:
         """The divergences that count: kind, rank, lane and frame."""
         return [
             self._told(divergence)

@@ -46,9 +46,9 @@ _GROUPS = {
     "v2": "Version 2",
     "agent": "How the agent started and ended",
     "answer": "Requests that failed",
-    "fault": "What faults did",
+    "fault": "Effects of faults",
     "pipe": "Bytes that were not read",
-    "recording": "What the recording lacks",
+    "recording": "Losses of the recording",
     "wait": "Waits and silence",
 }
 _INTRODUCTION = """\

@@ -37,8 +37,13 @@ def collection(name: str) -> Collection:
 
 NAMES = ("culprits", "fresh", "second", "third", "fourth")
 CULPRITS, FRESH, SECOND, THIRD, FOURTH = COLLECTIONS = [collection(name) for name in NAMES]
-REPORTS = [(one, entry) for one in COLLECTIONS for entry in one.reports]
-HEALTHY = [(one, entry) for one in COLLECTIONS for entry in one.entries if "thread" not in entry]
+REPORTS = [(reports, entry) for reports in COLLECTIONS for entry in reports.reports]
+HEALTHY = [
+    (reports, entry)
+    for reports in COLLECTIONS
+    for entry in reports.entries
+    if "thread" not in entry
+]
 
 
 def named(value: Collection | dict[str, Any]) -> str:

@@ -346,7 +346,7 @@ def _tally(tally: Tally, what: str, unanswered: str) -> str:
     parts = [f"{tally.failed:,} failed" if tally.failed else "",
              f"{tally.open:,} {unanswered}" if tally.open else ""]  # fmt: skip
     remark = ", ".join(filter(None, parts))
-    return f"{tally.done:,} {what}" + (f" ({remark})" if remark else "")
+    return f"{tally.answered:,} {what}" + (f" ({remark})" if remark else "")
 
 
 def _list(page: RecordingPage, rows: list[list[Piece]], count: int, *, is_cut: bool = True) -> None:

@@ -17,7 +17,7 @@ ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty
 _FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
 """Signals that are sent from outside: an agent that they end did not crash."""
 _FROM_OUTSIDE_CODES = {128 + signum for signum in _FROM_OUTSIDE}
-"""Exit codes by which an agent or its launcher reports such a signal."""
+"""Exit codes that report such a signal, of an agent or its launcher."""
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:

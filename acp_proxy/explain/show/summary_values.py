@@ -83,7 +83,8 @@ class FailedCall:
 class Tally:
     """The requests of one method."""
 
-    done: int = 0
+    answered: int = field(default=0, metadata={"json": "done"})
+    """Answered with a result."""
     failed: int = 0
     """Answered with an error."""
     open: int = 0

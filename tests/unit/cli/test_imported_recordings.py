@@ -102,10 +102,10 @@ def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Origin | No
             text_form(folder / "roof.jsonl", origin)
         if (origin, name) not in known:
             places: dict[str, str | Path] = {"REC": folder / "roof.jsonl", "DIR": folder}
-            done = run(*(places.get(str(word), word) for word in COMMANDS[name]))
-            assert done.exit_code in (0, 1), done.output
-            lines = done.stdout.replace(str(folder), "FOLDER").splitlines()
-            known[origin, name] = "\n".join(one for one in lines if "not checked" not in one)
+            result = run(*(places.get(str(word), word) for word in COMMANDS[name]))
+            assert result.exit_code in (0, 1), result.output
+            lines = result.stdout.replace(str(folder), "FOLDER").splitlines()
+            known[origin, name] = "\n".join(line for line in lines if "not checked" not in line)
         return known[origin, name]
 
     return output
@@ -137,8 +137,8 @@ def test_nothing_is_claimed_if_everything_was_lost(
     """No output has a duration, a time, a size or an ending."""
     text = output_of(EVERYTHING, name)
     assert text
-    found = re.search(rf"{DURATION}|\d\.\d{{3}}|\d k?B\b|{END}|silen|crash|recorded", text)
-    assert found is None, f"{found[0]!r} in {text}"
+    match = re.search(rf"{DURATION}|\d\.\d{{3}}|\d k?B\b|{END}|silen|crash|recorded", text)
+    assert match is None, f"{match[0]!r} in {text}"
 
 
 @pytest.mark.parametrize("name", VALUES)

@@ -267,7 +267,7 @@ def test_a_rule_is_explained() -> None:
 
 
 def test_a_rule_that_no_specification_states_says_so() -> None:
-    """Its source is acp-proxy itself, which has no page of a specification."""
+    """`check --explain` names acp-proxy as the source of such a rule, and links no page."""
     explained = run("check", "--explain", "turn.refusal").stdout
     assert "source      a rule of acp-proxy\n" in explained
     assert "\npage " not in explained

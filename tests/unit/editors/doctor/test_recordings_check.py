@@ -165,7 +165,7 @@ def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
         handshake(recorder)
         recorder.to_agent(request(3, "session/new", cwd="/", mcpServers=[]))
         context = evolve(context, monotonic_ns=context.monotonic_ns + 10**12)
-        (found,) = running(context)
-    (line,) = lines([found])
+        (check,) = running(context)
+    (line,) = lines([check])
     assert line.startswith("! x: the agent has not answered session/new")
-    assert found.commands == [f"acp-proxy show {context.recordings}/x.db"]
+    assert check.commands == [f"acp-proxy show {context.recordings}/x.db"]

@@ -429,8 +429,8 @@ def test_files_and_terminals_are_counted_by_outcome(recorder: LogWriter) -> None
     recorder.abandon()
     summary = summary_of(recorder.path)
     read = summary.files_read
-    assert (read.done, read.failed, read.open) == (1, 1, 1)
-    assert summary.files_written.done == summary.terminals.done == 0
+    assert (read.answered, read.failed, read.open) == (1, 1, 1)
+    assert summary.files_written.answered == summary.terminals.answered == 0
 
 
 def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
