@@ -274,7 +274,7 @@ def test_a_journal_of_a_killed_writer_is_rolled_back(root: Path, recording: str)
 def kill_while_it_writes(path: Path) -> None:
     """Leaves the database and the journal of a writer that was killed before its commit."""
     log = Path(f"{path}.log")
-    content = log.read_bytes() if log.exists() else b""
+    before = log.read_bytes() if log.exists() else b""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
         connection.execute("PRAGMA synchronous=OFF")
@@ -287,8 +287,8 @@ def kill_while_it_writes(path: Path) -> None:
         connection.rollback()
     for file, content in left.items():
         file.write_bytes(content)
-    if content:
-        assert log.read_bytes() == content
+    if before:
+        assert log.read_bytes() == before
 
 
 def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> None:
