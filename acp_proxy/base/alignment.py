@@ -1,13 +1,14 @@
 """Aligns two sequences: pairs equal items, in order.
 
-Extended patience diff: items that occur once on both sides are paired, and the longest chain of
-such pairs that is in order is kept. The same is repeated between each two pairs. Where no item is
-rare enough, runs of items are matched, longer and longer ones. Small ranges are solved exactly.
-Time is O(n log n) and memory O(n), where n counts the items that differ.
+The algorithm extends patience diff. It pairs the items that occur exactly once in A and once in B,
+and keeps the longest chain of pairs in which both positions increase. It repeats this for each gap
+between two kept pairs. Where no single item is unique, it looks for unique runs of 2 items, then of
+4, and so on. Small ranges are solved exactly. Time is O(n log n) and memory O(n), where n is the
+number of items that differ.
 
-Libraries were considered. `difflib` takes quadratic time, and so do its ports to C where much
-differs. Those that compute the longest common subsequence need n * m bits. The well-known
-implementation of patience diff has a licence that ours cannot include.
+We considered libraries. `difflib` takes quadratic time. Its ports to C do too where the sequences
+differ much. Libraries that compute the longest common subsequence need n * m bits. The best-known
+implementation of patience diff has a licence that is incompatible with ours.
 """
 
 from bisect import bisect_left
@@ -27,11 +28,11 @@ _EXACT = 1024
 
 
 def align(a: Items, b: Items) -> list[Pair]:
-    """Returns the positions of the paired equal items in A and in B; both increase.
+    """Returns pairs of positions of equal items; the positions increase in A and in B.
 
     Args:
-        a: hashable items.
-        b: hashable items.
+        a: the items of A.
+        b: the items of B.
     """
     matches: list[Pair] = []
     spans = [(0, len(a), 0, len(b))]
@@ -66,10 +67,12 @@ def align(a: Items, b: Items) -> list[Pair]:
 
 
 def gaps(pairs: Sequence[Pair], size_a: int, size_b: int) -> Iterator[tuple[range, range]]:
-    """Yields the positions between aligned pairs, before the first and after the last.
+    """Yields the unpaired ranges: before the first pair, between two pairs, and after the last.
+
+    A range of A, a range of B or both may be empty.
 
     Args:
-        pairs: of positions, in order.
+        pairs: pairs of positions, in order.
         size_a: the number of items in A.
         size_b: the number of items in B.
     """
@@ -83,7 +86,7 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
     if all(map(lt, places, places[1:])):
         return list(pairs)  # the usual case
     tails: list[int] = []
-    last: list[int] = []  # by length: the index of the pair with the lowest end
+    last: list[int] = []  # by the chain's length: the index of its last pair, as early as possible
     before = [-1] * len(pairs)
     for index, (_, place) in enumerate(pairs):
         length = bisect_left(tails, place)
@@ -102,7 +105,10 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Returns pairs to keep: items that occur once on both sides, or else the rarest ones."""
+    """Returns pairs to keep: of items or runs that occur once on both sides, or else of rare items.
+
+    Positions increase in A and in B.
+    """
     for length in _STRETCHES:
         in_a, in_b = _once(a, range_a, length), _once(b, range_b, length)
         pairs = [(place, in_b[item]) for item, place in in_a.items() if item in in_b]
@@ -112,7 +118,7 @@ def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
 
 
 def _once(items: Items, within: range, length: int) -> dict[Hashable, int]:
-    """Returns the runs of items that occur once, with their positions, in order."""
+    """Returns the items (or runs of ``length`` items) that occur once, each with its position."""
     places: dict[Hashable, int] = {}
     twice: set[Hashable] = set()
     for place in range(within.start, within.stop - length + 1):
@@ -150,10 +156,10 @@ def _places(items: Items, within: range) -> defaultdict[Hashable, list[int]]:
 
 
 def _exactly(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pair]:
-    """Yields the longest common subsequence, computed from all pairs.
+    """Yields the pairs of the longest common subsequence; compares each item of A with each of B.
 
-    Among sequences of equal length it prefers the one that leaves the most unpaired items side by
-    side, since those may have changed into each other.
+    If several subsequences are the longest, it chooses the one that leaves the most unpaired items
+    of A and B side by side, since one of two such items may have replaced the other.
     """
     width, b_start = len(range_b), range_b.start
     a_start, a_end = range_a.start, range_a.stop

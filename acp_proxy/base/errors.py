@@ -1,7 +1,8 @@
 """Every exception of the package, on one screen.
 
-Bad traffic is data and raises nothing. These exceptions are for bad use and for recordings that
-cannot be read. Their message is one line: what was expected, what came, and what to do.
+Bad traffic is data and raises no exception. These exceptions are for incorrect use and for
+recordings that cannot be read. Each message is one line: what was expected, what was found instead,
+and what the user can do.
 """
 
 import shlex
@@ -20,7 +21,7 @@ class UnreadableRecording(AcpProxyError):
     """Raised when a file exists but cannot be read as a recording."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        one_line = " ".join(reason.splitlines())  # it may quote the file
+        one_line = " ".join(reason.splitlines())  # the reason may quote the file
         super().__init__(f"cannot read {path} as a recording: {one_line}")
 
 
@@ -29,7 +30,7 @@ class NotARecording(UnreadableRecording):
 
 
 class DamagedRecording(UnreadableRecording):
-    """Raised when a recording is damaged or was changed; it is never shown as an empty one."""
+    """Raised when a recording is damaged or was changed, so that it is not shown as empty."""
 
     def __init__(self, path: Path, reason: str, *, is_foreign: bool = False) -> None:
         quoted = shlex.quote(str(path))
@@ -69,7 +70,7 @@ class BadSettings(AcpProxyError):
 
 
 class NoSuchRule(AcpProxyError):
-    """Raised when no rule of the protocol has a name, or the rule is not checked."""
+    """Raised when no rule of the protocol has the given name, or when that rule is not checked."""
 
 
 class BadBaseline(AcpProxyError):
@@ -87,7 +88,7 @@ class BadResults(AcpProxyError):
 
 
 class ClusterFailed(AcpProxyError):
-    """Raised when a cluster cannot run a batch, or stops running it."""
+    """Raised when a cluster cannot start a batch, or stops before the batch is finished."""
 
 
 class LogMoved(Exception):

@@ -1,8 +1,9 @@
 """The one converter that reads and writes our own values as JSON.
 
-A field whose name in JSON differs says so, and so does a computed field:
-``field(metadata={"json": "problems"})``. ``{"optional": True}`` omits the field while it has its
-default. Values need not import this module for that, so they load without cattrs.
+The metadata of a field decides its form. ``field(metadata={"json": "problems"})`` gives the name in
+JSON if it differs from the field's name, and also includes a computed field in the JSON.
+``{"optional": True}`` omits the field as long as it has its default value. The modules with such
+fields need not import this module, so they load without cattrs.
 """
 
 from typing import Any
@@ -17,7 +18,7 @@ converter = make_converter()
 
 
 def _marked(cls: type) -> dict[str, Any]:
-    """Returns how to write the fields that are renamed or optional in JSON."""
+    """Returns the overrides for the fields whose metadata name a JSON name or ``optional``."""
     return {
         field.name: override(field.metadata.get("optional"), field.metadata.get("json"), omit=False)
         for field in (fields(cls) if has(cls) else ())

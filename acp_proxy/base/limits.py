@@ -1,7 +1,8 @@
 """Size limits that several rooms share, one for each purpose.
 
-All are our own choice; a limit that a format or an algorithm imposes is in its module. This module
-imports nothing, so that the recorder can use it before anything else is loaded.
+All these limits are our own choice. A limit that a format or an algorithm imposes is in the module
+of the format or algorithm. This module imports nothing, so that the recorder can use it before
+anything else is loaded.
 """
 
 # Bytes per read.
@@ -10,7 +11,7 @@ CHUNK = 64 << 10
 PIECE = 1 << 20
 """Bytes of a long value that are read or written at once."""
 READ_AHEAD = 1 << 20
-"""Bytes of the following lines that are read to mask a text that continues there."""
+"""Bytes of later lines that are read to mask a text that continues in them."""
 
 # Lines that are read as a whole or in part.
 LINE_EDGE = 64 << 10
@@ -18,17 +19,17 @@ LINE_EDGE = 64 << 10
 LOG_HEAD = 64 << 10
 """Bytes that are read to recognize another tool's log."""
 SMALL_LINE = 1 << 20
-"""Bytes of the largest line that is read as a piece of a text, or masked as one value."""
+"""Bytes of the largest line that is read as a piece of a streamed text or masked as one value."""
 LARGE_LINE = 2 << 20
-"""Bytes of a line, newline included, from which on only its edges are parsed as JSON."""
+"""Bytes of the smallest line, newline included, of which only the edges are parsed as JSON."""
 WHOLE_LINE = 4 << 20
 """Bytes of the largest line that is parsed as a whole to be described."""
 PREVIEWED_LINE = 8_000_000
 """Bytes of the largest line that a preview reads beyond its beginning."""
 PLAYED_LINE = 64 << 20
-"""Bytes of the largest line that is played; sending it takes about three times the memory."""
+"""Bytes of the largest line that is played; sending a line takes about three times its memory."""
 LINE_WITHOUT_END = 256 << 20
-"""Bytes without a newline that are stored as one line."""
+"""The largest number of bytes without a newline that are stored as one line."""
 
 # Values and files that are read as a whole.
 LABEL = 4 << 20
@@ -51,13 +52,13 @@ KEPT_CONTENTS = 64 << 20
 
 # Numbers.
 SAFE_NUMBER = 1 << 53
-"""A tool that reads JSON numbers as doubles may change a number from here on."""
+"""The smallest number that a tool may change if the tool reads JSON numbers as doubles."""
 LAST_NUMBER = (1 << 63) - 1
-"""The largest number in a database column; no frame has this number."""
+"""The largest number in a database column; the number of a frame is always lower."""
 
 # Characters of a text that are shown; the rest is cut.
 PHRASE = 60
-"""Characters of a text that is named in a sentence."""
+"""Characters of a text that is quoted within a sentence."""
 RULE_NAME = 80
 """Characters of the name of a rule."""
 STRING = 120
@@ -71,21 +72,21 @@ DESCRIPTION = 500
 SHOWN_VALUE = 1000
 """Characters of a value that is shown unchanged."""
 SHOWN_LINE = 2000
-"""Characters of a line that are shown: of a text, a path, a command or a match."""
+"""Characters of a shown line of text, or of a shown path, command or match."""
 SHOWN_FRAME = 1 << 20
 """Characters of a whole frame that are written before the rest is cut."""
 SHOWN_BYTES = 16 << 10
-"""Bytes that a fault delivered; of more a report shows only the size."""
+"""Bytes delivered by a fault that a report shows; if there are more, it shows only their number."""
 
 # Items that are listed; the others are at most counted.
 NAMED = 3
 """Items that a sentence names."""
 EXAMPLES = 5
-"""Items that are named as examples, of each kind."""
+"""Items of each kind that are named as examples."""
 SHORT_LIST = 20
 """Items of one list among many, such as the remarks at one message."""
 PARTS = 50
-"""Parts of one message or tool call: options, paths, items of content, differing places."""
+"""Parts of one message or tool call: options, paths, items of content, values that differ."""
 LISTED = 100
 """Items of a kind: findings, turns, requests, questions, servers."""
 BLOCKS = 200
@@ -99,7 +100,7 @@ CANDIDATES = 50
 REMEMBERED = 1000
 """Entries of a table: sessions, terminals, tool calls of a session, divergences, secrets."""
 CACHED = 4096
-"""Results that are cached for one place of a message or one state."""
+"""Cached results for one place of a message, or for one state."""
 REMEMBERED_CALLS = 10_000
 """Tool calls, sessions, terminals or failures of a recording that are remembered."""
 KEPT_ACTIONS = 100_000

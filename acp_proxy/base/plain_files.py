@@ -1,6 +1,6 @@
-"""Opens plain files only, and names the other kinds that a path may lead to.
+"""Opens plain files only, and names the kind of any other file.
 
-Opening a FIFO may block for ever, and opening a device may have side effects, so each path is
+Opening a FIFO may block for ever, and opening a device may have side effects. So each path is
 checked before it is opened.
 """
 
@@ -23,7 +23,10 @@ _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def kind_of(path: Path) -> str | None:
-    """Names the kind of file that a path leads to; None for a plain file or a missing one."""
+    """Names the kind of file that a path leads to; None if the file is plain or does not exist.
+
+    Also None if the path cannot be checked; see `trouble_with`.
+    """
     mode = _mode(path)
     if mode is None and path.is_symlink():
         return "a symbolic link to nothing"
@@ -31,9 +34,16 @@ def kind_of(path: Path) -> str | None:
 
 
 def kind_at(path: Path | str) -> str | None:
-    """Names what is at a path itself; None for a missing file or a plain one with a single name.
+    """Names the kind of file at a path, without following a symbolic link (unlike `kind_of`).
 
-    Unlike `kind_of` it follows no symbolic link. A file with a second name may belong to others.
+    A plain file with a second name (a hard link) counts as a kind of its own, since the other name
+    may belong to somebody else.
+
+    Returns:
+        None if the file does not exist, or is a plain file with a single name.
+
+    Raises:
+        OSError: the path cannot be checked.
     """
     try:
         status = os.lstat(path)
@@ -78,7 +88,7 @@ def open_plain(path: Path) -> BufferedReader:
 
 
 def _mode(path: Path) -> int | str | None:
-    """Returns the mode of a file, None if it is missing, or why it cannot be checked."""
+    """Returns the mode of a file, None if there is no file, or why the path cannot be checked."""
     try:
         return path.stat().st_mode
     except OSError as e:

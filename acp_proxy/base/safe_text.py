@@ -1,4 +1,4 @@
-"""Makes recorded text safe to print: no character controls the terminal or is invisible."""
+"""Makes recorded text safe to print: escapes characters that are invisible or control a terminal."""
 
 import json
 import re
@@ -7,12 +7,12 @@ from acp_proxy.base.limits import SHOWN_LINE
 
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 _JOINED = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])")
-"""The joiner within an emoji, the only invisible character that is kept."""
+"""The zero-width joiner within an emoji: the only invisible character that is kept."""
 _UNSEEN = (
     "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
-"""Characters that are invisible or control a terminal; within JSON each can be an escape."""
+"""Characters that are invisible or control a terminal, and may stand unescaped in JSON strings."""
 
 
 def plain(text: str) -> str:
@@ -21,7 +21,7 @@ def plain(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Writes control characters and invisible ones as escapes."""
+    """Writes control characters and invisible characters as escapes."""
     if text.isprintable():
         return text
     return "\u200d".join(map(_escaped, _JOINED.split(text)))

@@ -1,6 +1,7 @@
 """Differences between operating systems, for the code that also runs on Windows.
 
-The code that starts agents needs process groups and signals, and uses those modules directly.
+The code that starts agents needs process groups and signals, so it does not run on Windows and uses
+the modules of the standard library directly.
 """
 
 import os
@@ -19,16 +20,17 @@ CAN_START_AGENTS = HAS_LOCKS and hasattr(os, "posix_spawn")
 """Whether an agent can be run in a process group of its own."""
 
 OUTPUT_ENCODING = "utf-8" if os.name == "nt" else None
-"""The encoding of a pipe, since a code page lacks most characters; None for the locale's."""
+"""The encoding of piped output. On Windows UTF-8, since the system's code page lacks most
+characters; elsewhere None, for the encoding of the locale."""
 
 _KILL, _STOP, _CONTINUE = 9, 19, 18  # as on Linux
 
 
 def flags(*names: str) -> int:
-    """Returns flags of `os.open`, among them the one that opens bytes, not text.
+    """Returns flags for `os.open`; always includes ``O_BINARY`` on a system that has it.
 
     Args:
-        *names: such as ``O_NOFOLLOW``; those that the system lacks are left out.
+        *names: names of flags, such as ``O_NOFOLLOW``; a flag that the system lacks is left out.
     """
     bits = 0
     for name in (*names, "O_BINARY"):
@@ -37,16 +39,16 @@ def flags(*names: str) -> int:
 
 
 PLAIN = flags("O_NONBLOCK", "O_NOFOLLOW")
-"""Flags for a file that should be plain: follows no symbolic link and never waits for a pipe."""
+"""Flags for opening a file that should be plain: refuse a symbolic link, never wait for a pipe."""
 
 
 def signals(*names: str) -> tuple[signal.Signals, ...]:
-    """Returns the signals with these names; those that the system lacks are left out."""
+    """Returns the signals with these names, without those that the system lacks."""
     return tuple(getattr(signal, name) for name in names if hasattr(signal, name))
 
 
 def signal_name(number: int) -> str:
-    """Returns the name of a signal, or its number if it has none."""
+    """Returns the name of a signal, or ``signal`` and its number if it has no name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -56,7 +58,7 @@ def signal_name(number: int) -> str:
 SIGKILL: int = getattr(signal, "SIGKILL", _KILL)
 SIGSTOP: int = getattr(signal, "SIGSTOP", _STOP)
 SIGCONT: int = getattr(signal, "SIGCONT", _CONTINUE)
-"""Named by faults. Where no process can receive them, a replay still knows their meaning."""
+"""Signals that faults can send. They are defined on Windows too, where a replay only shows them."""
 
 
 def unblock(signums: tuple[signal.Signals, ...]) -> None:
@@ -66,7 +68,7 @@ def unblock(signums: tuple[signal.Signals, ...]) -> None:
 
 
 def is_readable(fd: int) -> bool:
-    """Whether reading a descriptor returns at once; False where that is unknown."""
+    """Whether a read from a descriptor returns at once; False if the system cannot tell."""
     if not hasattr(select, "poll"):
         return False
     poller = select.poll()
@@ -75,12 +77,20 @@ def is_readable(fd: int) -> bool:
 
 
 def share_lock(fd: int) -> bool:
-    """Takes a shared lock on a file without waiting; False if it is not free."""
+    """Takes a shared lock on a file without waiting.
+
+    Returns:
+        False if another process has an exclusive lock, or if the file cannot be locked.
+    """
     return _lock(fd, fcntl.LOCK_SH)
 
 
 def take_lock(fd: int) -> bool:
-    """Takes an exclusive lock on a file without waiting; False if it is not free."""
+    """Takes an exclusive lock on a file without waiting.
+
+    Returns:
+        False if another process has a lock, or if the file cannot be locked.
+    """
     return _lock(fd, fcntl.LOCK_EX)
 
 

@@ -1,8 +1,9 @@
-"""Compares two texts: line by line, or word by word, with a few lines or words around a change.
+"""Compares two texts, line by line or word by word, and shows each change with its context.
 
-Words, single punctuation marks and runs of white space are aligned; scripts without spaces between
-words are aligned character by character. Two changes with less text between them than in either of
-them are joined, because single equal words between changes make a diff hard to read.
+A comparison by words aligns words, single punctuation marks and runs of white space. It aligns
+scripts without spaces between words character by character. It joins two changes if the equal text
+between them is no longer than the shorter change, because single equal words between changes make a
+diff hard to read.
 """
 
 import re
@@ -14,21 +15,21 @@ from acp_proxy.base.alignment import align, gaps
 from acp_proxy.base.limits import COMPARED_TEXT
 
 Piece = tuple[str, str]
-"""``=``, ``-`` (only in A) or ``+`` (only in B), and the text."""
+"""A text after its mark: ``=`` (in A and B), ``-`` (only in A) or ``+`` (only in B)."""
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
 _AROUND = 40
-"""Characters of context on either side of a change, cut between words."""
+"""The largest number of characters of context on either side of a change; cut between words."""
 _ALIKE = 4
-"""Texts that share less than one in this many characters are shown one below the other."""
+"""Texts need at least one in this many characters in common for a word diff to help a reader."""
 _LINES_AROUND = 3
 """Lines of context on either side of a change."""
 
 
 class _Change(NamedTuple):
-    """A range of A and the range of B that replaces it: of characters, or of lines."""
+    """A range of A and the range of B that replaces it; positions of characters or of tokens."""
 
     a_start: int
     a_end: int
@@ -37,16 +38,16 @@ class _Change(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Characters on the longer side."""
+        """The length of the longer range."""
         return max(self.a_end - self.a_start, self.b_end - self.b_start)
 
 
 def unified(old: str, new: str) -> Iterator[str]:
-    """Yields the lines of a unified diff without file names; nothing if the texts are equal.
+    """Yields the lines of a unified diff without file names; no lines if the texts are equal.
 
     Args:
-        old: the text before.
-        new: the text after.
+        old: the text before the change.
+        new: the text after the change.
     """
     before, after = old.splitlines(), new.splitlines()
     for group in _grouped(_differences(before, after)):
@@ -67,7 +68,7 @@ def unified(old: str, new: str) -> Iterator[str]:
 
 
 def _grouped(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
-    """Groups changes whose context overlaps."""
+    """Groups neighbouring changes whose context lines touch or overlap."""
     group: list[_Change] = []
     for change in changes:
         if group and change.a_start - group[-1].a_end > 2 * _LINES_AROUND:
@@ -79,7 +80,7 @@ def _grouped(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
 
 
 def _span(start: int, end: int) -> str:
-    """Writes a range of lines in the form of unified diffs."""
+    """Writes a range of lines as the header of a unified diff does."""
     count = end - start
     if count == 1:
         return f"{start + 1}"
@@ -87,15 +88,15 @@ def _span(start: int, end: int) -> str:
 
 
 def word_diff(a: str, b: str) -> list[Piece]:
-    """Compares two texts.
+    """Compares two texts word by word; very large texts partly line by line.
 
     Args:
-        a: a text.
-        b: another one.
+        a: the text A.
+        b: the text B.
 
     Returns:
-        Pieces that are not empty. The ``=`` and ``-`` pieces make up A, the ``=`` and ``+`` pieces
-        make up B. In a change the ``-`` piece comes first.
+        Pieces that are not empty. The ``=`` and ``-`` pieces make up A. The ``=`` and ``+`` pieces
+        make up B. In a change the ``-`` piece comes before the ``+`` piece.
     """
     pieces: list[Piece] = []
     place = 0
@@ -111,12 +112,16 @@ def word_diff(a: str, b: str) -> list[Piece]:
 
 
 def readable_diff(a: Any, b: Any, longest: int) -> list[Piece]:
-    """Compares two values word by word; returns nothing if that would not help a reader.
+    """Compares two values word by word.
 
     Args:
-        a: a value.
-        b: another one.
-        longest: characters of the longest text that can be shown as a whole.
+        a: the value A.
+        b: the value B.
+        longest: the length in characters of the longest text that can be shown as a whole.
+
+    Returns:
+        The pieces. An empty list if a word diff would not help a reader: if a value is not a string,
+        or if the texts have little in common and can be shown as a whole.
     """
     if not (isinstance(a, str) and isinstance(b, str)):
         return []
@@ -127,12 +132,12 @@ def readable_diff(a: Any, b: Any, longest: int) -> list[Piece]:
 
 
 def excerpts(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Yields the changes with the text around them; changes close to each other are joined.
+    """Yields excerpts: each is a change and the text around it, or several changes close together.
 
     An ellipsis marks omitted text.
 
     Args:
-        pieces: as returned by `word_diff`.
+        pieces: the pieces that `word_diff` returned.
     """
     excerpt: list[Piece] = []
     last = len(pieces) - 1
@@ -183,14 +188,14 @@ def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterato
 
 
 def _differences(a: Sequence[str], b: Sequence[str]) -> Iterator[_Change]:
-    """Yields the ranges between aligned items."""
+    """Yields the ranges between aligned items that are not empty on both sides."""
     for range_a, range_b in gaps(align(a, b), len(a), len(b)):
         if range_a or range_b:
             yield _Change(range_a.start, range_a.stop, range_b.start, range_b.stop)
 
 
 def _trimmed(a: str, b: str, change: _Change) -> _Change:
-    """Returns a change without the equal words at its start and its end."""
+    """Returns a change without the words at its start and its end that are equal in A and B."""
     rest_a, rest_b = a[change.a_start : change.a_end], b[change.b_start : change.b_end]
     start = rest_a.rfind(" ", 0, _common(rest_a, rest_b)) + 1
     rest_a, rest_b = rest_a[start:], rest_b[start:]
@@ -215,7 +220,7 @@ def _common(a: str, b: str) -> int:
 
 
 def _joined(changes: Iterator[_Change]) -> list[_Change]:
-    """Joins changes with less text between them than in them."""
+    """Joins two changes if the text between them is no longer than the shorter of them."""
     joined: list[_Change] = []
     for change in changes:
         joined.append(change)
@@ -228,7 +233,7 @@ def _joined(changes: Iterator[_Change]) -> list[_Change]:
 
 
 def _beginning(text: str) -> str:
-    """Returns the first words of a text."""
+    """Returns the first words of a text, at most `_AROUND` characters."""
     if len(text) <= _AROUND:
         return text
     cut = text[:_AROUND]
@@ -236,7 +241,7 @@ def _beginning(text: str) -> str:
 
 
 def _ending(text: str) -> str:
-    """Returns the last words of a text."""
+    """Returns the last words of a text, at most `_AROUND` characters."""
     if len(text) <= _AROUND:
         return text
     cut = text[-_AROUND:]

@@ -7,15 +7,15 @@ _DAY = 86400
 _S = 10**9
 _UNITS = ((_S, "s"), (10**6, "ms"), (10**3, "us"))
 _ALIKE = 0.6
-"""From 0 to 1: how similar a word must be to count as the intended one."""
+"""The least similarity, from 0 to 1, of a word that may have been meant."""
 
 
 def counted(count: int, noun: str) -> str:
     """Writes a number with its noun, such as ``1,200 frames``.
 
     Args:
-        count: how many there are.
-        noun: what is counted, in the singular; its plural takes an s.
+        count: the number.
+        noun: the noun in the singular; its plural must end in s.
     """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
@@ -31,29 +31,29 @@ def named_cancels(seqs: Sequence[int]) -> str:
 
 
 def listed(words: Sequence[str], most: int) -> str:
-    """Writes the first words of a list, such as ``a, b and 3 more``.
+    """Writes the first words of a list and how many more there are, such as ``a, b and 3 more``.
 
     Args:
-        words: all of them.
-        most: the number of words to write.
+        words: all words of the list.
+        most: the largest number of words to write.
     """
     more = f" and {len(words) - most} more" if len(words) > most else ""
     return ", ".join(words[:most]) + more
 
 
 def without_middle(text: str, most: int) -> str:
-    """Cuts the middle of a text that is too long; the reason of an error is often at its end.
+    """Cuts the middle of a text that is too long; an error often gives its reason at its end.
 
     Args:
         text: the text.
-        most: the number of characters to keep, including the ellipsis.
+        most: the largest number of characters of the result, including the ellipsis.
     """
     end = most // 2
     return text if len(text) <= most else f"{text[: most - end - 1]}…{text[len(text) - end :]}"
 
 
 def share(part: int, whole: int) -> str:
-    """Writes a part of a whole as a percentage.
+    """Writes a part of a whole as a percentage; below half a percent as ``<1%``.
 
     Args:
         part: the part.
@@ -63,7 +63,11 @@ def share(part: int, whole: int) -> str:
 
 
 def seconds(t_ns: int | None) -> str:
-    """Writes a time since the start, in seconds; empty for None."""
+    """Writes a time since the start in seconds with three decimals; empty for None.
+
+    Args:
+        t_ns: the time in nanoseconds.
+    """
     return "" if t_ns is None else f"{t_ns / 1e9:.3f}"
 
 
@@ -71,8 +75,9 @@ def duration(ns: int | None, step_ns: int = 0) -> str:
     """Writes a duration in a suitable unit; empty for None.
 
     Args:
-        ns: the duration.
-        step_ns: the resolution of the measurement; 0 if it is finer than the text shows.
+        ns: the duration in nanoseconds.
+        step_ns: the resolution of the measurement in nanoseconds; 0 if the resolution is finer
+            than the written text.
     """
     if ns is None:
         return ""
@@ -92,7 +97,7 @@ def duration(ns: int | None, step_ns: int = 0) -> str:
 
 
 def step(ns: int) -> str:
-    """Writes a resolution of times in the largest unit that divides it."""
+    """Writes a resolution in nanoseconds as a whole number of the largest possible unit."""
     for unit, name in _UNITS:
         if ns % unit == 0:
             return f"{ns // unit} {name}"
@@ -112,11 +117,11 @@ def byte_size(count: int | None) -> str:
 
 
 def when(started: datetime, now: datetime) -> str:
-    """Writes how long ago something was, or its date if that was more than a week ago.
+    """Writes how long ago a time was; a date if it was a week ago or more, or is in the future.
 
     Args:
-        started: its time.
-        now: the time now.
+        started: the time, with a time zone.
+        now: the current time, with a time zone.
     """
     past = (now - started).total_seconds()
     if past < 0 or past >= 7 * _DAY:
@@ -130,7 +135,10 @@ def when(started: datetime, now: datetime) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """Returns the most similar word, or the only one with this beginning; empty if there is none.
+    """Returns the known word that was probably meant; empty if there is none.
+
+    This is the most similar known word. If none is similar enough, it is the only known word that
+    begins with the written word.
 
     Args:
         word: the word that was written.
@@ -146,7 +154,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """Returns a suffix for an error message that names the nearest word; empty if none is near.
+    """Returns a suffix for an error message that suggests a word; empty if no word is near.
 
     Args:
         word: the word that was written.
