@@ -21,7 +21,7 @@ LOG_HEAD = 64 << 10
 SMALL_LINE = 1 << 20
 """Bytes of the largest line that is read as a piece of a streamed text or masked as one value."""
 LARGE_LINE = 2 << 20
-"""Bytes of the smallest line, newline included, of which only the edges are parsed as JSON."""
+"""Bytes of a line, newline included, beyond which only the line's edges are parsed as JSON."""
 WHOLE_LINE = 4 << 20
 """Bytes of the largest line that is parsed as a whole to be described."""
 PREVIEWED_LINE = 8_000_000

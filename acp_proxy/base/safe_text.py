@@ -1,4 +1,4 @@
-"""Makes recorded text safe to print: escapes characters that are invisible or control a terminal."""
+"""Makes recorded text safe to print: escapes invisible and control characters."""
 
 import json
 import re

@@ -58,7 +58,8 @@ def signal_name(number: int) -> str:
 SIGKILL: int = getattr(signal, "SIGKILL", _KILL)
 SIGSTOP: int = getattr(signal, "SIGSTOP", _STOP)
 SIGCONT: int = getattr(signal, "SIGCONT", _CONTINUE)
-"""Signals that faults can send. They are defined on Windows too, where a replay only shows them."""
+"""Signals that faults can send. They are also defined on Windows: no process can receive them there,
+but a replay still imitates their effects."""
 
 
 def unblock(signums: tuple[signal.Signals, ...]) -> None:

@@ -120,8 +120,8 @@ def readable_diff(a: Any, b: Any, longest: int) -> list[Piece]:
         longest: the length in characters of the longest text that can be shown as a whole.
 
     Returns:
-        The pieces. An empty list if a word diff would not help a reader: if a value is not a string,
-        or if the texts have little in common and can be shown as a whole.
+        The pieces. An empty list if a word diff would not help a reader: if a value is not a
+        string, or if the texts have little in common and can be shown as a whole.
     """
     if not (isinstance(a, str) and isinstance(b, str)):
         return []

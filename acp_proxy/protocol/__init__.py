@@ -1,1 +1,1 @@
-"""The wire: framing, JSON-RPC, correlation and dialects, where no I/O is possible."""
+"""The wire protocol: framing, JSON-RPC, correlation and dialects. Its modules do no I/O."""

@@ -1,13 +1,15 @@
 """Decides which messages are about the same tool call, since some agents reuse ids.
 
-Tool calls of a session with the same id follow one another: each message with the id is about the
-call that began last. Only some messages can begin a call (`Beginning`). All others are about the
-latest call, even after its turn has ended. A message that can begin a call is treated as follows:
+If several tool calls of a session have the same id, each message with this id is about the call
+that began last (the latest call). Only some messages can begin a call (see `Beginning`). All other
+messages are about the latest call, even after its turn has ended. A message that can begin a call
+is treated as follows:
 
-- After the latest call is over, it begins another call.
-- An announcement or a permission request in a turn that has not named the latest call begins
-  another call.
-- Otherwise it is about the latest call: permission is asked for it, or it is announced again.
+- If the latest call is over, the message begins another call.
+- If the message is an announcement or a permission request, and no message of its turn has named
+  the latest call, it begins another call.
+- Otherwise the message is about the latest call: it asks for permission, or announces the call
+  again.
 
 The same rules apply to the history that an agent replays when a session is loaded. Code that counts
 tool calls skips this history, or counts a replayed call together with the original one.
@@ -23,7 +25,7 @@ from acp_proxy.protocol.dialects import PERMISSION, V2
 from acp_proxy.protocol.updates import FINAL, NEW_CALL, RUNNING, TOOL_CALLS
 
 CallKey = tuple[str | None, str]
-"""The session and the id of tool calls."""
+"""A session id and a tool call id."""
 
 _UPDATED = TOOL_CALLS[1]
 
@@ -32,9 +34,9 @@ class Beginning(Enum):
     """How a message can begin a tool call whose id was used before."""
 
     ANNOUNCED = "announced"
-    """A ``tool_call``, or a permission request, which may precede or replace it."""
+    """By a ``tool_call`` update, or by a permission request, which may precede or replace it."""
     RUNNING = "running"
-    """An update to a status that is not final; in v2, which has no other announcement."""
+    """By an update to a status that is not final. Only in v2, which has no ``tool_call``."""
 
 
 def beginning(
@@ -44,8 +46,8 @@ def beginning(
 
     Args:
         method: the message's method.
-        update: the kind of update, if it is a session update.
-        status: the status in the message.
+        update: the kind of update, if the message is a session update.
+        status: the tool call's status in the message.
         dialect: the dialect of the connection.
     """
     if update == NEW_CALL or method == PERMISSION:
@@ -59,9 +61,10 @@ def is_another(how: Beginning | None, *, is_over: bool, is_of_turn: bool) -> boo
     """Whether a message begins a new tool call although its id was used before.
 
     Args:
-        how: how the message can begin a call.
-        is_over: whether the latest call has a final status.
-        is_of_turn: whether the message's turn has named the latest call, or there is no turn.
+        how: how the message can begin a call; None if it cannot.
+        is_over: whether the latest call with the id has a final status.
+        is_of_turn: whether the turn of the message has named the latest call before; also true if
+            there is no turn.
     """
     if how is None:
         return False
@@ -80,11 +83,11 @@ class _LastCall:
 
 @define
 class LastCalls(Generic[Key]):
-    """The latest tool call with each id; an evicted one counts as unknown."""
+    """The latest tool call with each id. A call that was evicted counts as unknown."""
 
     dialect: str | None
     most: int = 100_000
-    """The capacity; beyond it the oldest entries are evicted."""
+    """The largest number of calls to remember; if there are more, the oldest are evicted."""
     _last: dict[Key, _LastCall] = field(factory=dict)
 
     def begins(
@@ -95,14 +98,14 @@ class LastCalls(Generic[Key]):
         update: str | None,
         status: str | None,
     ) -> bool:
-        """Takes the next message about a tool call; returns whether it begins a call.
+        """Processes the next message about a tool call; returns whether the message begins a call.
 
         Args:
-            key: identifies the call's id.
+            key: identifies the call's id within the connection.
             turn: the turn of the message.
             method: the message's method.
-            update: the kind of update, if it is a session update.
-            status: the status in the message.
+            update: the kind of update, if the message is a session update.
+            status: the tool call's status in the message.
         """
         last = self._last.get(key)
         how = beginning(method, update, status, self.dialect)

@@ -1,13 +1,13 @@
 """The capabilities that peers announce in ``initialize``, and the messages that need them.
 
-``false``, ``null`` and a missing member all mean "not supported". So does an object with only such
-members, and an empty group of v1 or the 1.0 draft. Any other empty object means "supported":
-``"list": {}``.
+``false``, ``null`` and a missing member all mean "not supported". An object that contains only such
+members means the same. An empty object means "not supported" if it only groups capabilities;
+otherwise it means "supported", such as ``"list": {}``.
 
-The table lists messages that require an announced capability of the receiver, or of the sender. It
-follows the descriptions in the schema: v1 with its unstable part and the parts dropped from it, v2
-and the 1.0 draft. A description such as "Only available if the Agent supports the `loadSession`
-capability" counts as a MUST.
+The table lists the messages for which the receiver, or in some rows the sender, must have announced
+a capability. Its source are the descriptions in the schemas: of v1 (including its unstable parts
+and parts that were dropped), of v2, and of the 1.0 draft. A description such as "Only available if
+the Agent supports the `loadSession` capability" counts as a MUST.
 """
 
 from typing import Any, NamedTuple
@@ -16,8 +16,8 @@ from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, OPENING, PROMPT, V1, 
 from acp_proxy.protocol.updates import SUBAGENTS
 
 CAPABILITIES = ("clientCapabilities", "agentCapabilities", "capabilities")
-"""The members of ``initialize`` with capabilities: the client's, the agent's, and both peers' in v2
-and the 1.0 draft."""
+"""The members of ``initialize`` that contain capabilities: in v1 the client's and the agent's, and
+in v2 and the 1.0 draft those of either peer."""
 
 _GROUPS = {
     *CAPABILITIES,
@@ -29,7 +29,7 @@ _GROUPS = {
     "mcp",
     "sessionCapabilities",
 }
-"""Objects that only group capabilities."""
+"""Names of objects that only group capabilities."""
 
 
 def normalized(handshake: Any) -> Any:
@@ -54,7 +54,7 @@ def _supported(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def _capability(key: str, value: Any) -> Any:
-    """Returns a capability in its one form, or None if it is not supported."""
+    """Returns a capability without its unsupported members; None if it is not supported itself."""
     if value is None or value is False:
         return None
     if not isinstance(value, dict):
@@ -68,25 +68,28 @@ class Need(NamedTuple):
     """A method, an update or a member that needs a capability."""
 
     rule: str
-    """The rule of `check` that is broken without the capability."""
+    """The rule of `check` that a message breaks if the capability was not announced."""
     uses: tuple[str, ...]
-    """Methods, or kinds of updates."""
+    """The methods, or the kinds of updates, that need the capability."""
     v1: str = ""
-    """The dotted path of the capability; empty where the dialect does not have it."""
+    """The dotted path of the capability in v1; empty if v1 does not have the capability."""
     v2: str = ""
+    """The same for v2."""
     draft: str = ""
+    """The same for the 1.0 draft."""
     where: str = ""
-    """The params member that needs it, ``*`` for any item; empty: every message does."""
+    """The path of the member that needs the capability, in the params or the result; ``*`` stands
+    for any item. If empty, every message needs the capability."""
     value: str = ""
-    """The value of that member that needs it; empty: any but null."""
+    """The value with which the member needs the capability; if empty, any value except null."""
     what: str = ""
-    """The name of the thing that needs it; empty for the method."""
+    """What needs the capability, in words for the user; if empty, the name of the method."""
     is_wanted: bool = False
-    """Whether the schema only says what the other side prefers, so it is not a MUST."""
+    """Whether the schema states only a preference of the other peer, and no MUST."""
     is_result: bool = False
-    """Whether an answer with that member needs it, not the request."""
+    """Whether the member in `where` belongs to the answer, not to the request."""
     is_own: bool = False
-    """Whether the sender has to announce it, not the receiver."""
+    """Whether the sender has to announce the capability, not the receiver."""
 
     @property
     def is_update(self) -> bool:
@@ -94,7 +97,7 @@ class Need(NamedTuple):
         return not {*self.uses} & {"logout", *INITIALIZE} and "/" not in self.uses[0]
 
     def path(self, dialect: str | None) -> tuple[str, ...]:
-        """Returns the path of the capability in a dialect; empty if none is needed there."""
+        """Returns the capability's path in a dialect; empty if that dialect needs no capability."""
         dotted = {V1: self.v1, V2: self.v2, DRAFT: self.draft}.get(dialect or "", "")
         return tuple(dotted.split(".")) if dotted else ()
 
@@ -125,7 +128,7 @@ def _elicitation(mode: str) -> Need:
 _TERMINAL = ("wait_for_exit", "kill", "release")
 
 TABLE: tuple[Need, ...] = (
-    # Of the agent
+    # Capabilities of the agent
     Need("session.load-capability", ("session/load",), "loadSession", draft="loadSession"),
     *(_session(name, name, has_v2=False) for name in ("resume", "close", "list")),
     *(_session(name, name) for name in ("fork", "delete", "status")),
@@ -158,7 +161,7 @@ TABLE: tuple[Need, ...] = (
              f"nes.events.document.{event}", is_wanted=True)
         for event in ("didOpen", "didChange", "didClose", "didSave", "didFocus")
     ),
-    # Of the client
+    # Capabilities of the client
     *(
         Need("nes.kind-capability", ("nes/suggest",), f"nes.{kind}", f"nes.{kind}",
              where="suggestions/*/kind", value=kind, what=f"a suggestion of kind {kind}",
@@ -191,4 +194,4 @@ OFFERS: dict[tuple[str, str], tuple[str, ...]] = {
     if (path := need.path(dialect))
     for method in need.uses
 }
-"""The capability that announces that a peer supports a method."""
+"""By dialect and method: the path of the capability that announces support for the method."""

@@ -1,9 +1,9 @@
 """Reads the text in the chunks of streamed messages and thoughts, optimized for many chunks.
 
-Some agents cut between the two escapes of one character; such a piece ends in half of a surrogate
-pair. All chunks of a message are equal byte for byte except for the text, so a chunk that differs
-from the previous one only in its text is split without parsing. A frame is not split if there is
-any doubt where its text is.
+All chunks of one message are equal byte for byte except for their text. So a chunk that differs
+from the previous chunk only in its text is split without parsing. A frame is not split if the place
+of its text is in doubt. Some agents cut a text between the two escapes of one character; such a
+chunk ends in half of a surrogate pair.
 """
 
 import json
@@ -22,21 +22,22 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 class Chunk(NamedTuple):
-    """A piece of text in a stream of them; a tuple, since there may be a million."""
+    """A piece of a streamed text. It is a tuple, since there may be a million pieces."""
 
     update: str
     """The kind of the session update."""
     message_id: str | None
-    """The id that all pieces of one message share, if the agent sends one. For a piece of a
-    compaction's summary it is the id of the compaction."""
+    """The id that all pieces of one message share; None if the agent sends no id. For a piece of a
+    compaction's summary, the id of the compaction."""
     text: str
-    """The text as it was sent; may be empty, and may end in half of a surrogate pair."""
+    """The text as it was sent. It may be empty, and it may end in half of a surrogate pair."""
 
 
 def chunk_of(raw: bytes) -> Chunk | None:
-    """Reads a line as a chunk of text; None if it is not a chunk. Never raises.
+    """Reads a line as a chunk of text; returns None if the line is not a chunk. Never raises.
 
-    Kinds are recognized only if they are written without escapes, as all known peers do.
+    The kind of update is recognized only if the line spells it without escapes, as all known peers
+    do.
     """
     if b"_chunk" not in raw:
         return None
@@ -72,7 +73,7 @@ def _read_tolerantly(raw: bytes) -> Params | None:
 
 
 def mended(text: str) -> str:
-    """Joins halves of characters that were cut between two pieces."""
+    """Joins the halves of each character that was cut between two pieces of a text."""
     if _HALF.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
@@ -82,7 +83,7 @@ TextPlace = tuple[str, ...]
 _OFFICIAL: TextPlace = ("params", "update", "content", "text")
 _DRAFT: TextPlace = ("params", "data", "content")
 TEXT_PLACES = (_OFFICIAL, _DRAFT)
-"""The path of a chunk's text, by dialect."""
+"""The paths that a chunk's text may have: in v1 and v2, and in the 1.0 draft."""
 
 _LITERAL = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -93,19 +94,20 @@ _KEYS = {place: re.compile(rb'"%s"\s*:\s*' % place[-1].encode()) for place in TE
 
 
 class SplitChunk(NamedTuple):
-    """A frame in its original spelling but with an empty text, and the removed text."""
+    """A chunk's frame split in two: the frame with an empty text, and the text itself."""
 
     update: str
     place: TextPlace
     """The path of the text in the message."""
     rest: bytes
+    """The frame in its original spelling, but with an empty text."""
     at: int
-    """The position of the empty text in the line."""
+    """The offset of the empty text (its opening quote) in `rest`."""
     text: str
 
 
 class ChunkSplitter:
-    """Splits consecutive chunks."""
+    """Splits consecutive chunks; fast if each differs from the previous chunk only in its text."""
 
     def __init__(self) -> None:
         self._latest: SplitChunk | None = None
@@ -116,7 +118,7 @@ class ChunkSplitter:
         """Returns the text of a line that differs from the previous chunk only in its text.
 
         Returns:
-            None if more differs, or if only `split` can tell.
+            None if the line differs in more than its text, or if only `split` can find that out.
         """
         if raw.startswith(self._before) and raw.endswith(self._after):
             start, end = self._start, len(raw) - self._end
@@ -186,7 +188,7 @@ def split(raw: bytes) -> SplitChunk | None:
 
 
 def _split_half(raw: bytes) -> SplitChunk | None:
-    """Splits a chunk with half of a surrogate pair, which the decoder refuses."""
+    """Splits a chunk that contains half of a surrogate pair; the decoder refuses such chunks."""
     for place, key in _KEYS.items():
         keys = [*key.finditer(raw)]
         literal = _LITERAL.match(raw, keys[0].end()) if len(keys) == 1 else None

@@ -1,21 +1,24 @@
 """The state of one ACP connection: the only code that tracks which requests and turns are open.
 
-`Connection.feed` takes the messages in order, one at a time, and returns what each belongs to and
-which state it changed. `State` is all that the machine remembers. The machine uses no file, clock
-or database.
+`Connection.feed` accepts the messages in order, one at a time. For each message it returns what the
+message belongs to and what the message changed. `State` is everything that the state machine
+remembers. The state machine uses no file, clock or database.
 
 - An answer belongs to the oldest open request of the *other* direction with the same id token.
-  Both peers number from 0, so an id alone is ambiguous.
-- A turn begins with ``session/prompt``. In v1 and the draft the answer ends it. In v2 the answer
-  only accepts the prompt, and ``state_update`` to idle ends the turn. Later updates belong to no
-  turn, nor does the history that ``session/load`` streams, since no prompt is open then.
-- If a session has several open turns, updates and requests belong to the newest: the answers to
-  the earlier prompts are overdue, and the agent has gone on to the next.
-- In the draft, ``fs/*`` and ``terminal/*`` name no session. A terminal belongs to the session that
-  created it, and a path to the session whose directory contains it. Otherwise the message belongs
-  to the only session with open turns, if there is exactly one, or else to no session.
-- ``mcp/*`` names no session either. A server belongs to the sessions that declared it, and a
-  connection to the session of its ``mcp/connect``. Among several, one with an open turn is chosen.
+  Both peers number their requests from 0, so an id alone is ambiguous.
+- A turn begins with ``session/prompt``. In v1 and the draft, the answer to the prompt ends the turn.
+  In v2 the answer only accepts the prompt, and a ``state_update`` to idle ends the turn. Later
+  updates belong to no turn. The history that ``session/load`` streams also belongs to no turn,
+  since no prompt is open at that time.
+- If a session has several open turns, updates and requests belong to the newest turn. The answers
+  to the earlier prompts are overdue, and the agent is already working on the latest prompt.
+- In the draft, ``fs/*`` and ``terminal/*`` messages name no session. A message about a terminal
+  belongs to the session that created the terminal. A message with a path belongs to the session
+  whose directory contains the path. Any other message belongs to the only session with open turns;
+  if there is not exactly one such session, it belongs to no session.
+- ``mcp/*`` messages name no session either. A message about a server belongs to the session that
+  declared the server. A message about a connection belongs to the session of its ``mcp/connect``.
+  Among several sessions, the only one with an open turn is chosen.
 """
 
 from bisect import bisect_left, bisect_right
@@ -43,10 +46,10 @@ from acp_proxy.protocol.session_tracker import SessionTracker
 from acp_proxy.protocol.updates import UPDATE
 
 FORCED = "forced by --dialect"
-"""The reason for a dialect that the user has chosen; frames do not change it."""
+"""The reason for a dialect that the user has chosen; messages do not change such a dialect."""
 
 _CANCELLED_CODES = {-32800: None, -32003: DRAFT}
-"""Error codes of cancelled requests, and the only dialect with this code."""
+"""The error codes of cancelled requests, each with its only dialect; None for all dialects."""
 # Looking up a member of an enum is slow.
 _NOTIFICATION, _REQUEST, _BATCH = Kind.NOTIFICATION, Kind.REQUEST, Kind.BATCH
 _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
@@ -73,7 +76,7 @@ class Connection:
 
     @property
     def dialect(self) -> str | None:
-        """The dialect, if it is known already."""
+        """The dialect; None if it is not known yet."""
         return self.state.handshake.dialect
 
     def open_requests(self, direction: Direction) -> list[Exchange]:
@@ -82,11 +85,11 @@ class Connection:
         return sorted(waiting, key=lambda e: e.id)
 
     def oldest(self, direction: Direction, token: str | None) -> Exchange | None:
-        """Returns the open request that an answer with an id would belong to.
+        """Returns the open request that an answer with the given id would belong to.
 
         Args:
             direction: the direction of the request.
-            token: the id's JSON token.
+            token: the JSON token of the id.
         """
         same_id = self.state.open[direction].get(token or "null")
         return same_id[0] if same_id else None
@@ -97,22 +100,22 @@ class Connection:
         return turns[-1] if turns else None
 
     def open_calls(self, session: str | None) -> dict[str, str]:
-        """Returns the tool calls of a session that are not over, with their statuses."""
+        """Returns the ids of a session's tool calls that are not over, with their statuses."""
         return self._tracker.open_calls(session)
 
     # Messages
 
     def feed(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
-        """Takes the next message.
+        """Processes the next message.
 
         Args:
-            seq: the number of its frame.
-            t_ns: its time in nanoseconds, on any clock.
-            direction: its direction.
-            message: the message; if it is a batch, all members are taken.
+            seq: the number of the message's frame.
+            t_ns: the time of the message in nanoseconds, on any clock.
+            direction: the direction of the message.
+            message: the message; all members of a batch are processed.
 
         Returns:
-            The labels of the message and the changes it made.
+            The labels of the message, and the changes that the message made.
         """
         kind = message.kind
         if kind is _NOTIFICATION:
@@ -126,7 +129,7 @@ class Connection:
         return Transition()
 
     def _batch(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
-        """Takes all members of a batch; the frame has the labels on which they agree."""
+        """Processes all members of a batch; the batch gets the labels that are equal in all members."""
         members = [self.feed(seq, t_ns, direction, member) for member in message.members]
         transition = Transition(members=members)
         for name in ("exchange", "session", "turn", "tool_call", "terminal"):
@@ -219,7 +222,7 @@ class Connection:
         return transition
 
     def _ask(self, call: str, message: Message, transition: Transition) -> None:
-        """Takes a permission request for a tool call."""
+        """Notes that the agent asks for permission for a tool call."""
         turn = self.turn_of(transition.session)
         transition.begins_call = self._tracker.begin_call(transition.session, message, turn)
         if turn is not None and call not in turn.counted:
@@ -235,7 +238,7 @@ class Connection:
         exchange.latency_ns = t_ns - exchange.request_ns
         exchange.outcome = self._outcome(exchange, message)
         if exchange.session is None and exchange.turn is None:
-            exchange.session = message.session  # named by the answer to session/new
+            exchange.session = message.session  # the answer to session/new names the session
         elif exchange.method == FORK and message.session is not None:
             exchange.session, exchange.turn = message.session, None
         self._tracker.answer(exchange, message)
@@ -260,7 +263,7 @@ class Connection:
         )
 
     def _place(self, transition: Transition, message: Message) -> None:
-        """Sets the turn of a message, and the session of one that names none (draft and MCP)."""
+        """Sets the turn of a message; also its session, if it names none (draft and MCP)."""
         if transition.session is None:
             method = transition.method or ""
             if method.startswith("mcp/"):
@@ -271,13 +274,16 @@ class Connection:
                 return
             if owner is None:
                 return
-            transition.session = owner or None  # "" is the turn of a prompt without a session
+            transition.session = owner or None  # "" is the key of turns without a session
         turn = self.turn_of(transition.session)
         if turn is not None:
             transition.turn = turn.id
 
     def _session_of_server(self, message: Message) -> str | None:
-        """Returns the session of a message to or from an MCP server; None if it is ambiguous."""
+        """Returns the session of a message to or from an MCP server.
+
+        None if the session is unknown or ambiguous; "" stands for turns without a session.
+        """
         turns = self.state.turns
         candidates = self.state.servers.candidates(body(message, "params"))
         if not candidates and len(turns) == 1:
@@ -286,7 +292,10 @@ class Connection:
         return owners[0] if len(owners) == 1 else None
 
     def _session_of(self, terminal: str | None, message: Message) -> str | None:
-        """Returns the session of a draft message that names none; "" for a turn without one."""
+        """Returns the session of a draft message that does not name its session.
+
+        None if the session is unknown or ambiguous; "" stands for turns without a session.
+        """
         directories, turns = self.state.unnamed, self.state.turns
         known = self.state.terminals.get(terminal or "")
         if known is not None and known.session is not None:
@@ -326,7 +335,7 @@ class Connection:
     def _end_turns(
         self, seq: int, t_ns: int, session: str | None, message: Message, only: int | None = None
     ) -> list[Turn]:
-        """Ends all open turns of a session, or only the one with a number."""
+        """Ends all open turns of a session, or only the turn with the number ``only``."""
         open_turns = self.state.turns.get(session or "", [])
         first, last = 0, len(open_turns)
         if only is not None:  # turns are numbered in order

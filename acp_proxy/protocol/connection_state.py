@@ -1,7 +1,7 @@
 """The memory of a connection's state machine, and the effects of one message on it.
 
-`State` is small enough to be stored with every batch of rows, so any reader can continue from
-there. Its field names are therefore a file format, and a new field needs a default.
+`State` is small enough to be stored with every batch of rows, so any reader can continue after the
+batch. Its field names are therefore part of a file format, and a new field needs a default value.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from acp_proxy.protocol.peers import Direction
 
 @define
 class Exchange:
-    """A request and its response; ``outcome`` is final once the recording has ended."""
+    """A request and its response. Once the recording has ended, ``outcome`` is final."""
 
     id: int
     direction: str
@@ -30,17 +30,17 @@ class Exchange:
     response_seq: int | None = None
     latency_ns: int | None = None
     outcome: str = "unanswered"
-    """result, error, unanswered or cancelled."""
+    """``result``, ``error``, ``unanswered`` or ``cancelled``."""
     turn: int | None = None
     tool_call: str | None = None
     terminal: str | None = None
     cancelled: bool = False
-    """Whether ``$/cancel_request`` named it."""
+    """Whether a ``$/cancel_request`` named the request."""
 
 
 @define
 class Turn:
-    """A prompt and everything until its end. History replayed by session/load is not a turn."""
+    """A prompt and all messages until its end. Replayed history (session/load) is not a turn."""
 
     id: int
     session: str | None
@@ -53,16 +53,16 @@ class Turn:
     """The number of distinct tool calls."""
     duration_ns: int | None = None
     counted: set[str] = field(factory=set, metadata={"json": "seen"})
-    """The ids of the tool calls counted so far; a reused id is counted again."""
+    """The ids of the tool calls counted so far. An id that another call reuses counts again."""
     asked: set[str] = field(factory=set)
-    """The ids of tool calls that only permission requests have named so far."""
+    """The ids of the tool calls that only permission requests have named so far."""
     is_cancelling: bool = False
     """Whether the client has cancelled the turn and the agent has not ended it yet."""
 
 
 @define
 class Handshake:
-    """The names of the peers, and the dialect they speak."""
+    """The names and versions of the peers, and the dialect that they speak."""
 
     dialect: str | None = None
     dialect_reason: str | None = None
@@ -73,11 +73,12 @@ class Handshake:
     protocol_version: str | None = None
 
     def meet_client(self, params: dict[str, Any]) -> None:
-        """Takes the client's name from the params of ``initialize``."""
+        """Reads the client's name and version from the params of ``initialize``."""
         self.client_name, self.client_version = _named(params, "clientInfo")
 
     def meet_agent(self, result: dict[str, Any]) -> None:
-        """Takes the agent's name and the version from the result of ``initialize``."""
+        """Reads the agent's name and version, and the protocol version, from the result of
+        ``initialize``."""
         self.agent_name, self.agent_version = _named(result, "agentInfo")
         version = result.get("protocolVersion")
         is_number = isinstance(version, int | float)
@@ -89,9 +90,9 @@ class Session:
     """A session that a peer has opened."""
 
     mode: str | None = None
-    """Its current mode, if it has modes."""
+    """The current mode; None if the session has no modes."""
     wanted_mode: str | None = None
-    """The mode that an unanswered ``session/set_mode`` asks for."""
+    """The mode requested by a ``session/set_mode`` that is not answered yet."""
 
 
 @define
@@ -100,25 +101,25 @@ class Terminal:
 
     session: str | None
     has_exited: bool = False
-    """Whether its command has ended or was killed; its output can still be read."""
+    """Whether the terminal's command has ended or was killed; the output can still be read."""
 
 
 @define
 class SessionDirectories:
-    """The directories of sessions; a draft message finds its session by its path."""
+    """The directories of sessions; the path in a draft message shows to which session it belongs."""
 
     directories: dict[str, list[str]] = field(factory=dict)
-    """Directories by session."""
+    """The directories of each session, by session id."""
     opening: dict[int, list[str]] = field(factory=dict)
-    """Directories in unanswered requests for a new session, by exchange."""
+    """The directories in unanswered requests for a new session, by exchange number."""
 
     def request(self, exchange: int, params: dict[str, Any], session: str | None) -> None:
-        """Takes a request that opens a session.
+        """Notes the directories in a request that opens a session.
 
         Args:
-            exchange: the number of its exchange.
-            params: its params.
-            session: the session that it opens, if the id is known already.
+            exchange: the number of the request's exchange.
+            params: the params of the request.
+            session: the id of the session, if the request names it already.
         """
         others = params.get("additionalDirectories")
         values = [params.get("workingDirectory"), params.get("cwd")]
@@ -130,18 +131,21 @@ class SessionDirectories:
             self.opening[exchange] = paths
 
     def answer(self, exchange: int, session: str | None) -> None:
-        """Takes the answer to a request that opens a session.
+        """Notes the answer to a request that opens a session.
 
         Args:
-            exchange: the number of its exchange.
-            session: the session that it names; None if it opened none.
+            exchange: the number of the request's exchange.
+            session: the id of the session that the answer names; None if no session was opened.
         """
         paths = self.opening.pop(exchange, None)
         if paths is not None and session is not None:
             self.directories[session] = paths
 
     def candidates(self, params: dict[str, Any]) -> list[str]:
-        """Returns the sessions with a message's path in their directories; the innermost wins."""
+        """Returns the sessions whose directories contain the path of a message.
+
+        Only the sessions with the innermost of these directories are returned.
+        """
         for name in ("path", "cwd", "workingDirectory"):
             if isinstance(path := params.get(name), str) and (owners := self._owners(path)):
                 return owners
@@ -163,32 +167,32 @@ _MOST_SERVERS, _MOST_SESSIONS = 1_000, 100
 
 @define
 class McpServers:
-    """The MCP servers that a client offers through ACP; their messages name no session."""
+    """The MCP servers that a client offers through ACP; messages to servers name no session."""
 
     sessions: dict[str, list[str]] = field(factory=dict)
-    """The sessions that have declared a server, by its id."""
+    """The sessions that have declared each server, by server id."""
     opening: dict[int, list[str]] = field(factory=dict)
-    """The ids of servers in unanswered requests that open a session, by exchange."""
+    """The server ids in unanswered requests that open a session, by exchange number."""
     connections: dict[str, str] = field(factory=dict)
-    """The session of each connection to a server."""
+    """The session of each connection to a server, by connection id."""
 
     def request(self, exchange: int, params: dict[str, Any]) -> None:
-        """Takes a request that opens a session.
+        """Notes the servers in a request that opens a session.
 
         Args:
-            exchange: the number of its exchange.
-            params: its params.
+            exchange: the number of the request's exchange.
+            params: the params of the request.
         """
         servers = [s for s in params.get("mcpServers") or () if isinstance(s, dict)]
         if ids := [name for server in servers if (name := _server_id(server)) is not None]:
             self.opening[exchange] = ids
 
     def answer(self, exchange: int, session: str | None) -> None:
-        """Takes the answer to a request that opens a session.
+        """Notes the answer to a request that opens a session.
 
         Args:
-            exchange: the number of its exchange.
-            session: the session that it opens; None if it opened none.
+            exchange: the number of the request's exchange.
+            session: the id of the session; None if no session was opened.
         """
         names = self.opening.pop(exchange, ())
         if session is None:
@@ -211,16 +215,16 @@ class McpServers:
 
 @define
 class State:
-    """All that the machine remembers between two messages."""
+    """Everything that the state machine remembers between two messages."""
 
     next_exchange: int = 1
     next_turn: int = 1
     open: dict[Direction, dict[str, list[Exchange]]] = field(
         factory=lambda: {Direction.TO_AGENT: {}, Direction.TO_CLIENT: {}}
     )
-    """Unanswered requests by direction and id token, oldest first."""
+    """Unanswered requests by direction and id token; the oldest request of each token first."""
     turns: dict[str, list[Turn]] = field(factory=dict)
-    """Open turns by session, oldest first."""
+    """Open turns by session id ("" if a prompt names no session), oldest first."""
     handshake: Handshake = field(factory=Handshake)
     forced: bool = False
     evidence: Evidence = field(factory=Evidence)
@@ -230,17 +234,18 @@ class State:
     sessions: dict[str, Session] = field(factory=dict)
     servers: McpServers = field(factory=McpServers)
     terminals: dict[str, Terminal] = field(factory=dict)
-    """Terminals that are not released, by id."""
+    """Terminals that are not released yet, by terminal id."""
     calls: dict[str, dict[str, str]] = field(factory=dict)
-    """Statuses of tool calls by session and id; after a turn, only of calls that are not over."""
+    """The statuses of tool calls by session and id. The end of a session's last open turn removes
+    the calls that are over."""
 
 
 @define
 class Transition:
-    """The labels of a message, and the changes it made."""
+    """The labels of a message, and the changes that the message made."""
 
     method: str | None = None
-    """The message's method, or that of the request that it answers."""
+    """The message's method; for an answer, the method of the request."""
     exchange: int | None = None
     session: str | None = None
     turn: int | None = None
@@ -249,26 +254,28 @@ class Transition:
     begins_call: bool = False
     """Whether the message begins a tool call; see `call_ids`."""
     opened: Exchange | None = None
-    """The exchange of a request."""
+    """The exchange that a request opens."""
     answered: Exchange | None = None
+    """The exchange that an answer completes."""
     cancelled: Exchange | None = None
     """The open request that ``$/cancel_request`` names."""
     begun: Turn | None = None
     updated: Turn | None = None
-    """The turn that a session update belongs to."""
+    """The open turn that a session update belongs to."""
     ended: Sequence[Turn] = ()
     members: "Sequence[Transition]" = ()
-    """The transitions of a batch's messages; the batch has the labels on which they agree."""
+    """The transitions of a batch's members; a label that is equal in all of them is also the
+    batch's label."""
 
 
 def _server_id(holder: dict[str, Any]) -> str | None:
-    """Returns the id of an MCP server, in the spelling of any version."""
+    """Returns the id of an MCP server; the name of the member depends on the protocol version."""
     server_id = holder.get("serverId", holder.get("acpId", holder.get("id")))
     return server_id if isinstance(server_id, str) else None
 
 
 def _named(holder: dict[str, Any], member: str) -> tuple[str | None, str | None]:
-    """Returns the name and the version of a peer; the 1.0 draft has them in ``info``."""
+    """Returns the name and the version of a peer, from the given member or from ``info``."""
     values = (holder.get(name) for name in (member, "info"))
     info = next((value for value in values if isinstance(value, dict)), {})
     return _text(info.get("name")), _text(info.get("version"))
