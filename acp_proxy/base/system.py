@@ -58,7 +58,7 @@ def signal_name(number: int) -> str:
 SIGKILL: int = getattr(signal, "SIGKILL", _KILL)
 SIGSTOP: int = getattr(signal, "SIGSTOP", _STOP)
 SIGCONT: int = getattr(signal, "SIGCONT", _CONTINUE)
-"""Signals that faults can send. They are also defined on Windows: no process can receive them there,
+"""Signals that faults can send. They are also defined on Windows, where no process can receive them
 but a replay still imitates their effects."""
 
 

@@ -4,10 +4,10 @@
 members means the same. An empty object means "not supported" if it only groups capabilities;
 otherwise it means "supported", such as ``"list": {}``.
 
-The table lists the messages for which the receiver, or in some rows the sender, must have announced
-a capability. Its source are the descriptions in the schemas: of v1 (including its unstable parts
-and parts that were dropped), of v2, and of the 1.0 draft. A description such as "Only available if
-the Agent supports the `loadSession` capability" counts as a MUST.
+The table lists the messages that need a capability. The receiver must have announced it; in some
+rows the sender must. The rows are taken from the descriptions in the schemas: of v1 (including its
+unstable parts and parts that were dropped), of v2, and of the 1.0 draft. A description such as
+"Only available if the Agent supports the `loadSession` capability" counts as a MUST.
 """
 
 from typing import Any, NamedTuple
@@ -83,7 +83,7 @@ class Need(NamedTuple):
     value: str = ""
     """The value with which the member needs the capability; if empty, any value except null."""
     what: str = ""
-    """What needs the capability, in words for the user; if empty, the name of the method."""
+    """The thing that needs the capability, in words for the user; if empty, the method's name."""
     is_wanted: bool = False
     """Whether the schema states only a preference of the other peer, and no MUST."""
     is_result: bool = False

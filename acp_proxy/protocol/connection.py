@@ -6,8 +6,8 @@ remembers. The state machine uses no file, clock or database.
 
 - An answer belongs to the oldest open request of the *other* direction with the same id token.
   Both peers number their requests from 0, so an id alone is ambiguous.
-- A turn begins with ``session/prompt``. In v1 and the draft, the answer to the prompt ends the turn.
-  In v2 the answer only accepts the prompt, and a ``state_update`` to idle ends the turn. Later
+- A turn begins with ``session/prompt``. In v1 and the draft, the answer to the prompt ends it. In
+  v2 the answer only accepts the prompt, and a ``state_update`` to idle ends the turn. Later
   updates belong to no turn. The history that ``session/load`` streams also belongs to no turn,
   since no prompt is open at that time.
 - If a session has several open turns, updates and requests belong to the newest turn. The answers
@@ -129,7 +129,7 @@ class Connection:
         return Transition()
 
     def _batch(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
-        """Processes all members of a batch; the batch gets the labels that are equal in all members."""
+        """Processes all members of a batch; labels that are equal in all members label the batch."""
         members = [self.feed(seq, t_ns, direction, member) for member in message.members]
         transition = Transition(members=members)
         for name in ("exchange", "session", "turn", "tool_call", "terminal"):

@@ -77,8 +77,7 @@ class Handshake:
         self.client_name, self.client_version = _named(params, "clientInfo")
 
     def meet_agent(self, result: dict[str, Any]) -> None:
-        """Reads the agent's name and version, and the protocol version, from the result of
-        ``initialize``."""
+        """Reads the agent's name and version and the protocol's from the ``initialize`` result."""
         self.agent_name, self.agent_version = _named(result, "agentInfo")
         version = result.get("protocolVersion")
         is_number = isinstance(version, int | float)
@@ -106,7 +105,7 @@ class Terminal:
 
 @define
 class SessionDirectories:
-    """The directories of sessions; the path in a draft message shows to which session it belongs."""
+    """The directories of sessions. In the draft, the path in a message shows the session."""
 
     directories: dict[str, list[str]] = field(factory=dict)
     """The directories of each session, by session id."""

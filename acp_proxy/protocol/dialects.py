@@ -1,11 +1,12 @@
 """The methods of ACP and its dialects: official v1, its next version v2, and the 1.0 draft.
 
-The version number alone does not decide: v1 and the draft both send 1. Nor does ``initialize``
-alone: some peers write its members in another dialect than they speak. So `Evidence` considers all
-messages up to the end of the first turn. Each method, kind of update and kind of answer votes once,
-by its first message, for the dialects that write it this way; a request that is refused as invalid
-has no vote. The result of ``initialize`` outweighs its params: if a v2 client is answered with
-version 1, both use v1. In a tie the handshake decides.
+The version number alone does not decide the dialect, since v1 and the draft both send 1. Nor does
+``initialize`` alone, since some peers write its members in another dialect than they speak. So
+`Evidence` considers all messages up to the end of the first turn. Each method, kind of update and
+kind of answer has one vote. Its first message votes for the dialects that write such a message in
+the same way. A request that is refused as invalid has no vote. The result of ``initialize``
+outweighs the params: if the agent answers a v2 client with version 1, both use v1. In a tie the
+handshake decides.
 """
 
 from typing import Any, NamedTuple
@@ -20,28 +21,32 @@ from acp_proxy.protocol.updates import UPDATE, V1_UPDATES, V2_UPDATES
 V1, V2, DRAFT = "v1", "v2", "draft-1.0"
 
 INITIALIZE = ("initialize", "_proxy/initialize", "proxy/initialize")
-"""The last two go to a proxy in a chain, in the implementation's and the proposal's spelling."""
+"""The methods that initialize a connection. The last two initialize a proxy in a chain: the method
+that the implementation sends, and the method in the proposal."""
 SUCCESSOR = ("proxy/successor", "_proxy/successor")
-"""The envelope of a message between a proxy of a chain and its successor, in both spellings."""
+"""The methods that wrap a message between a proxy and the next component in a chain of proxies:
+the method in the proposal, and the method that the implementation sends."""
 LOGIN = ("authenticate", "auth/login")
 HANDSHAKE = (*INITIALIZE, *LOGIN)
 FORK = "session/fork"
-"""Its request has the id of the original session, and its response the id of the new one."""
+"""Copies a session. The request has the id of the original session, the response the id of the new
+session."""
 OPENING = ("session/new", "session/load", "session/resume", FORK)
 """Requests that open a session and name its directories."""
 CLOSING = ("session/close", "session/delete", "session/archive")
-"""The last frees a session "as if `session/close` had been called"."""
+"""Requests that free a session; ``session/archive`` does so "as if `session/close` had been called".
+"""
 PROMPT, PERMISSION = "session/prompt", "session/request_permission"
 CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
 MCP_MESSAGE = "mcp/message"
 PUSH = "terminal/output"
-"""In the 1.0 draft, a request that pushes a terminal's output to the agent. In v1, a request of the
-agent for that output."""
+"""In the 1.0 draft, a request with which the client pushes a terminal's output to the agent. In v1,
+a request with which the agent asks for a terminal's output."""
 PROMPT_WITH_CONTENT = "session/prompt with content"
-"""Why a recording without ``initialize`` is read as the draft; v1 requires ``prompt``."""
+"""The reason for reading a recording without ``initialize`` as the draft: v1 has ``prompt``."""
 
 FORMER_REASON = "capabilities and clientInfo in the initialize request"
-"""The one reason that made earlier versions choose the draft."""
+"""The only reason for which earlier versions of acp-proxy chose the draft."""
 
 _RESULT = "the answer to initialize"
 _HANDSHAKE = (INITIALIZE[0], _RESULT)
@@ -56,7 +61,7 @@ _MEMBERS = {
     "session/set_mode": {"modeId": [V1]},
     "authenticate": {"methodId": [V1]},
 }
-"""Params members that show the dialect of a method."""
+"""By method: the members of the params that show the dialect."""
 
 
 class DetectedDialect(NamedTuple):
@@ -64,17 +69,17 @@ class DetectedDialect(NamedTuple):
 
     dialect: str
     reason: str
-    """Also names places that are written in another dialect."""
+    """The reason; also names a few messages that are written in another dialect."""
 
 
 @frozen
 class Vote:
-    """The evidence of one message."""
+    """The evidence that one message gives."""
 
     place: str
-    """The place of the evidence: a method, a kind of update, or the answer to a method."""
+    """The name of the kind of message: a method, a kind of update, or the answer to a method."""
     dialects: list[str]
-    """The dialects that write it this way."""
+    """The dialects that write the message in this way."""
     reason: str
     weight: int = 2
 
@@ -83,21 +88,21 @@ class Vote:
 class Evidence:
     """The evidence for the dialect in the messages up to the end of the first turn.
 
-    Stored with the state of the connection, so its names are a file format.
+    It is stored with the state of the connection, so its field names are part of a file format.
     """
 
     votes: list[Vote] = field(factory=list)
     kinds: set[str] = field(factory=set, metadata={"json": "seen"})
     """The methods, updates and answers that have voted or abstained."""
     is_complete: bool = False
-    """Whether the first turn has ended, so that later messages change nothing."""
+    """Whether later messages change nothing: the first turn has ended and the dialect is decided."""
 
     def take(self, message: Message, answered: str | None = None) -> bool:
-        """Takes the next message.
+        """Considers the next message.
 
         Args:
             message: the message.
-            answered: the method of the request that it answers, if it is an answer.
+            answered: the method of the answered request, if the message is an answer.
 
         Returns:
             Whether the best dialect, or the reason for it, may have changed.
@@ -126,7 +131,7 @@ class Evidence:
         return vote is not None or message.error_code is not None
 
     def best(self) -> DetectedDialect | None:
-        """Returns the dialect with the most evidence; None if it is undecided."""
+        """Returns the dialect with the most evidence; None if no dialect leads."""
         handshake = [vote.dialects[0] for vote in self.votes if vote.place in _HANDSHAKE]
         votes, possible = self.votes, [V1, V2, DRAFT]
         if handshake and handshake[-1] != V2:
@@ -152,7 +157,7 @@ class Evidence:
 
 
 def _mixed(votes: list[Vote], dialect: str) -> list[str]:
-    """Returns a few places that are written in another dialect."""
+    """Names a few kinds of messages that are written in another dialect than the given one."""
     others = {v.place: v.dialects[0] for v in votes if v.weight and dialect not in v.dialects}
     return [f"{place} is written as {other}" for place, other in others.items()][:NAMED]
 
@@ -235,14 +240,14 @@ def body(message: Message, member: str) -> dict[str, Any]:
         member: the member's name.
 
     Returns:
-        An empty dict if the member is not an object, or if the line was too large to keep.
+        The member; an empty dict if it is not an object, or if the line was too large to keep.
     """
     value = _member(message, member)
     return value if isinstance(value, dict) else {}
 
 
 def carries_mcp_error(message: Message) -> bool:
-    """Whether the result of ``mcp/message`` is really an error of the MCP server."""
+    """Whether the result of ``mcp/message`` contains an error of the MCP server."""
     if message.raw is None or b'"error"' not in message.raw:
         return False
     result = body(message, "result")

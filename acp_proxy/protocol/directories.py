@@ -1,7 +1,7 @@
-"""Decides by its text alone whether a path is within directories; no disk is read.
+"""Decides whether a path is within directories by comparing texts, without reading a disk.
 
-A symbolic link that leads out of a directory is therefore not noticed. A path with two readings, as
-with a backslash, must be within a directory by both.
+So a symbolic link that leads out of a directory is not noticed. If a path can be read in two ways,
+such as a path with a backslash, it counts as within a directory only if both readings are.
 """
 
 import re
@@ -15,11 +15,11 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 def is_within(path: object, roots: Iterable[str]) -> bool:
     """Whether a path is within one of several directories, or is one of them.
 
-    A relative path is only within relative directories, since its base is unknown.
+    A relative path can only be within a relative directory, since its base is unknown.
 
     Args:
-        path: a path or a ``file:`` URI; any other value is outside.
-        roots: directories.
+        path: a path or a ``file:`` URI; any other value is outside all directories.
+        roots: the paths of the directories.
     """
     if not isinstance(path, str) or not path:
         return False
@@ -30,7 +30,11 @@ def is_within(path: object, roots: Iterable[str]) -> bool:
 
 
 def local_path(path: str) -> str | None:
-    """Returns a path or the path of a ``file:`` URI; None for another scheme or machine."""
+    """Returns a path unchanged, or the path in a ``file:`` URI.
+
+    Returns:
+        None for a URI with another scheme, with another machine, or with a query or fragment.
+    """
     if _DRIVE.match(path) or not _SCHEME.match(path):
         return path
     try:
@@ -57,14 +61,14 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def is_windows(root: str) -> bool:
-    """Whether an absolute path is a Windows path: with a drive letter or a host."""
+    r"""Whether an absolute path is a Windows path: ``C:\`` or ``\\HOST``."""
     return _DRIVE.match(root) is not None or root.startswith("\\\\")
 
 
 def _parts(path: str, separators: str) -> tuple[str, ...] | None:
-    """Returns the names in a path, ``..`` resolved; None if the path leads above its start.
+    """Returns the names in a path after resolving ``..``; None if the path may lead above its start.
 
-    For an absolute path the first name is empty or a drive.
+    In an absolute path the first name is empty or a drive.
     """
     names = re.split(f"[{re.escape(separators)}]", path)
     is_absolute = names[0] == "" or _DRIVE.match(path) is not None

@@ -1,7 +1,8 @@
 """The effect that each message of an agent has on a client.
 
-An unlisted method may have any effect. Below ``fs/`` it counts as a change of files, and below
-``terminal/`` as a command, since planned methods of the 1.0 draft have such names.
+A method that is not listed may have any effect. If its name begins with ``fs/``, it counts as a
+change of files, and if its name begins with ``terminal/``, as a command: planned methods of the 1.0
+draft have such names.
 """
 
 from enum import StrEnum
@@ -18,16 +19,17 @@ class ClientEffect(StrEnum):
     ASKS = "asks"
     """Asks a person."""
     READS = "reads"
+    """Reads files."""
     WRITES = "writes"
     """Changes files or directories."""
     RUNS = "runs"
     """Runs a command, or acts on a running one."""
     OTHER = "other"
-    """Any other effect, or an unknown one."""
+    """Has another effect, or an unknown effect."""
 
 
 class Row(NamedTuple):
-    """The effect of a method, in the dialects that have it."""
+    """The effect of a method, and the dialects that have the method."""
 
     effect: ClientEffect
     method: str
@@ -53,7 +55,7 @@ TABLE: tuple[Row, ...] = (
     Row(ClientEffect.OTHER, "mcp/message", _OFFICIAL),
     Row(ClientEffect.OTHER, "mcp/disconnect", _OFFICIAL),
 )
-"""All methods that an agent may call, and the notifications it may send."""
+"""The methods of all requests and notifications that an agent may send."""
 
 _BY_METHOD = {row.method: row for row in TABLE}
 _BELOW = (("fs/", ClientEffect.WRITES), ("terminal/", ClientEffect.RUNS))
@@ -64,7 +66,7 @@ def effect_of(method: str | None, dialect: str | None = None) -> ClientEffect:
 
     Args:
         method: the method of the message.
-        dialect: the dialect of the connection; None if unknown.
+        dialect: the dialect of the connection; None if it is unknown.
     """
     row = _BY_METHOD.get(method or "")
     if row is not None and (dialect is None or dialect in row.dialects):

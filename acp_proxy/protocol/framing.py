@@ -1,7 +1,9 @@
-"""Splits byte streams into lines: `LineCutter` as bytes, `LineFramer` as places in the log.
+"""Splits streams of bytes into lines.
 
-The framer remembers an unfinished line as the *segments* of the capture log that it covers. A line
-of 64 MB costs at most a thousand pairs of numbers, which are stored with every batch of rows.
+`LineCutter` returns the bytes of each line, and `LineFramer` returns the place of each line in the
+capture log. The framer remembers an unfinished line as *segments*: the ranges of the log that
+contain its bytes. For a line of 64 MB these are at most about a thousand pairs of numbers, which
+are stored with every batch of rows.
 """
 
 from collections.abc import Iterator
@@ -10,20 +12,22 @@ from typing import NamedTuple
 from attrs import define, field, frozen
 
 Segment = tuple[int, int]
-"""A logical offset in the capture log, and a length."""
+"""A logical offset in the capture log, and a length in bytes."""
 
 
 @frozen
 class Line:
-    """The place of one line: the bytes between two newlines of one stream."""
+    """The place in the log of one line: of the bytes of one stream up to its next newline."""
 
     segments: tuple[Segment, ...]
     size: int
     """The length in bytes, including the newline."""
     t_first_ns: int
+    """When its first byte was read."""
     t_ns: int
+    """When its last byte was read."""
     terminated: bool
-    """Whether it ends with a newline; only the last line of a stream may lack it."""
+    """Whether the line ends with a newline; only the last line of a stream may lack the newline."""
 
 
 @define
@@ -35,7 +39,7 @@ class LineFramer:
     t_first_ns: int = 0
 
     def copy(self) -> "LineFramer":
-        """Returns a framer that continues the same line."""
+        """Returns an independent framer with the same unfinished line."""
         return LineFramer([*self.segments], self.size, self.t_first_ns)
 
     def feed(self, chunk: bytes, offset: int, t_ns: int) -> Iterator[Line]:
@@ -43,8 +47,8 @@ class LineFramer:
 
         Args:
             chunk: bytes that were read from the stream.
-            offset: their logical offset in the log.
-            t_ns: when they were read.
+            offset: the logical offset of these bytes in the log.
+            t_ns: when these bytes were read.
         """
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
@@ -60,7 +64,7 @@ class LineFramer:
             self._extend(offset + start, len(chunk) - start, t_ns)
 
     def finish(self, t_ns: int) -> Line | None:
-        """Returns the last line of a stream that ended without a newline, if there is one."""
+        """Returns the last line of a stream if it has no newline; None if there is no such line."""
         return self._take(t_ns, terminated=False) if self.segments else None
 
     def _extend(self, offset: int, size: int, t_ns: int) -> None:
@@ -82,7 +86,7 @@ class Cut(NamedTuple):
     """The line without its newline."""
     newline: bytes
     end: int
-    """The offset of the line's end in the chunk that contains it."""
+    """The offset of the line's end (after the newline) in the chunk with the newline."""
 
 
 class LineCutter:
@@ -109,6 +113,6 @@ class LineCutter:
         return cuts
 
     def finish(self) -> Cut | None:
-        """Returns the last line of a stream that ended without a newline, if there is one."""
+        """Returns the last line of a stream if it has no newline; None if there is no such line."""
         rest, self._parts = b"".join(self._parts), []
         return Cut(rest, b"", 0) if rest else None

@@ -1,8 +1,8 @@
-"""Reads JSON in its original spelling: whole lines, members in place, and truncated lines.
+"""Reads lines of JSON: as values, as character ranges in the original text, and if truncated.
 
-A line is parsed by msgspec, or by the standard library where msgspec is too strict: for half of a
-surrogate pair, or for NaN. Where the bytes of a line must be kept, `members` finds the character
-range of each value. Where a line is too large for memory, `tokens` reads its beginning.
+msgspec parses a line. The standard library parses what msgspec is too strict for, such as half of a
+surrogate pair or NaN. If the bytes of a line must be kept, `members` finds the character range of
+each value. If a line is too large for memory, `tokens` reads its beginning.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 _decode = msgspec.json.Decoder().decode
-# Integers stay text: converting one with a million digits takes minutes, and raises by default.
+# Integers stay text. Converting an integer of a million digits takes minutes, or raises an error.
 _skip = json.JSONDecoder(parse_int=str).raw_decode
 # Before 3.11.4 a possessive repetition ended too early if a branch in its body failed.
 _TOKEN = re.compile(
@@ -24,7 +24,8 @@ _TOKEN = re.compile(
 )
 _CLOSERS = {b"{": b"}", b"[": b"]"}
 _Closers = tuple[bytes, Any] | None
-"""The brackets to close, innermost first; a linked list, so saving a state costs nothing."""
+"""The closing brackets still needed, innermost first. It is a linked list, so that saving a state
+copies nothing."""
 
 
 def parse(raw: bytes) -> Any:
@@ -41,7 +42,7 @@ def parse(raw: bytes) -> Any:
 
 
 def encode_json(value: Any) -> bytes:
-    """Encodes JSON; keeps half a surrogate pair, and writes null for NaN and infinities."""
+    """Encodes a value as JSON; keeps half of a surrogate pair, and writes NaN and infinity as null."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -50,7 +51,7 @@ def encode_json(value: Any) -> bytes:
 
 
 def json_or_none(raw: bytes) -> Any:
-    """Parses a line; None if it is ``null`` or not JSON."""
+    """Parses a line; returns None if the line is ``null`` or not JSON."""
     try:
         return parse(raw)
     except (ValueError, RecursionError):
@@ -58,7 +59,7 @@ def json_or_none(raw: bytes) -> Any:
 
 
 def json_or_text(raw: bytes) -> Any:
-    """Parses a line; returns it as text if it is not JSON."""
+    """Parses a line; returns the line as text if it is not JSON."""
     try:
         return parse(raw)
     except (ValueError, RecursionError):
@@ -66,11 +67,14 @@ def json_or_text(raw: bytes) -> Any:
 
 
 def parse_or_begin(raw: bytes, most: int) -> Any:
-    """Parses a line, or as much of its beginning as possible; None if that is nothing.
+    """Parses a line; if it is not JSON, parses as much of its beginning as possible.
 
     Args:
         raw: the line, or its beginning.
-        most: the number of bytes at the beginning to try.
+        most: the largest number of bytes at the beginning that are parsed if the line is not JSON.
+
+    Returns:
+        The value; None if the beginning cannot be parsed either.
     """
     try:
         return parse(raw)
@@ -83,21 +87,25 @@ def parse_or_begin(raw: bytes, most: int) -> Any:
 
 
 def pointer(parts: Iterable[str]) -> str:
-    """Writes a JSON pointer (RFC 6901): the path from the root of a message to a value."""
+    """Writes a path as a JSON pointer (RFC 6901).
+
+    Args:
+        parts: the member names and item numbers from the root of a message to a value.
+    """
     return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in parts)
 
 
 def parts_of(pointer: str) -> tuple[str, ...]:
-    """Splits a pointer into keys and item numbers."""
+    """Splits a JSON pointer into member names and item numbers."""
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
 def picked(value: Any, names: Iterable[str]) -> Any:
-    """Returns an object with only some of its members; any other value unchanged.
+    """Returns an object with only some of its members; returns any other value unchanged.
 
     Args:
         value: a decoded value.
-        names: the members to keep.
+        names: the names of the members to keep.
     """
     if not isinstance(value, dict):
         return value
@@ -105,7 +113,7 @@ def picked(value: Any, names: Iterable[str]) -> Any:
 
 
 def member(value: Any, *names: str) -> Any:
-    """Returns a member of nested objects; None if it does not exist.
+    """Returns a member of nested objects; None if the member does not exist.
 
     Args:
         value: any JSON value, decoded.
@@ -120,8 +128,8 @@ def word(value: dict[str, Any], *keys: str) -> str:
     """Returns a scalar member as text; empty if there is none.
 
     Args:
-        value: an object.
-        keys: member names; the first with a scalar is used.
+        value: a decoded object.
+        *keys: member names; the first member that is a scalar, and not empty, is returned.
     """
     for key in keys:
         scalar = value.get(key)
@@ -143,7 +151,7 @@ def params_of(message: Any) -> dict[str, Any]:
 
 
 def storable(text: str) -> str:
-    """Returns a string that UTF-8 can encode: half of a surrogate pair becomes its escape."""
+    """Returns a text that UTF-8 can encode: writes each half of a surrogate pair as an escape."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -153,8 +161,9 @@ class Member(NamedTuple):
     key: str
     """The name of the member; ``*`` for an item."""
     start: int
-    """The start of the value's character range."""
+    """The index of the value's first character."""
     end: int
+    """The index after the value's last character."""
 
 
 def members(text: str, at: int = 0) -> Iterator[Member]:
@@ -162,12 +171,12 @@ def members(text: str, at: int = 0) -> Iterator[Member]:
 
     Args:
         text: a line.
-        at: where the value begins; a value that is not an object or array has no members.
+        at: the index where the object or array begins; any other value has no members.
 
     Raises:
-        ValueError: a value is not JSON.
-        IndexError: the text ends before its bracket is closed.
-        RecursionError: a value is nested too deeply.
+        ValueError: a member or item is not JSON.
+        IndexError: the text ends before the closing bracket.
+        RecursionError: a member or item is nested too deeply.
     """
     at = _after_space(text, at)
     if text[at] not in "{[":
@@ -204,7 +213,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 class Token(NamedTuple):
-    """A bracket, comma or colon; a string; or a number or word."""
+    """A piece of JSON text: a mark (bracket, comma or colon), a string, or a word or number."""
 
     end: int
     """The offset of the first byte after the token."""
@@ -213,15 +222,15 @@ class Token(NamedTuple):
     """The bytes between the quotes, with escapes unchanged."""
     word: bytes | None
     is_whole: bool
-    """False for a string without its closing quote, and for a word at the end of the text."""
+    """False if the token may be cut: a string without its closing quote, a word at the text's end."""
 
 
 def tokens(text: bytes, at: int = 0) -> Iterator[Token]:
     """Yields the tokens of JSON that may be truncated; stops at anything that is not JSON.
 
     Args:
-        text: the beginning of a line, or a later part of it.
-        at: where the first token begins.
+        text: the beginning or a later part of a line.
+        at: the offset where the first token begins.
     """
     while match := _TOKEN.match(text, at):
         at = match.end()
@@ -231,13 +240,13 @@ def tokens(text: bytes, at: int = 0) -> Iterator[Token]:
 
 
 def parse_beginning(head: bytes) -> Any:
-    """Parses the beginning of a line as if everything open were closed at its end.
+    """Parses the beginning of a line as if all open strings and brackets were closed at its end.
 
-    A truncated string is kept. A name without its value is dropped, and so is a number or a word
-    that may continue.
+    A truncated string is kept. A member name without a value is dropped. A number or a word at the
+    end is dropped too, since it may be truncated.
 
     Raises:
-        ValueError: the result is still not JSON.
+        ValueError: the beginning is not JSON even after that.
         RecursionError: the value is nested too deeply.
     """
     text = head.decode(errors="replace").removesuffix("\ufffd")  # an incomplete character
