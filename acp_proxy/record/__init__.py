@@ -1,4 +1,4 @@
-"""Runs relays, replays and verifications: the only trio of the package."""
+"""Records a conversation: relays it, supervises the agent and indexes the log."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def supervise(relay: "Relay", options: "RecordOptions") -> None:
-    """Owns a running relay; imports slow modules only now, while the agent boots.
+    """Supervises a running relay; imports slow modules only when called, while the agent boots.
 
     Args:
         relay: the relay.

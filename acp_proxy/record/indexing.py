@@ -29,11 +29,11 @@ from acp_proxy.store.log.log_reader import LogReader
 QUIET = 0.25
 """Seconds without a byte that count as quiet."""
 BACKLOG = 16 << 20
-"""Bytes that are not indexed, from which on they are indexed even while the log grows."""
+"""Size in bytes of the unindexed rest from which on it is indexed even while bytes flow."""
 TRIM = 1 << 20
 """Size in bytes from which on an indexed log is emptied."""
 LAST = 2.0
-"""Seconds for the indexer at the end, and again for a check after it."""
+"""Seconds from the end of the conversation for the last indexing, and for the check after it."""
 _RETRY = 2.0
 
 
@@ -163,7 +163,7 @@ class Indexing:
         indexer.connection.close()
 
     def _look_through_log(self, direction: Direction) -> bool | None:
-        """Indexes the log in memory, for when no database can be written."""
+        """Looks for an open request in an index in memory, because no database could be made."""
         try:
             with contextlib.closing(sqlite3.connect("")) as connection:
                 database.migrate(connection)

@@ -1,4 +1,4 @@
-"""Deletes old recordings when a new one starts, and reports which.
+"""Deletes old recordings when a new one starts, and logs which ones.
 
 The search for them takes a while and may be cancelled at any time. Every deletion is logged,
 whatever happens afterwards.
@@ -18,7 +18,7 @@ from acp_proxy.recording.log_format import NOTE, Log
 from acp_proxy.store.files.directory import OldRecording, delete, prunable
 
 _MOST_IN_EVENT = 500
-"""The most files that one event lists."""
+"""The largest number of files that one event lists."""
 
 
 async def make_room(log: Log, keep: tuple[str, float], spare: Path) -> None:

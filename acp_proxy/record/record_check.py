@@ -15,7 +15,7 @@ from acp_proxy.recording.file_names import LOG_SUFFIX
 async def prepare() -> None:
     """Loads the rules and the types of protocol version 1 while the agent boots.
 
-    At its end, a short recording is then checked within milliseconds.
+    After this, the check of a short recording at its end takes only milliseconds.
     """
     await trio.to_thread.run_sync(_load, abandon_on_cancel=True)
 
@@ -54,7 +54,7 @@ def report_findings(path: Path, deadline: float) -> None:
 
 
 def _check(path: Path, lines: list[str]) -> None:
-    """Adds the lines of the report to a list, all at once, or none on any error."""
+    """Adds all lines of the report to a list at once; adds none if there is any error."""
     try:
         from acp_proxy.base.safe_text import visible
         from acp_proxy.check.catalogue import chosen_rules

@@ -1,4 +1,4 @@
-"""Owns a running relay: its deadlines, its indexer and its end.
+"""Supervises a running relay: enforces its deadlines, indexes its log and ends the process.
 
 A task with a clock limits each case that may take too long: an agent that does not stop, an agent
 that overstays its client, and descendants that keep the agent's pipes open. The bytes do not depend
@@ -38,7 +38,7 @@ from acp_proxy.record.indexing import LAST, Indexing
 from acp_proxy.recording.log_format import NOTE, STDERR, TO_AGENT, TO_CLIENT
 
 LINGER = 5.0
-"""Idle seconds after the agent's exit that a descendant may keep the output open."""
+"""Seconds after the agent's exit that a descendant may keep the output open without writing."""
 STALL = 5.0
 """Seconds that a write may wait for its reader before the delay is noted."""
 _POLL = 0.25
@@ -63,7 +63,7 @@ class ClientPresence:
 
 
 def supervise(relay: Relay, options: RecordOptions) -> None:
-    """Adopts a relay and ends the process with it; returns only if there is nothing to adopt.
+    """Adopts a relay and finally ends the process; returns only if the relay is already ending it.
 
     Args:
         relay: the relay.
@@ -183,7 +183,7 @@ def look_for_client(relay: Relay) -> ClientPresence:
 
 
 def why_overstaying(client: ClientPresence, *, open_request: bool | None) -> str | None:
-    """Returns why an idle agent overstays after the end of the client's input, or None.
+    """Returns why an idle agent overstays after the end of the client's input; None if it does not.
 
     Args:
         client: the signs that the client has left.
@@ -196,7 +196,7 @@ def why_overstaying(client: ClientPresence, *, open_request: bool | None) -> str
 
 
 def _has_no_reader(pump: Pump) -> bool:
-    """Whether no process reads what a pump writes, as far as the system shows that.
+    """Whether no process reads what a pump writes, as far as the system shows this.
 
     An agent that closed its own output sends nothing more, but its client may wait for its exit.
     """
@@ -213,7 +213,8 @@ def _has_no_reader(pump: Pump) -> bool:
 async def end_lingering(relay: Relay) -> None:
     """Ends output that a descendant keeps open after the agent has exited.
 
-    Only time spent in *read* counts. A slow client gets all output, however long that takes.
+    Only the time that a pump waits for its source counts. A slow client gets all output, however
+    long that takes.
     """
     await until(relay.agent.exited)
     outputs = (relay.to_client, relay.stderr)
@@ -226,10 +227,10 @@ async def end_lingering(relay: Relay) -> None:
 
 
 async def note_stalls(relay: Relay) -> None:
-    """Notes in the log when a peer stops reading, and when it goes on.
+    """Notes in the log when a peer stops reading, and when it reads again.
 
-    A pump just blocks and has no clock. Checking it from here costs nothing: if a chunk that was
-    read long ago is still being written, its reader does not read.
+    A pump just blocks and has no clock. A check by this task costs the pump nothing: if a chunk
+    that was read long ago is still being written, the reader of the chunk does not read.
     """
     stalled: dict[Pump, int] = {}
     while True:
@@ -267,7 +268,7 @@ def _note_stall(relay: Relay, pump: Pump, action: str, since: int, what: str) ->
 
 
 def _unread(pump: Pump) -> int | None:
-    """Returns the bytes waiting for the reader, for a socket with overhead; None if unknown."""
+    """Returns how many bytes wait for the reader, with overhead for a socket; None if unknown."""
     try:
         mode = os.fstat(pump.sink).st_mode
         if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):

@@ -1,7 +1,7 @@
-"""Moves bytes and logs them first; imports the standard library's small parts only.
+"""Logs bytes and then forwards them; imports only small modules of the standard library.
 
-Nothing in this package may import anything that takes time: an editor waits for it before
-the agent's first byte. A test lists the modules that it may load.
+No module of this package may import a slow module, since an editor waits for these imports before
+the agent's first byte. A test lists the modules that the package may load.
 
 The early handling of Ctrl-C is here too, so that it is set up before anything else is imported.
 """

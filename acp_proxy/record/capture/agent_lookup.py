@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def find_program(name: str, environ: "Mapping[str, str]") -> "str | None":
-    """Returns the path of a program as it would be executed, without starting it.
+    """Returns the path of the file that would be executed for a program; starts nothing.
 
     Args:
         name: the program; a path is checked without a search.
@@ -30,7 +30,7 @@ def find_program(name: str, environ: "Mapping[str, str]") -> "str | None":
 
 
 def replace_name(command: "Sequence[str]", expand: "Expand") -> "list[str] | None":
-    """Replaces ``@NAME`` by the command of a known agent, and sets the variables that it needs.
+    """Replaces ``@NAME`` by the command of a known agent, and sets the variables for this agent.
 
     Variables that are already set keep their values. If the agent is not installed and its package
     cannot be run, a line on stderr gives the command that would run it.

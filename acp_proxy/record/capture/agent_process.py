@@ -18,12 +18,12 @@ switch. A larger pipe would accept more than 512 KB from an agent whose client d
 
 
 class AgentProcess:
-    """One spawned agent with its three pipes; signals go to all of its processes in its group.
+    """One spawned agent with its three pipes; signals reach all processes of the agent's group.
 
     Attributes:
         code: its exit code, once `wait` has returned; None if a signal ended it.
         signal: the number of the signal that ended it.
-        exited: set once its end is known and logged.
+        exited: set once the agent's end is known and logged.
         appears_as: the exit code that a fault reports instead of the real one.
         was_stopped: whether we sent or forwarded a signal that asks it to stop.
     """
@@ -72,8 +72,8 @@ class AgentProcess:
         """Blocks until the agent has exited, then sets `code` or `signal`.
 
         Args:
-            note_stop: called with SIGTTIN or SIGTTOU when that has stopped the agent because it is
-                in a background group of its terminal.
+            note_stop: called with SIGTTIN or SIGTTOU when this signal has stopped the agent,
+                because the agent is in a background group of its terminal.
         """
         code = os.waitstatus_to_exitcode(self.group.wait(self.pid, note_stop))
         if code < 0:
@@ -89,7 +89,7 @@ class AgentProcess:
         return 128 + self.signal if self.signal is not None else self.code or 0
 
     def send_signal(self, signum: int) -> None:
-        """Sends a signal to the agent's group, and to the group that it leads, if any."""
+        """Signals the agent's group, and the group that the agent itself leads, if any."""
         self.was_stopped |= signum == SIGKILL or signum in STOPPING
         self.group.send(signum)
         self._send_to_own_group(signum)
@@ -104,7 +104,7 @@ class AgentProcess:
         self.group.kill_holders(self._outputs)
 
     def _send_to_own_group(self, signum: int) -> None:
-        """Signals a group that the agent leads, as under setsid(1); it would not end otherwise."""
+        """Signals a group that the agent leads, as under setsid(1); else the agent would not end."""
         try:
             if not self.exited.is_set and os.getpgid(self.pid) == self.pid != self.group.id:
                 os.killpg(self.pid, signum)
@@ -113,7 +113,7 @@ class AgentProcess:
 
 
 def _share_group(program: Program) -> "tuple[OwnGroup, int] | None":
-    """Starts the agent in our process group if we have a terminal and the system can do that."""
+    """Starts the agent in our process group if we have a terminal and the system supports this."""
     if not has_terminal():
         return None
     # Only needed on a terminal; it imports more than the rest of the startup together.

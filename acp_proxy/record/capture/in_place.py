@@ -1,4 +1,4 @@
-"""Replaces our process by the agent if both cannot run, or ends it the way the agent ended."""
+"""Replaces our process by the agent if both cannot run, or ends our process as the agent ended."""
 
 import os
 from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
@@ -45,9 +45,9 @@ def give_way(
     """Executes the agent in our place, because the system has too few resources for both.
 
     Args:
-        options: what was asked for.
+        options: the options of the command line.
         shortage: the system's message about the missing resource.
-        log: the log that records it.
+        log: the log that records the shortage.
         mask_text: removes secrets from printed text.
         mask: the signal mask that the agent is to have, if it was changed.
     """
@@ -73,8 +73,8 @@ def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask
 
     Args:
         program: the program that could not be started.
-        error: why.
-        log: the log that records it, unmasked: log contents are masked later.
+        error: the reason.
+        log: the log that records the failure, unmasked: log contents are masked later.
         mask_text: removes secrets from printed text.
     """
     reason = cannot_start(program, error)
@@ -87,8 +87,8 @@ def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask
 def die_of(signum: int) -> None:
     """Ends the process by a signal; returns if that is impossible, as for process 1 of a container.
 
-    No core is dumped: it would be ours, and contain forwarded messages. A size limit of 0 would not
-    stop a core that the system pipes to a program.
+    No core is dumped, since a core of our process would contain forwarded messages. A size limit of
+    0 is not enough: it does not stop a core that the system pipes to a program.
     """
     try:
         import ctypes
@@ -100,7 +100,7 @@ def die_of(signum: int) -> None:
             libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
         libc.signal(signum, None)  # SIG_DFL; `signal.signal` works only in the main thread
         pthread_sigmask(SIG_UNBLOCK, (signum,))
-        pthread_kill(get_ident(), signum)  # another thread may wait for it
+        pthread_kill(get_ident(), signum)  # another thread may wait for the signal
     except (ImportError, OSError, AttributeError, ValueError, MemoryError):
         pass
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Latch:
-    """Can be set once. Callbacks run in the setting thread, or at once if it is already set."""
+    """Can be set once. Callbacks run in the setting thread, or at once if the latch is set."""
 
     def __init__(self) -> None:
         self.is_set = False
@@ -19,7 +19,7 @@ class Latch:
         self._calls: list[Callable[[], object]] = []
 
     def set(self) -> None:
-        """Sets the latch; a second time does nothing."""
+        """Sets the latch; a second call does nothing."""
         with self._lock:
             if self.is_set:
                 return
@@ -39,7 +39,7 @@ class Latch:
         """Blocks this thread until the latch is set; returns whether it is.
 
         Args:
-            seconds: the longest time to wait; negative waits forever.
+            seconds: the longest time to wait; a negative number means no limit.
         """
         gate = allocate_lock()
         gate.acquire()

@@ -41,13 +41,13 @@ from acp_proxy.recording.log_format import (
 )
 
 GROWTH = 2.25
-"""The largest measured ratio of a database's size to its log's; limits the use of the disk."""
+"""The largest measured ratio of a database's size to the size of its log; for ``--max-size``."""
 RESERVE = 700_000
 """The most bytes that an empty database and a write-ahead log need in addition."""
 
 
 class _Gap:
-    """The bytes of each stream that could not be recorded since writing failed."""
+    """Counts, for each stream, the bytes that could not be logged since a write failed."""
 
     def __init__(self, reason: str, since_ns: int) -> None:
         self.reason = reason
@@ -83,7 +83,7 @@ class CaptureLog(Log):
 
     @classmethod
     def create(cls, path: str, *, max_size: "int | None" = None) -> "CaptureLog":
-        """Creates a log for its owner alone, and locks it.
+        """Creates a log that only its owner can read, and locks it.
 
         Args:
             path: the file, which must not exist.
@@ -103,12 +103,12 @@ class CaptureLog(Log):
             raise
 
     def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Logs a chunk; all bytes are logged here.
+        """Logs a chunk that was read.
 
         Args:
-            stream: the stream that it was read from.
-            t_ns: when it was read, by the monotonic clock.
-            chunk: its bytes.
+            stream: the stream that the chunk was read from.
+            t_ns: when the chunk was read, by the monotonic clock.
+            chunk: the bytes.
         """
         size = HEADER_SIZE + len(chunk)
         with self._lock:
@@ -129,7 +129,7 @@ class CaptureLog(Log):
             self._append_after_gap(stream, t_ns, chunk, problem)
 
     def append_all(self, records: "list[tuple[int, int, int, bytes]]") -> None:
-        """Logs chunks and the notes on them in one write, or one by one if that fails.
+        """Logs chunks and the notes on them in one write, or one by one if this write fails.
 
         If a line cannot be logged, the notes on its faults are omitted too.
 
@@ -167,10 +167,10 @@ class CaptureLog(Log):
         Args:
             kind: the kind of record.
             fields: see `pack_fields`, which truncates them to the size of a record.
-            stream: the stream that it is about, if any.
+            stream: the stream that the record is about, if any.
 
         Returns:
-            Whether it was logged.
+            Whether the record was logged.
         """
         return self._append_event(kind, pack_fields(fields)[:MAX_PAYLOAD], stream)
 
@@ -193,13 +193,14 @@ class CaptureLog(Log):
             return problem is None
 
     def trim(self, upto: int, masking: bytes = b"") -> bool:
-        """Empties the file if nothing was logged beyond ``upto``; returns whether it did.
+        """Empties the file if nothing was logged beyond ``upto``; returns whether it was emptied.
 
-        The caller has committed everything before ``upto``, and no unfinished line crosses it.
+        Everything before ``upto`` must be committed, and no line may begin before ``upto`` and end
+        after it.
 
         Args:
             upto: a logical offset.
-            masking: the state of the masking, which later lines need, if any.
+            masking: the state of the masking for later lines, if any.
         """
         with self._lock:
             # Under the lock no pump can append between this check and the truncation.
@@ -215,18 +216,18 @@ class CaptureLog(Log):
             return True
 
     def allow(self, database_size: int) -> None:
-        """Sets the limit of the log so that it and the database stay below --max-size."""
+        """Sets the limit of the log so that log and database together stay below --max-size."""
         if self._max_size is not None and self._limit >= 0:
             room = max(0, self._max_size - database_size - RESERVE)
             self._limit = self._base + int(room / (1 + GROWTH))
 
     @property
     def physical_size(self) -> int:
-        """Bytes the file takes."""
+        """The size of the file in bytes."""
         return self.size - self._base + BASE_SIZE
 
     def remove(self) -> None:
-        """Deletes the file; the lock goes with the descriptor, at exit."""
+        """Deletes the file; the lock stays until exit, when the descriptor is closed."""
         os.unlink(self.path)
 
     def _append_after_gap(self, stream: int, t_ns: int, chunk: bytes, problem: str) -> None:

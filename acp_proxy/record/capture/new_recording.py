@@ -1,8 +1,8 @@
 """Names a new recording and opens its log.
 
 Secrets in our environment variables are never written. To mask the log, a value is recognized by
-its length, four of its characters and its keyed hash. The log contains the key, but it is deleted
-after indexing.
+its length, four of its characters and its keyed hash. The log contains the key, but the log is
+deleted after indexing.
 """
 
 import os
@@ -34,7 +34,8 @@ SECRETS = "ACP_PROXY_SECRETS"
 
 
 MADE_BY = "ACP_PROXY_MADE_BY"
-"""A variable with the command that records for its own use, as `verify` does; it is recorded."""
+"""A variable with the command that records for its own use, such as `verify`; the recording
+contains this command."""
 
 
 _OURS = (SECRETS, MADE_BY)
@@ -63,7 +64,7 @@ class Identity:
         self._interceptor = interceptor
 
     def path(self) -> str:
-        """Returns the wanted path of the recording, which may already exist."""
+        """Returns the path that the recording should have; a file may already exist there."""
         options = self._options
         if options.output:
             return os.path.abspath(options.output)
@@ -114,8 +115,8 @@ def open_log(options: RecordOptions, identity: Identity) -> Log:
         identity: ids and clocks of the recording, for the log's first record.
 
     Returns:
-        The log. If none can be written, that is reported on stderr and the log stores nothing;
-        with `--require-recording` the process exits with 1 instead.
+        The log. If no log can be written, the reason is reported on stderr and the returned log
+        stores nothing; with `--require-recording` the process exits with 1 instead.
     """
     wanted = identity.path()
     try:
@@ -160,7 +161,7 @@ def _first_free(wanted: str, options: RecordOptions) -> "tuple[str, CaptureLog]"
 
 
 def _claim(path: str) -> None:
-    """Makes the empty file of the database, so that no other program can create it.
+    """Creates the database as an empty file, so that no other program can take its name.
 
     Raises:
         OSError: the path exists, perhaps as a broken link; or no file can be made.
@@ -187,7 +188,7 @@ def _working_directory() -> str:
 
 
 def secret_hashes(environment: "dict[str, str]", key: bytes) -> "list[str]":
-    """Returns a line for each secret value: hash, length, and the place and text of four letters.
+    """Returns a line for each secret value: its hash, length, and four letters with their position.
 
     Args:
         environment: the values of variables by their names.

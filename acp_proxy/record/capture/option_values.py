@@ -7,7 +7,7 @@ _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _SIZE_UNITS = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_NAME = 200
-"""Bytes. The system allows 255 for a file name, which adds to this name."""
+"""The most bytes of a name. A file name adds to this name, and may have 255 bytes."""
 _TRUE = ("1", "true", "t", "yes", "y", "on")
 _FALSE = ("0", "false", "f", "no", "n", "off", "")
 
@@ -42,8 +42,8 @@ def read_seconds(text: str) -> float:
 def read_keep(text: str) -> "tuple[str, float]":
     """Reads how much to keep: an age (``30s 10m 8h 30d 4w``) or a total size (``500MB``, ``2GiB``).
 
-    A number needs its unit, and a size at least two letters of it. A misread value would delete
-    recordings: is ``30`` bytes or days, and ``500M`` megabytes or minutes?
+    A number needs a unit, and the unit of a size needs at least two letters. A misread value would
+    delete recordings: is ``30`` bytes or days, and ``500M`` megabytes or minutes?
 
     Returns:
         ``("age", seconds)`` or ``("size", bytes)``.

@@ -1,12 +1,12 @@
-"""The agent's process group, which ends with us however we end.
+"""The agent's process group, which is killed when our process ends, even by SIGKILL.
 
 A parent-death signal depends on the thread that spawned the process and reaches only the direct
 child, while real agents are launchers with native children. So a guardian, a tiny ``/bin/sh``, is
 started first as the leader of a new process group, and the agent joins that group. The guardian's
-standard input is a pipe, and only we have its other end. When we end, even by SIGKILL, its
-``read`` returns, and it kills the group. The guardian ignores the signals that we forward to the
-group. When the agent has ended by itself, we end only the guardian: the remaining processes go on
-running, as they would without us.
+standard input is a pipe, and only our process has the other end of the pipe. When our process ends,
+even by SIGKILL, the guardian's ``read`` returns, and the guardian kills the group. The guardian
+ignores the signals that we forward to the group. When the agent has ended by itself, we end only
+the guardian: the remaining processes go on running, as they would without us.
 
 On a terminal, a separate group is a background group: the system stops its processes when they
 read the terminal, as ssh and sudo do for a password. There `capture.shared_group` is used instead.
@@ -104,7 +104,7 @@ class OwnGroup:
 
     @classmethod
     def start(cls, program: Program) -> "tuple[OwnGroup, int]":
-        """Starts guardian and agent, or only the agent if there is no guardian; returns its id.
+        """Starts guardian and agent, or the agent alone; returns the group and the agent's id.
 
         Raises:
             OSError: the agent cannot be executed; nothing is left behind.
@@ -137,7 +137,7 @@ class OwnGroup:
 
         Args:
             pid: the process id of the agent.
-            note_stop: called with SIGTTIN or SIGTTOU when that has stopped it.
+            note_stop: called with SIGTTIN or SIGTTOU when this signal has stopped the agent.
         """
         while True:
             _, status = os.waitpid(pid, os.WUNTRACED)
@@ -165,10 +165,10 @@ class OwnGroup:
         return [program_name(process) for process in left]
 
     def kill_holders(self, pipes: "Collection[str]") -> None:
-        """Kills the processes that have one of these pipes open, or all if that is unknown.
+        """Kills the processes that have one of some pipes open; all processes without a table.
 
         Args:
-            pipes: their names, as links in ``/proc/PID/fd`` show them.
+            pipes: the names of the pipes, as links in ``/proc/PID/fd`` show them.
         """
         from acp_proxy.record.capture.process_table import holds, kill_all, look_up
 
@@ -196,7 +196,7 @@ class OwnGroup:
 def _start_guardian() -> int:
     """Starts the guardian of a new process group and returns its process id, also the group's id.
 
-    Its stdout and stderr are our stdin, which is /dev/null by now, to save descriptors.
+    To save descriptors, the guardian's stdout and stderr are our stdin, which is /dev/null by now.
 
     Raises:
         OSError: the guardian cannot be started.
@@ -227,7 +227,7 @@ def _stdio(stdin: int, stdout: int, stderr: int) -> "list[tuple[int, int, int]]"
 
 
 def reap(pid: int) -> None:
-    """Waits for a child that has ended or is about to."""
+    """Waits for a child that has ended or is about to end."""
     try:
         os.waitpid(pid, 0)
     except ChildProcessError:

@@ -1,6 +1,6 @@
 """Reads the process table of Linux: ancestry, process groups and terminals.
 
-Other systems have no such table in files; there every function here returns nothing.
+Other systems have no such table in files: every function finds no processes there.
 """
 
 import os
@@ -77,7 +77,8 @@ def holds(process: Process, pipes: "Collection[str]") -> bool:
 
     Args:
         process: the process.
-        pipes: their names, as links in ``/proc/PID/fd`` show them, such as ``pipe:[123]``.
+        pipes: the names of the pipes, as links in ``/proc/PID/fd`` show them, such as
+            ``pipe:[123]``.
     """
     place, name = f"/proc/{process.pid}/fd", os.path.basename
     try:  # `realpath` does not raise if a descriptor is closed meanwhile
@@ -113,7 +114,7 @@ def send(process: Process, signum: int) -> bool:
         process: the process as it was in the table.
         signum: the signal.
     """
-    # Another process may have got its id since the table was read.
+    # Another process may have got the same id since the table was read.
     same = look_up(process.pid)
     if same is None or same.start != process.start:
         return False
@@ -125,9 +126,9 @@ def send(process: Process, signum: int) -> bool:
 
 
 def kill_all(find: "Callable[[], list[Process]]") -> None:
-    """Kills the processes that ``find`` returns until it twice returns none: they may start others.
+    """Kills the processes that ``find`` returns, until two calls in a row return none.
 
-    Processes that we may not kill, such as another user's, are ignored. A process that hangs in the
+    A process may start others before it is killed. Processes that we may not kill, such as another user's, are ignored. A process that hangs in the
     kernel and does not die is given up after two seconds.
     """
     quiet = 0

@@ -61,8 +61,10 @@ class Pump:
     Attributes:
         in_read: whether the thread waits for its source, and not for a slow reader.
         last_ns: when the last byte was read, or else when the pump started, in monotonic ns.
-        source_ended: whether the source ended by itself, and was not closed for a broken sink.
-        ended: set once its end is logged and both descriptors are closed, or it is abandoned.
+        source_ended: whether the source ended by itself, and was not closed because of a broken
+            sink.
+        ended: set once the end of the stream is logged and both descriptors are closed, or once the
+            pump is abandoned.
     """
 
     def __init__(
@@ -123,7 +125,7 @@ class Pump:
         """Moves bytes until the stream ends; returns the reason of the end.
 
         Raises:
-            OSError: an end is broken.
+            OSError: the source or the sink is broken.
         """
         read, write, now = os.read, os.write, time.monotonic_ns
         append: Callable[[int, int, bytes], None] = self._log.append

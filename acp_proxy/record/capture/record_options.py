@@ -1,7 +1,8 @@
 """The options of ``record``, as one table for both the fast parser and click.
 
 `parse` is quick and understands only correct use. It leaves everything else, ``--help`` included,
-to the click command. That builds its options from the same table, so the two cannot differ.
+to the click command. The click command builds its options from the same table, so the two parsers
+cannot differ.
 """
 
 from acp_proxy.record.capture.option_values import (
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class Option:
-    """One option: its attribute, how it is written, how its value is read, and what it is for.
+    """One option: its attribute, its spelling, the reader of its values, and its purpose.
 
     Args:
         many: whether it may be repeated; all its values are used.
         is_late: whether only the click command can check its value.
-        otherwise: what happens instead if a bad value is reported and ignored; empty if it is an
-            error.
+        otherwise: what happens instead when a bad value is reported and ignored; empty if a bad
+            value is an error.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """The relay: one conversation's log, agent, pumps and signals, each with a thread of its own.
 
 A relay runs before trio does and can run without it. Until it is adopted, the last thread to finish
-closes the log and ends the process, since a session may be shorter than our own imports. Once it is
-adopted (`record.supervisor`), the supervisor ends the process.
+closes the log and ends the process, since a session may take less time than our own imports. Once
+it is adopted (`record.supervisor`), the supervisor ends the process.
 """
 
 import os
@@ -115,8 +115,8 @@ class Relay:
                 start_new_thread(pump.run, ())
 
     def adopt(self) -> bool:
-        """Takes over ending the process; returns False if the last thread is already ending it."""
-        with self._lock:  # the last thread may be about to check whether it has to end it
+        """Takes over the task of ending the process; returns False if a thread already ends it."""
+        with self._lock:  # the last thread may be about to check whether it has to end the process
             self._adopted = not self.drained.is_set
             return self._adopted
 
@@ -131,7 +131,8 @@ class Relay:
     def close(self) -> None:
         """Ends the remaining processes of a stopped agent's group, and writes the last record.
 
-        If the agent ended by itself, they go on running, as they would without us.
+        If the agent ended by itself, the remaining processes go on running, as they would without
+        us.
         """
         why = self._why()
         if self.agent.was_stopped or why == _STOPPED:
@@ -147,17 +148,17 @@ class Relay:
 
         Args:
             signum: the signal.
-            reason: why, for the log.
+            reason: the reason, for the log.
         """
         self.log.event(SIGNAL, {"signal": signum, "action": "sent", "reason": reason})
         self._sent.add(signum)
         self.agent.send_signal(signum)
 
     def kill_holders(self, reason: str) -> None:
-        """Kills processes that an exited agent left and that keep its output open, and logs it.
+        """Kills the processes that keep an exited agent's output open, and logs this.
 
         Args:
-            reason: why, for the log.
+            reason: the reason, for the log.
         """
         self.log.event(SIGNAL, {"signal": SIGKILL, "action": "sent", "reason": reason})
         self.agent.kill_holders()

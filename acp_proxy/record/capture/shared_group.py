@@ -5,10 +5,11 @@ client can, and Ctrl-C, Ctrl-Z and ``fg`` reach it from the terminal itself. But
 the group too, so each process of the agent must be found and signalled separately.
 
 The guardian is a fork of ours. It is the agent's parent and a *subreaper*: a descendant of the
-agent that loses its parent becomes a child of the guardian. So the guardian always finds all of
-them. It has its own session, where no terminal signal reaches it. It reads a pipe, and only we have
-the other end. When we end, even by SIGKILL, it kills those of its descendants that are in the
-group. A process that has left the group is not killed, as with a separate group.
+agent that loses its parent becomes a child of the guardian. So the guardian always finds all
+descendants of the agent. The guardian has its own session, so no terminal signal reaches it. It
+reads a pipe, and only we have the other end. When we end, even by SIGKILL, the guardian kills those
+of its descendants that are in the group. A process that has left the group is not killed, as with a
+separate group.
 
 Only Linux has subreapers, and a table of processes in files.
 """
@@ -61,7 +62,7 @@ class SharedGroup(OwnGroup):
 
     @classmethod
     def start_shared(cls, program: Program) -> "tuple[OwnGroup, int] | None":
-        """Starts guardian and agent; returns None, with nothing started, if the system cannot.
+        """Starts guardian and agent; starts nothing and returns None if the system cannot do this.
 
         Raises:
             OSError: the agent cannot be executed; nothing is left behind.
@@ -91,7 +92,8 @@ class SharedGroup(OwnGroup):
         reap(guardian)
         if kind == _FAILED:
             raise OSError(value, os.strerror(value))
-        # The guardian was killed or failed. If it had started the agent, that is our child now.
+        # The guardian was killed or failed. If it had started the agent, the agent is our child
+        # now.
         kill_all(lambda: members(os.getpid(), os.getpgrp(), all_processes()))
         return None
 
@@ -123,7 +125,7 @@ class SharedGroup(OwnGroup):
         return status
 
     def end(self) -> None:
-        """Lets the guardian kill all remaining processes, and reaps it."""
+        """Lets the guardian kill all remaining processes, and reaps the guardian."""
         os.close(self._lifeline)
         if self._guardian is not None:
             try:

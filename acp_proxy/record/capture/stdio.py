@@ -12,7 +12,8 @@ def take_stdio() -> "tuple[int, int]":
     Descriptors 0 and 1 become /dev/null and stderr.
 
     Returns:
-        The descriptors that the client writes to and reads from; /dev/null if one is missing.
+        The descriptors that the client writes to and reads from; /dev/null in place of a missing
+        one.
 
     Raises:
         OSError: too few descriptors are left; nothing was moved.
@@ -70,7 +71,7 @@ def explain_terminal(client_in: int) -> None:
 
 
 def _has_room(fd: int) -> bool:
-    """Whether a write would not block; assumed if there is no descriptor left to check it."""
+    """Whether a write would not block; True if there is no descriptor left to check this."""
     try:
         import select
     except (ImportError, MemoryError):

@@ -31,7 +31,7 @@ class EngineGuard:
         return self._engine.fired
 
     def receive(self, direction: Direction, cut: Cut, t_ns: int) -> list[Output]:
-        """Takes a line; returns the outputs that replace it: the line itself if faults have ended.
+        """Returns the outputs that replace a line; only the line itself if faults have ended.
 
         Args:
             direction: the direction of the line.

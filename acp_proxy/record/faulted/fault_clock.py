@@ -66,7 +66,7 @@ async def finish_stderr(relay: Relay, seconds: float) -> None:
 
     Args:
         relay: the relay.
-        seconds: how long at most.
+        seconds: the longest time to wait.
     """
     queue = _runner_of(relay).queues.get(STDERR)
     if queue is not None and not queue.is_empty:

@@ -1,12 +1,13 @@
 """Notes in the log what faults did to a line, right after that line.
 
-``FAULT`` has the ``rule`` and ``action`` (its kind) that fired at the last line of a stream, and
-how much was ``delivered``: ``full``, ``partial`` or ``none``. The bytes that went out are in
-``PART`` records before it, unless they are the ``same`` as the line's. ``last`` is set for a line
-without a newline, ``again`` for a line of a direction that was already stopped. ``MADE`` is a line
-that a rule injected, also in parts, with the time ``at`` injection. Both have either ``late``, the
-delay in nanoseconds, or ``held``, the number of a line that is held back. When that line goes out,
-``SENT`` has its number and its delay. ``EFFECT`` is a side effect.
+A ``FAULT`` record names the ``rule`` that fired at the last line of a stream, its kind
+(``action``), and how much of the line was ``delivered``: ``full``, ``partial`` or ``none``. The
+bytes that went out are in ``PART`` records before the ``FAULT`` record, unless they are the
+``same`` as the line's. ``last`` is set for a line without a newline, ``again`` for a line of a
+direction that was already stopped. A ``MADE`` record is a line that a rule injected, perhaps in
+several parts; ``at`` is the time of the injection. ``FAULT`` and ``MADE`` have either ``late``, the
+delay in nanoseconds, or ``held``, the number of a line that is held back. When the held line goes
+out, a ``SENT`` record has its number and its delay. An ``EFFECT`` record is a side effect.
 
 The bytes read and the notes on them are logged in one write: separate writes would take as long as
 everything else together.
@@ -36,8 +37,8 @@ class FaultNotes:
         """Adds bytes that were read.
 
         Args:
-            stream: the stream that they were read from.
-            t_ns: when, monotonic nanoseconds.
+            stream: the stream that the bytes were read from.
+            t_ns: when they were read, monotonic nanoseconds.
             data: the bytes.
         """
         self._records.append((DATA, stream, t_ns, data))
@@ -62,7 +63,7 @@ class FaultNotes:
             cut: the line.
             delivered: the bytes sent instead of the line; may be empty.
             is_again: whether the direction was already stopped.
-            moment: when they go out.
+            moment: when the delivered bytes go out.
         """
         is_same = delivered == cut.raw + cut.newline
         if not is_same:
@@ -93,7 +94,7 @@ class FaultNotes:
 
         Args:
             stream: the stream that the line is sent to.
-            t_ns: when that was decided, monotonic nanoseconds.
+            t_ns: when this was decided, monotonic nanoseconds.
             number: the number of the line.
             late_ns: how long ago the line was received.
         """
@@ -105,7 +106,7 @@ class FaultNotes:
 
         Args:
             actor: the rule.
-            stream: the stream that it acts on; 0 for the agent.
+            stream: the stream that the side effect acts on; 0 for the agent.
             more: more fields, such as a signal.
         """
         payload = pack_fields({"rule": actor[0], "action": actor[1], **more})
@@ -136,7 +137,7 @@ def _fault_payload(
 
 
 def _how(cut: Cut, delivered: bytes) -> str:
-    """Returns whether a line went out in full, perhaps changed, or in part, or not at all."""
+    """Returns how much of a line went out: all of it, perhaps changed; a part; or nothing."""
     if not delivered:
         return "none"
     line = delivered.removesuffix(b"\n").removesuffix(b"\r")

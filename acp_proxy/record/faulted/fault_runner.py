@@ -4,7 +4,7 @@ Only directions with faults in the plan pass through the engine. Their pumps rea
 but hand each line to the engine and put its decisions into the schedule
 (`faults.delivery_schedule`). The pump's thread writes bytes that are due at once; threads of
 `faulted.fault_clock` write delayed bytes. A direction without faults keeps its plain pump. Before
-the engine decides on the next line, it is given the lines that passed there, since it must match
+the engine decides on its next line, it gets the lines that passed plain pumps, since it must match
 answers to requests.
 
 Lines that were read and faults that fired are logged before their bytes go out
@@ -51,7 +51,8 @@ _OUTLETS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stre
 _STREAMS = {Direction.TO_AGENT: TO_AGENT, Direction.TO_CLIENT: TO_CLIENT}
 _DIRECTIONS = {stream: direction for direction, stream in _STREAMS.items()}
 _MOST_PASSED = 64
-"""The most chunks, of at most 64 KiB, that wait for the engine after passing a plain pump."""
+"""The largest number of chunks, each of at most 64 KiB, that wait for the engine after passing a
+plain pump."""
 
 
 class FaultRunner(Interceptor):
@@ -80,15 +81,17 @@ class FaultRunner(Interceptor):
         self._clock = clock
         texts = (text for rule in plan.rules for text in (rule.name, rule.place))
         self._masked = {text: mask_text(text) for text in texts}
-        """Masks text for `farewell`, where no failure may prevent the end of the log."""
+        """The masked form of each text of `farewell`: masking might fail there and leave the log
+        unfinished."""
         self._lock = threading.RLock()
         self._schedule = DeliverySchedule()
         self._cutters = {direction: LineCutter() for direction in Direction}
         self._passed: deque[tuple[Direction, int, bytes]] = deque()
         """Chunks that passed a plain pump and that the engine has not got yet."""
         self._held: dict[tuple[int, bool], tuple[int, int, int]] = {}
-        """Lines that rules hold back, by frame and whether they were injected: the line's number in
-        the log, its stream, and when the frame was received."""
+        """The lines that rules hold back. The key is the frame's number and whether the line was
+        injected; the value is the line's number in the log, its stream, and when the frame was
+        received."""
         self._next_held = count(1).__next__
         self._agent: AgentProcess
         self._log: Log
@@ -110,7 +113,7 @@ class FaultRunner(Interceptor):
     def pump(
         self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
     ) -> Pump:
-        """Makes the pump of a stream: with faults, with a tapped log, or plain.
+        """Makes the pump of a stream: with faults, plain with a `TappedLog`, or only plain.
 
         Args:
             stream: the stream.
@@ -134,7 +137,7 @@ class FaultRunner(Interceptor):
         """Keeps a chunk of a direction without faults until the engine gets it.
 
         Args:
-            stream: the stream that it was read from.
+            stream: the stream that the chunk was read from.
             t_ns: when, monotonic nanoseconds.
             chunk: the bytes.
         """
@@ -147,7 +150,7 @@ class FaultRunner(Interceptor):
         """Logs a chunk with the results of the rules, and schedules the results.
 
         Args:
-            stream: the stream that it was read from.
+            stream: the stream that the chunk was read from.
             t_ns: when, monotonic nanoseconds.
             chunk: the bytes.
         """
@@ -224,7 +227,7 @@ class FaultRunner(Interceptor):
             return None if due is None else max(0, due - self._clock())
 
     def farewell(self) -> None:
-        """Writes to stderr how often each rule fired, and how to reproduce that."""
+        """Writes to stderr how often each rule fired, and how to reproduce the faults."""
         for line in self.summary():
             warn(line)
 
@@ -278,7 +281,7 @@ class FaultRunner(Interceptor):
             self._notes.sent(stream, t_ns, number, max(0, due[key] - received_ns))
 
     def _add(self, decided: Iterable[Output], stream: int) -> None:
-        """Schedules decided outputs; the thread that reads ``stream`` flushes its own."""
+        """Schedules decided outputs; the thread that reads ``stream`` writes what is due there."""
         now = self._clock()
         outlets = {self._schedule.add(output, now) for output in decided}
         self._follow_up(stream)
@@ -288,7 +291,7 @@ class FaultRunner(Interceptor):
                 queue.wake()
 
     def _follow_up(self, stream: int) -> None:
-        """Notes bytes that a stream has lost, and runs side effects that waited for it."""
+        """Notes bytes that a stream has lost, and runs side effects that waited for this stream."""
         if lost := self._schedule.outboxes[_OUTLETS[stream]].take_lost():
             self._log.event(UNDELIVERED, {"bytes": lost}, stream)
         if self._schedule.has_effects:

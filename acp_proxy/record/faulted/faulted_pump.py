@@ -1,7 +1,7 @@
 """A pump whose lines pass through the fault engine, its write queue, and a tapped log.
 
-Two threads may write to a sink, but never at the same time: the pump's thread writes bytes that
-are due when it has read them, and a thread of `faulted.fault_clock` writes later ones. So a frame
+Two threads may write to a sink, but never at the same time: the pump's thread writes bytes that are
+due as soon as it has read them, and a thread of `faulted.fault_clock` writes later ones. So a frame
 without faults is written by the thread that read it, as by a plain pump.
 """
 
@@ -54,7 +54,7 @@ class WriteQueue:
         self._clock = clock
         self._lock = lock
         self._changed = threading.Condition(lock)
-        self._waiting = 0  # threads; a notification, even of none, takes as long as a short write
+        self._waiting = 0  # number of threads; notifying even none takes as long as a short write
 
     @property
     def is_empty(self) -> bool:
@@ -157,7 +157,7 @@ class WriteQueue:
 
 
 class FaultedPump(Pump):
-    """Reads, hands the bytes over, and writes those that are due."""
+    """Reads bytes, hands them over, and writes the bytes that are due."""
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class TappedLog(Log):
         """Logs a chunk.
 
         Args:
-            stream: the stream that it was read from.
+            stream: the stream that the chunk was read from.
             t_ns: when, monotonic nanoseconds.
             chunk: the bytes.
         """
