@@ -1,6 +1,6 @@
 """One direction of the engine: when bytes are due, and which deliveries are held back.
 
-Order is kept: a delayed delivery also delays those after it, unless they may overtake it. A held
+Order is kept: a delayed delivery also delays later deliveries, unless they may overtake it. A held
 delivery waits for later frames, or for a cancellation of the request that it answers. At the end of
 the direction all held deliveries go out.
 """
@@ -57,7 +57,7 @@ class DeliveryQueue:
         Args:
             delivery: the delivery to send.
             at: the earliest time to send it, monotonic nanoseconds.
-            frame: the number of the frame that it comes from.
+            frame: the number of the frame that the delivery comes from.
         """
         if self.ended_by is not None:
             return []
@@ -84,7 +84,7 @@ class DeliveryQueue:
         return ScheduledWrite(direction, data, due, frame, is_joinable=True)
 
     def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
-        """Counts a frame that has passed held deliveries; yields those that waited for it.
+        """Counts a frame that overtakes held deliveries; yields the deliveries that waited for it.
 
         Args:
             waiting: the deliveries that were held before the frame.
@@ -104,10 +104,10 @@ class DeliveryQueue:
     def cancel(
         self, direction: Direction, message: Message, labels: Transition, at: int
     ) -> Iterator[ScheduledWrite]:
-        """Yields the replies that waited until a message cancels their request.
+        """Yields the held replies whose request or turn a message cancels.
 
         Args:
-            direction: the direction of the message, which may be either.
+            direction: the direction of the message, which may be the other direction.
             message: the message.
             labels: the session and exchange of the message.
             at: when the message was received, monotonic nanoseconds.

@@ -13,7 +13,8 @@ threads for a live agent (`record.faulted.fault_runner`), trio tasks for a repla
   most 1 MB or one frame per direction in memory, and back-pressure works.
 - When a direction ends, the engine releases all held deliveries. They go out before the end.
 
-All additions are numbered in one sequence for all outlets; the numbers decide both orders.
+All additions are numbered in one sequence for all outlets. The numbers decide the order of bytes
+that are due at the same time, and the order of side effects.
 """
 
 import heapq
@@ -34,7 +35,7 @@ from acp_proxy.faults.fault_effects import (
 from acp_proxy.protocol.peers import Direction, Stream
 
 _MOST_JOINED = 1 << 18
-"""Size in bytes from which on no more frames are joined into one write."""
+"""The size in bytes of a write that is joined with no further frame."""
 _LAST = 1 << 63
 """A time after all others, in nanoseconds."""
 
@@ -46,7 +47,7 @@ _Item = tuple[int, int, bytes, bool]
 
 @define
 class Outbox:
-    """The bytes that wait on one outlet, and those being written."""
+    """The bytes of one outlet that wait or are being written."""
 
     size: int = 0
     """How many bytes wait or are being written."""
@@ -145,7 +146,8 @@ class DeliverySchedule:
     def __init__(self) -> None:
         self.outboxes = {outlet: Outbox() for outlet in Stream}
         self._effects: list[tuple[int, int, RuleEffect]] = []
-        """The number, the earliest time and the effect of each."""
+        """The waiting side effects: for each, its number, its earliest time and the effect
+        itself."""
         self._next_number = count(1).__next__
 
     @property
@@ -185,7 +187,7 @@ class DeliverySchedule:
         self._effects.append((0, due, effect))
 
     def hurry(self) -> None:
-        """Makes everything due at once; the order stays."""
+        """Makes all waiting and later bytes due immediately; their order stays the same."""
         for box in self.outboxes.values():
             box.is_hurried = True
 

@@ -1,4 +1,4 @@
-"""The base class of all kinds of faults, its randomness, and the validators of its settings."""
+"""The base class of all kinds of faults, their randomness, and validators of their settings."""
 
 import hashlib
 import json
@@ -18,9 +18,9 @@ _BITS = 53  # the precision of a float
 class Chance(NamedTuple):
     """The random draws of one match of one rule; they depend only on the rule's own matches.
 
-    ``u = H(seed, rule, scope, number of the match in the scope)``. A draw never shifts another one.
-    So adding a rule to a plan does not move the faults of other rules, and interleaving does not
-    matter.
+    ``u = H(seed, rule, scope, number of the match in the scope)``. A draw never changes another
+    draw. So a rule that is added to a plan does not change the faults of other rules, and it does
+    not matter how sessions interleave.
     """
 
     seed: int
@@ -91,10 +91,10 @@ class Fault(ABC):
         outcome: what happens to a frame, as a phrase that follows "the frame"; the name of a
             setting in braces is replaced by its value.
         directions: the directions in which the kind can be used.
-        has_side_effect: whether it does more than change the frame; then it also fires if earlier
-            rules have left nothing of the frame.
-        touches_both: whether it sends lines or waits for messages in the other direction; then both
-            directions pass through the engine.
+        has_side_effect: whether the kind does more than change the frame; such a kind also fires if
+            earlier rules have left nothing of the frame.
+        touches_both: whether the kind sends lines or waits for messages in the other direction;
+            then both directions pass through the engine.
     """
 
     kind: ClassVar[str]
@@ -139,7 +139,7 @@ def at_least(lowest: float, most: float | None = None) -> Validator:
 
     Args:
         lowest: the smallest valid number.
-        most: the largest; None for no limit.
+        most: the largest valid number; None for no limit.
     """
 
     def check(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:

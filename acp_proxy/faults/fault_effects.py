@@ -22,20 +22,21 @@ class DeliveryPiece(NamedTuple):
     after_ns: int = 0
     """The delay after the previous piece; for the first piece, after the frame was received."""
     takes_ns: int = 0
-    """How long the write lasts; it starts when everything before it has gone out."""
+    """How long the write lasts; it starts when everything before this piece has gone out."""
 
 
 class Delivery(NamedTuple):
-    """Bytes that go out in place of a frame or beside it; none if it has no pieces.
+    """Bytes that go out in place of a frame or beside it; without pieces, nothing goes out.
 
     Attributes:
         pieces: its parts, each in a separate write.
-        behind_frames: how many later frames of its direction come before it goes out.
+        behind_frames: how many later frames of its direction must come before the delivery goes
+            out.
         until_cancel: whether it waits until its request or turn is cancelled.
-        may_be_overtaken: whether frames after it do not wait until it has gone out.
-        is_injected: whether it is not the received frame but a copy of it or a made-up line.
-        is_made_up: whether it is a made-up line, which later rules do not change.
-        by: the rule that injected it; set by the engine.
+        may_be_overtaken: whether later frames may go out before the delivery.
+        is_injected: whether the delivery is a copy of the received frame or a made-up line.
+        is_made_up: whether the delivery is a made-up line, which later rules do not change.
+        by: the rule that injected the delivery; set by the engine.
     """
 
     direction: Direction
@@ -54,7 +55,7 @@ class Delivery(NamedTuple):
         return pieces[0].data if len(pieces) == 1 else b"".join(piece.data for piece in pieces)
 
     def with_data(self, data: bytes) -> "Delivery":
-        """Returns the same delivery with other bytes in one piece, due when its first piece was."""
+        """Returns the delivery with other bytes in one piece, due like its old first piece."""
         pieces = self.pieces
         after = pieces[0].after_ns if pieces else 0
         takes = sum([piece.takes_ns for piece in pieces])
@@ -76,7 +77,7 @@ class Delivery(NamedTuple):
 
         Args:
             at: when the frame was received or released, monotonic nanoseconds.
-            free_at: when everything ahead of it in its direction has gone out.
+            free_at: when everything ahead of the delivery in its direction has gone out.
         """
         due, last, moments = at, free_at, []
         for data, after_ns, takes_ns in self.pieces:
@@ -115,7 +116,7 @@ class SignalEffect:
 
     signum: int
     then_kill_after_ns: int | None = None
-    """The time after which it is killed if it is still running; None for never."""
+    """Nanoseconds after which the agent is killed if it is still running; None for never."""
 
 
 @frozen
@@ -141,10 +142,10 @@ class ScheduledWrite(NamedTuple):
     """Bytes for a peer with their due time; `faults.delivery_schedule` keeps the order.
 
     Attributes:
-        due: when to write them, monotonic nanoseconds.
-        frame: the number of the frame that they come from, counted from 1 as received.
-        is_injected: whether they are a made-up line or a copy of the frame.
-        is_joinable: whether they are a frame without faults, and may be joined with others.
+        due: when to write the bytes, monotonic nanoseconds.
+        frame: the number of the frame that the bytes come from, counted from 1 as received.
+        is_injected: whether the bytes are a made-up line or a copy of the frame.
+        is_joinable: whether the bytes are a frame without faults, which may be joined with others.
     """
 
     direction: Direction
@@ -182,9 +183,10 @@ class Fired(NamedTuple):
 
 @frozen
 class RuleEffect:
-    """A side effect of a rule; it follows all other outputs for its frame.
+    """A side effect of a rule; it comes after all other outputs for its frame.
 
-    If it closes a direction, the end of that direction follows, unless that has already ended.
+    If the side effect closes a direction, a `DirectionEnd` comes next, unless the direction has
+    already ended.
     """
 
     rule: str

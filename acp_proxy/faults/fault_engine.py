@@ -6,8 +6,8 @@ the recorder's state machine finds. The rules of a plan apply in order, each to 
 rules before it.
 
 Order within a direction is kept (`faults.delivery_queue`): a delayed frame also delays those after
-it. Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let others go first.
-At the end of a direction all held deliveries go out.
+it. Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let later frames go
+first. At the end of a direction all held deliveries go out.
 
 A rule counts its matches, and how often it fired, in counter scopes (`faults.triggers`). A kind's
 state between frames is separate for each rule and direction.
@@ -49,7 +49,8 @@ class _Flow:
         number: the number of the frame, counted from 1 as received.
         frame: the frame given to the rules; its delivery changes from rule to rule.
         deliveries: the deliveries in place of the frame and beside it, in order.
-        late: the delay of each delivery in nanoseconds; None if it is held or does not pass.
+        late: the delay of each delivery in nanoseconds; None for a delivery that is held or does
+            not pass.
     """
 
     number: int
@@ -67,7 +68,7 @@ class _Flow:
         return cls(number, PassingFrame(direction, row, newline, total, at, delivery), [delivery])
 
     def apply_rule(self, rule: FaultRule, triggers: Triggers, state: Any) -> None:
-        """Applies a rule that matches the frame if it fires; `state` is the direction's state."""
+        """Applies a matching rule if it fires; `state` is its state for the direction."""
         frame, fault, deliveries = self.frame, rule.fault, self.deliveries
         copies = [delivery for delivery in deliveries if not delivery.is_made_up]
         if not copies:
@@ -106,7 +107,7 @@ class _Flow:
         return self._of_the_frame(None) + result if is_lost else result
 
     def _apply(self, rule: FaultRule, delivery: Delivery, *, is_first: bool) -> None:
-        """Applies a rule to one copy; side effects and made-up lines come only with the first."""
+        """Applies a rule to one copy; only the first copy causes side effects and made-up lines."""
         self.frame.delivery = delivery
         for effect in rule.fault.apply(self.frame):
             if not isinstance(effect, Delivery):
@@ -127,7 +128,7 @@ class _Flow:
 class FaultEngine:
     """Executes a plan on a connection that began at `origin`, monotonic nanoseconds.
 
-    If the plan has a seed, that is used.
+    If the plan has a seed, it takes the place of `seed`.
     """
 
     def __init__(self, plan: Plan, seed: int, origin: int) -> None:
@@ -195,7 +196,7 @@ class FaultEngine:
 
         Args:
             direction: the direction that ends.
-            at: when its end was read, monotonic nanoseconds.
+            at: when the end of the direction was read, monotonic nanoseconds.
         """
         queue = self._queues[direction]
         yield from queue.empty(at)
@@ -224,7 +225,7 @@ class FaultEngine:
     def _apply_rules(
         self, row: dict[str, Any], newline: bytes, at: int, total: int
     ) -> _Flow | None:
-        """Applies the matching rules; returns None if a frame passes that nothing waits for."""
+        """Applies the matching rules; returns None if no rule fires and nothing waits for the frame."""
         direction = row["stream"]
         flow = None
         for rule, state in self._rules[direction]:
@@ -250,7 +251,7 @@ class FaultEngine:
                 flow.late.append(max(0, sent[-1].due - at) if sent else None)
                 writes += sent
             if delivery.is_injected:
-                # To its receiver it is from the peer, so an answer to it belongs to it.
+                # The receiver takes an injected line for a line of its peer, and may answer it.
                 self._label(delivery.direction, read(delivery.data.rstrip(b"\r\n")), at)
         if waiting and any(delivery.direction is own for delivery in flow.deliveries):
             writes += queue.let_overtake(waiting, at)

@@ -88,9 +88,9 @@ def summary(
 
     Args:
         plan: the rules.
-        fired: how often each of them fired, by name.
+        fired: how often each rule fired, by name.
         seed: the seed of all chance.
-        masked: the names and places of the rules, and the same without secrets.
+        masked: the names and places of the rules, each with its form without secrets.
     """
     counts = ", ".join(f"{masked[name]} {_times(count)}" for name, count in fired.items() if count)
     yield f"faults: {counts or 'none fired'}"

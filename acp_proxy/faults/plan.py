@@ -1,7 +1,7 @@
 """A plan: a list of faults, each with the conditions under which it fires.
 
-A plan comes from a TOML file, or rule by rule from the command line, with the same names. A plan
-with an error is refused, with the place, the reason and the nearest valid word.
+A plan comes from a TOML file, or rule by rule from the command line; settings have the same names
+in both. A plan with an error is refused, with the place, the reason and the nearest valid word.
 
 The randomness of a rule is keyed by its name, or by its settings if it has no name, and never by
 its position. So adding a rule does not change the other rules.
@@ -73,7 +73,7 @@ class FaultRule:
 
     Attributes:
         chosen: the filter of the frames that match, from `Trigger.where`.
-        name: the given name, else the kind; with a hash of the settings if that is not unique.
+        name: the given name, else the kind; with a hash of the settings if the kind is not unique.
         key: the key of its randomness.
         place: its position in the file, for error messages.
         is_named: whether the plan gives the name.

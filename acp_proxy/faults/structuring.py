@@ -1,8 +1,8 @@
 """Reads the TOML of a plan, and makes faults and triggers from its values.
 
 TOML of unknown origin is read with limits: a plan is small and flat. A wrong value is refused with
-its place and reason. The project's converter makes the values, and is strict: it does not read
-numbers from texts or booleans.
+its place and reason. The project's converter makes the values, and is strict: it accepts neither a
+text nor a boolean in place of a number.
 """
 
 import math
@@ -27,7 +27,8 @@ from acp_proxy.faults.fault import BadSetting, at_least
 T = TypeVar("T")
 _SQLITE = b"SQLite format 3\0"
 _MOST_PARTS = 50
-"""The most parts of a dotted key; `tomllib` needs time and memory for their square."""
+"""The largest number of parts of a dotted key; the time and memory of `tomllib` grow with its
+square."""
 _PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
 """Matches long dotted keys. It also matches within strings, but plans do not need such strings."""

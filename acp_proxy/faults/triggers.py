@@ -1,7 +1,8 @@
 """Triggers decide when rules fire: they count the matches of each rule and may draw at random.
 
-Matches are counted in *counter scopes*: a direction of a session, or of the connection. So faults
-in a scope depend only on its frames, and not on how several scopes interleave.
+Matches are counted in *counter scopes*: a scope is one direction of a session or of the connection.
+So faults in a scope depend only on the frames of the scope, and not on how several scopes
+interleave.
 
 A rule that can never fire in a direction, because of its filter, its kind or its ``probability``,
 costs nothing there: a direction without rules keeps its plain pump.
@@ -43,7 +44,7 @@ class Triggers:
         }
 
     def fires(self, rule: FaultRule, row: dict[str, Any], at: int) -> Chance | None:
-        """Counts a match of a rule, if its window is open; returns its draws if it fires.
+        """Counts a match of a rule whose window is open; returns its draws if the rule fires.
 
         Args:
             rule: the rule.
@@ -71,7 +72,7 @@ class Triggers:
 
 
 def reached(plan: Plan) -> list[Direction]:
-    """Returns the directions that a rule of a plan can affect."""
+    """Returns the directions that any rule of a plan can affect."""
     firing = {direction: firing_in(plan, direction) for direction in Direction}
     touches_both = any(rule.fault.touches_both for some in firing.values() for rule in some)
     return [direction for direction in Direction if firing[direction] or touches_both]

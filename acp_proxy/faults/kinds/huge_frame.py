@@ -32,7 +32,7 @@ class HugeFrameFault(Fault):
 
 
 def _padded(data: bytes, size: int) -> bytes:
-    """Adds padding in ``_meta``, creating it if needed; returns other data unchanged."""
+    """Adds padding in ``_meta``, which is created if needed; returns unsuitable data unchanged."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -53,7 +53,7 @@ def _objects(text: str, places: dict[str, object]) -> list[int]:
 
 
 def _with(text: str, at: int, member: str, size: int) -> bytes:
-    """Inserts a member as the first of an object, as long as needed for the size."""
+    """Inserts a first member into an object; its padding gives the whole text a size."""
     after = "" if text[at:].lstrip().startswith("}") else ","
     missing = size - len(text.encode()) - len(member % "") - len(after)
     if missing < 0:

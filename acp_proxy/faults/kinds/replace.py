@@ -47,7 +47,7 @@ class ReplaceFault(Fault):
         return {}
 
     def fits(self, frame: PassingFrame) -> bool:
-        """With a line, accepts any frame; otherwise only JSON with places for the members."""
+        """Accepts any frame if a line is given; otherwise only JSON with places for the members."""
         return self.frame is not None or self._made(frame) is not None
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
@@ -59,7 +59,7 @@ class ReplaceFault(Fault):
             yield frame.delivery.with_data(line + (frame.newline or b"\n"))
 
     def _made(self, frame: PassingFrame) -> bytes | None:
-        """Returns the line with its members set, cached; None if that is impossible."""
+        """Returns the line with the members set, perhaps from the cache; None if it has no places."""
         data = frame.delivery.data
         if data not in frame.state:
             frame.state.clear()

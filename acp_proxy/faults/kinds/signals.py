@@ -19,7 +19,7 @@ class _SignalFault(Fault):
     has_side_effect = True
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Lets the frame pass and signals."""
+        """Lets the frame pass, and yields the signal."""
         yield frame.delivery
         yield SignalEffect(self.signum, self._grace_ns())
 

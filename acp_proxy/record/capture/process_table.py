@@ -128,8 +128,9 @@ def send(process: Process, signum: int) -> bool:
 def kill_all(find: "Callable[[], list[Process]]") -> None:
     """Kills the processes that ``find`` returns, until two calls in a row return none.
 
-    A process may start others before it is killed. Processes that we may not kill, such as another user's, are ignored. A process that hangs in the
-    kernel and does not die is given up after two seconds.
+    A process may start others before it is killed. Processes that we may not kill, such as another
+    user's, are ignored. A process that hangs in the kernel and does not die is given up after two
+    seconds.
     """
     quiet = 0
     for _ in range(_KILL_ROUNDS):
