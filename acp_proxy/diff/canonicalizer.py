@@ -1,9 +1,9 @@
-"""Splits a message into a template and the values taken out of it.
+"""Splits a message into a template and the values that were replaced in it.
 
 Data that differs between any two runs is removed: times are left out, and placeholders replace ids
 and directories. The rest is the template. Two messages are equal if their templates are equal and
-their placeholders stand for values with the same stable names. So each message is read once, and
-values of the two recordings can be paired later.
+their placeholders stand for values with the same stable names. So each message is read only once:
+the values of the two recordings can be paired after all messages were read.
 """
 
 import re
@@ -27,23 +27,23 @@ _REPEATED = "\ue002{}\ue003"
 """A suffix for a key that would otherwise equal another key of its object."""
 _TIME = "(a time)"
 _MOST_MEMBERS = 64
-"""The most members of an object whose layout is cached."""
+"""The largest number of members that an object with a cached layout has."""
 
 
 class Canonical(NamedTuple):
-    """A message without run-specific data; a tuple, since there are many."""
+    """A message without the data that differs between runs; a tuple, to save memory."""
 
     template: int
-    """A hash of the rest of the message; 0 if nothing is compared."""
+    """A hash of the template; 0 if nothing of the message is compared."""
     placeholders: tuple[ValueIndex, ...] = ()
-    """The removed values, in the order of the sorted keys."""
+    """The values that placeholders replace, in the order of the sorted keys of the message."""
 
 
 class Canonicalizer:
-    """Takes values out of the messages of one recording, in recorded order.
+    """Replaces the values in the messages of one recording, which come in recorded order.
 
     Args:
-        rules: the places that are left out, and the places that hold values.
+        rules: the places that are left out, and the places that contain values.
         values: the values that are already known.
     """
 
@@ -61,14 +61,14 @@ class Canonicalizer:
         peers: RequestPeers = CLIENTS,
         place: tuple[str, ...] = (),
     ) -> "Walk":
-        """Returns the `Walk` that takes the values out of messages of one type.
+        """Returns the `Walk` that replaces the values in messages of one type.
 
         Args:
-            kind: distinguishes their templates from others: the kind and the method.
-            scope: the session of their sequence.
-            title: the title of their type, as in `ItemType`.
-            peers: the peers that numbered the requests they name.
-            place: the place of the messages, if they are parts of larger ones.
+            kind: the kind and the method of the messages; it keeps templates of types apart.
+            scope: the session of the messages.
+            title: the title of the type, as in `ItemType`.
+            peers: the peers that numbered the requests named in the messages.
+            place: the place of the messages, if they are parts of larger messages.
         """
         return Walk(self.values, reduce(getitem, place, self._begin(title)), kind, scope, peers)
 
@@ -80,14 +80,16 @@ class Canonicalizer:
         title: str = "",
         peers: RequestPeers = CLIENTS,
     ) -> Any:
-        """Returns a message with names in place of values; `unmarked` removes the marks of names.
+        """Returns a message with stable names in place of values, and with marks around each name.
+
+        `unmarked` removes the marks.
 
         Args:
             message: the decoded message; it is modified.
-            scope: the session of its sequence.
+            scope: the session of the message.
             names: the stable names of values.
-            title: the title of its type.
-            peers: the peers that numbered the requests it names.
+            title: the title of the message's type.
+            peers: the peers that numbered the requests named in the message.
 
         Raises:
             RecursionError: the message is nested too deeply.
@@ -140,14 +142,14 @@ class Walk:
         rest = canonical_json(self.replaced(message))
         has_new = len(values.every) > known
         if (has_new and values.may_have_passed(known, rest)) or values.renamed > renamed:
-            # It names a value before the place that introduces it, as text and id of a tool call
-            # do in test_canonicalizer.py.
+            # The message contains a new value before the place that introduces the value.
+            # test_canonicalizer.py has a text that names the id of a tool call.
             rest = canonical_json(self.replaced(reread()))
-        # What a NamedTuple does itself, in half the time.
+        # The constructor of the NamedTuple does the same, but takes twice as long.
         return tuple.__new__(Canonical, (hash((self.kind, rest)), tuple(self._found)))
 
     def replaced(self, message: Any) -> Any:
-        """Returns a message, or a batch, without its values; see `Canonicalizer.named`."""
+        """Returns a message or a batch with placeholders, or with names, in place of values."""
         self._found = []
         if self._processes:
             self._processes = {}
@@ -221,7 +223,10 @@ class Walk:
                 value[key] = self._inner(inner, below)
 
     def _new_layout(self, value: dict[str, Any], place: PlaceState) -> Layout | None:
-        """Returns the layout for objects with these keys; None if a key may contain values."""
+        """Returns the layout of an object, for all objects with the same keys.
+
+        The result is None if a key may contain a value, such as a path.
+        """
         keys = sorted(value)
         if not all(key.isidentifier() and key.isascii() for key in keys):
             return None
@@ -251,7 +256,7 @@ class Walk:
             self._name_keys(value, naming, place)
 
     def _name_keys(self, value: dict[str, Any], naming: set[str], place: PlaceState) -> None:
-        """Replaces values in keys, such as paths; the order of keys does not depend on them."""
+        """Replaces values in keys, such as paths; keeps the order in which the keys stand."""
         alike: Counter[str] = Counter()
         for key in [key for key in value if key in naming]:
             inner = value.pop(key)
@@ -272,9 +277,10 @@ class Walk:
         return replaced + text[after:] if after else text
 
     def _cut(self, text: str) -> str:
-        """Returns a text up to its first directory.
+        """Returns a text up to the end of its first directory, which is replaced.
 
-        Agents cut session titles at some length; vibe-edit would differ otherwise.
+        Agents cut session titles at some length, so the text after a directory depends on the
+        length of the directory. Without this, two runs of the capture vibe-edit would differ.
         """
         cut = self._values.cut_in(text)
         if cut is None:
@@ -282,7 +288,10 @@ class Walk:
         return text[: cut[0]] + self._put(cut[1], is_whole=False)
 
     def _with_processes(self, value: Any) -> Any:
-        """Replaces process ids, which are small numbers, in the texts of their message."""
+        """Replaces the process ids of a message in the texts of that message.
+
+        Process ids are small numbers: in other messages, the same number means something else.
+        """
         if isinstance(value, dict):
             return {key: self._with_processes(inner) for key, inner in value.items()}
         if isinstance(value, list):
@@ -294,7 +303,7 @@ class Walk:
         return digits[0] if index is None else self._put(index, is_whole=False)
 
     def _by_rule(self, text: str, place: PlaceState) -> str:
-        """Returns the replacement for a text at a place with a rule."""
+        """Returns what replaces a text at a place with a rule."""
         kind = place.alias
         if kind is None or place.is_cut:
             return self._cut(text)
@@ -313,7 +322,10 @@ class Walk:
         return self._values.index(kind, text, scope)
 
     def _put(self, index: ValueIndex, *, is_whole: bool) -> str:
-        """Returns the placeholder or the name of a value, in «» if it is part of a longer text."""
+        """Notes a value, and returns its placeholder or name.
+
+        A name is in «» if the value is part of a longer text.
+        """
         self._found.append(index)
         value = self._values.every[index]
         if self._names is None:
@@ -323,7 +335,7 @@ class Walk:
 
 
 def unmarked(value: Any) -> Any:
-    """Returns a value of any type with the marks of names removed."""
+    """Returns a JSON value without the marks around names."""
     if isinstance(value, str):
         return _MARKS.sub("", value)
     if isinstance(value, dict):

@@ -1,10 +1,12 @@
 """Aligns sequences to find items that only one side has, that changed, or that moved.
 
-If a request is missing, the session of its response is unknown, and so is the session of the values
-in it. The response is in another sequence then, but its template and its id are the same, so only
-the request is reported as missing; test_a_removed_request_is_only_in_a checks that for every
-capture. A response that creates a session belongs to it, and a response that refuses to create one
-belongs to none: if one request gets both, the response has changed (test_unpaired_responses.py).
+If a request is missing, the sessions of its response and of the values in the response are unknown.
+Then the response is in another sequence. Its template and its id are still the same, so only the
+request is reported as missing; test_a_removed_request_is_only_in_a checks this for every capture.
+
+A response that creates a session belongs to that session; an error in its place belongs to no
+session. If a request gets the one in A and the other in B, the response is reported as changed
+(test_unpaired_responses.py).
 """
 
 from bisect import bisect_left
@@ -37,16 +39,16 @@ class Changes:
 
     only_a: list[ItemIndex] = field(factory=list)
     only_b: list[tuple[int, ItemIndex]] = field(factory=list)
-    """Items of B, each after the item of A that precedes it, or -1."""
+    """Items of B, each with the item of A that precedes it, or with -1 if there is none."""
     changed: list[GroupPair] = field(factory=list)
     beside: list[GroupPair] = field(factory=list)
-    """Equal texts whose chunks differ in other members."""
+    """Equal texts whose chunks differ in members other than the text."""
     moved: list[ItemPair] = field(factory=list)
 
 
 @define
 class SequenceDiff:
-    """The differences of a sequence; a side without the sequence has an empty one."""
+    """The differences of a sequence; where a side lacks the sequence, an empty one is compared."""
 
     messages: SequenceMessages
     changes: Changes
@@ -92,7 +94,9 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
 def remove_equal_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> None:
-    """Removes equal responses from the items that only one side has.
+    """Removes responses that both sides have from the items that only one side has.
+
+    These are responses whose request is missing on one side, so that they are in two sequences.
 
     Args:
         sequences: all sequences; they are modified.
@@ -125,15 +129,15 @@ def remove_equal_responses(
 def changed_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> list[SequenceDiff]:
-    """Removes or pairs the remaining responses to one request in two different sequences.
+    """Pairs the remaining responses to one request that are in two different sequences.
 
     Args:
-        sequences: all sequences; they are modified.
+        sequences: all sequences; paired responses are removed from them.
         side_a: compares the items of A.
         side_b: compares the items of B.
 
     Returns:
-        The pairs, each as a separate sequence.
+        The pairs, each as a separate sequence with one changed response.
     """
     left_b: dict[tuple[str, str, CommonIndex], tuple[SequenceDiff, ItemIndex]] = {}
     for sequence in sequences:
@@ -156,7 +160,7 @@ def changed_responses(
 
 
 def _spans(same: list[ItemPair], size_a: int, size_b: int) -> Iterator[UnalignedSpan]:
-    """Yields the items between aligned pairs, where there are any."""
+    """Yields the spans between aligned pairs that contain items."""
     for place, (of_a, of_b) in enumerate(gaps(same, size_a, size_b)):
         if of_a or of_b:
             items_a, items_b = [*map(ItemIndex, of_a)], [*map(ItemIndex, of_b)]
@@ -178,7 +182,7 @@ def _without(spans: list[UnalignedSpan], moved: list[ItemPair]) -> list[Unaligne
 def _is_free(
     a: ComparedItems, b: ComparedItems, same: list[ItemPair], i: ItemIndex, j: ItemIndex
 ) -> bool:
-    """Whether an item may have passed aligned items by chance."""
+    """Whether a moved item may have passed the aligned items in between by chance."""
     if not a.may_race(i):
         return False
     before_a = bisect_left(same, i, key=lambda pair: pair[0])
@@ -188,7 +192,7 @@ def _is_free(
 
 
 def _moved(a: Sequence[int], b: Sequence[int], spans: list[UnalignedSpan]) -> list[ItemPair]:
-    """Pairs equal items in a different order."""
+    """Pairs equal items that stand in a different order in A and B."""
     waiting: defaultdict[int, list[ItemIndex]] = defaultdict(list)
     for span in reversed(spans):
         for j in reversed(span.b):
@@ -204,9 +208,10 @@ def _paired(
     b: ComparedItems,
     messages: SequenceMessages,
 ) -> Iterator[GroupPair]:
-    """Pairs items of one type between the same neighbours, in order.
+    """Pairs items of the same type within one span, in order.
 
-    A text is still one text if another message was added to or removed from its middle.
+    If a message in the middle of a text is only on one side, the text has several parts there. All
+    these parts are paired with the one text of the other side.
     """
     left_a: dict[Hashable, list[list[ItemIndex]]] = {}
     left_b: dict[Hashable, list[list[ItemIndex]]] = {}
@@ -225,7 +230,7 @@ def _paired(
             yield from _likest(of_a, of_b, messages)
         else:
             yield from (((i,), (j,)) for i, j in zip(of_a, of_b, strict=False))
-    for item_type, some in left_a.items():  # also texts whose chunks differ
+    for item_type, some in left_a.items():  # these include texts whose chunks differ
         others = left_b.get(item_type, [])
         yield from ((tuple(i), tuple(j)) for i, j in zip(some, others, strict=False))
 
@@ -241,7 +246,7 @@ def _grouped(
 
 
 def _in_order(pairs: Iterable[GroupPair]) -> list[GroupPair]:
-    """Returns the largest set of pairs that do not cross."""
+    """Returns as many pairs as possible that have the same order in A and B."""
     by_first: dict[tuple[int, int], tuple[ItemGroup, ItemGroup]] = {
         (of_a[0], of_b[0]): (of_a, of_b) for of_a, of_b in pairs
     }
@@ -251,7 +256,7 @@ def _in_order(pairs: Iterable[GroupPair]) -> list[GroupPair]:
 def _likest(
     of_a: list[ItemIndex], of_b: list[ItemIndex], messages: SequenceMessages
 ) -> Iterator[GroupPair]:
-    """Pairs as many items as possible, in order, with the fewest differing places.
+    """Pairs all items of the shorter list, in order, with the fewest differing places in total.
 
     test_changes.py has a plan that changed while another plan was removed.
     """
@@ -267,7 +272,8 @@ def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """Chooses a column for each row, in increasing order, with the smallest sum of costs."""
     spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
-    """For the first rows, with some columns left out: the cost, and the number left out before."""
+    """For each row, by the number of columns left out before the row's own column: the smallest sum
+    of costs so far, and the number of columns left out before the column of the row above."""
     for place, row in enumerate(costs):
         sums: list[tuple[int, int]] = []
         for left_out in range(spare + 1):

@@ -1,4 +1,4 @@
-"""The items of a sequence in terms that both recordings share, and which items have an order."""
+"""Makes the items of two recordings comparable, and decides whose order counts."""
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
@@ -10,9 +10,9 @@ from acp_proxy.diff.named_values import ValueIndex
 from acp_proxy.diff.sequences import ItemIndex, MessageSequence, SideIndex
 
 CommonIndex = NewType("CommonIndex", int)
-"""A value of either recording: its index in A, or a negative number if only B has it."""
+"""A value of either recording: its index in A, or a negative number for a value only in B."""
 MOST_PASSED = 1000
-"""The number of items that another item may have passed by chance."""
+"""The largest number of items that another item may have passed by chance."""
 
 _NEVER = (0, 0)
 
@@ -22,7 +22,7 @@ class ComparedSide:
 
     Args:
         side: the recording.
-        common: the shared index of each of its values.
+        common: the shared index of each value of the recording.
     """
 
     def __init__(self, side: SideIndex, common: Sequence[CommonIndex]) -> None:
@@ -32,14 +32,14 @@ class ComparedSide:
         self.hashes = [
             hash(tuple(map(common_of, placeholder))) for placeholder in side.placeholders
         ]
-        """Hashes of the values in messages, by `MessageSequence.placeholders`."""
+        """Hashes of the values in messages, by `PlaceholdersIndex`."""
 
     def hash_of(self, placeholders: Sequence[ValueIndex]) -> int:
-        """Returns a number that is equal for equal values in both recordings."""
+        """Returns a hash of values; corresponding values of both recordings have equal hashes."""
         return hash(tuple(map(self.common.__getitem__, placeholders)))
 
     def answer_key(self, sequence: MessageSequence, item: ItemIndex) -> Hashable:
-        """Returns a key for an answer, made of its template and its request.
+        """Returns a key for an answer: its template and its request.
 
         Args:
             sequence: the sequence with the answer.
@@ -50,11 +50,11 @@ class ComparedSide:
         return sequence.templates[item], request
 
     def request_of(self, sequence: MessageSequence, item: ItemIndex) -> CommonIndex | None:
-        """Returns the request of an answer, if both recordings have it.
+        """Returns the request of an answer; None if only one recording has this request.
 
         Args:
             sequence: the sequence of the item.
-            item: any item; the result is None for items that are not answers.
+            item: any item; the result is None for an item that is not an answer.
         """
         placeholders = self.side.placeholders[sequence.placeholders[item]]
         if not placeholders or self.side.type_of(sequence, item).sort != "answer":
@@ -71,7 +71,7 @@ class ComparedSide:
 
     @cached_property
     def _spans(self) -> dict[CommonIndex, tuple[int, int]]:
-        """The spans of all tool calls; computed only if items have another order, which is rare."""
+        """The spans of all tool calls; computed only if items have moved, which is rare."""
         spans: dict[CommonIndex, tuple[int, int]] = {}
         for sequence in self.side.sequences.values():
             for index, number in zip(sequence.calls, sequence.first_frames, strict=True):
@@ -83,7 +83,7 @@ class ComparedSide:
 
 
 class ComparedItems:
-    """The items of a sequence; only the data for aligning them is computed for all at once.
+    """The items of a sequence; only their keys are computed at once, the rest when it is needed.
 
     Args:
         side: the recording of the items.
@@ -113,15 +113,15 @@ class ComparedItems:
         return text is not None and text.is_empty
 
     def is_answer(self, item: ItemIndex) -> bool:
-        """Returns whether an item is an answer; its id identifies the request."""
+        """Returns whether an item is a response or an error, which its id connects to a request."""
         return self.type_of(item).sort == "answer"
 
     def call(self, item: ItemIndex) -> CommonIndex | None:
-        """Returns the tool call of an item, if both recordings have it."""
+        """Returns the tool call that an item is about; None if only one recording has the call."""
         return self._side.in_both(self._sequence.calls[item])
 
     def looks(self, item: ItemIndex) -> bool:
-        """Whether an item only reads: a file, or as part of a tool call that changes nothing."""
+        """Whether an item only reads: it reads a file, or its tool call changes nothing."""
         is_read = self.type_of(item).title in READING
         return is_read or self._sequence.calls[item] in self._side.side.looking
 
@@ -143,9 +143,9 @@ class ComparedItems:
         return first < other_last and other_first < last
 
     def only_look(self, item: ItemIndex, other: ItemIndex) -> bool:
-        """Whether two items only read, and read different things.
+        """Whether two items only read, and belong to different actions.
 
-        A call and the file request directly after it belong together, so these two have an order.
+        The first message of a call and a file request may belong together, so their order counts.
 
         Args:
             item: an item.
@@ -160,17 +160,17 @@ class ComparedItems:
 def is_race(
     a: ComparedItems, b: ComparedItems, item: ItemIndex, passed: Sequence[ItemIndex]
 ) -> bool:
-    """Whether an item has only passed items that may come in any order relative to it.
+    """Whether a moved item has only passed items whose order relative to it does not count.
 
     The order in which parallel calls end depends on their tools, and the order in which an agent
-    reads things has no effect. Answers come when they are ready; the order of requests is compared
-    where they are made. test_changes.py has examples.
+    reads things has no effect. Answers come when they are ready; the order of their requests is
+    compared in the sequence of the requests. test_changes.py has examples.
 
     Args:
         a: the items of A.
         b: the items of B.
-        item: an item of A.
-        passed: items of A that precede it in one recording and follow it in the other.
+        item: the moved item, in A.
+        passed: items of A that stand before the item in one recording and after it in the other.
     """
     if not 0 < len(passed) <= MOST_PASSED:
         return False

@@ -16,7 +16,7 @@ from acp_proxy.store.reader import RecordingReader
 
 _DIRECTIONS = {"request": Direction.TO_AGENT.value, "response": Direction.TO_CLIENT.value}
 _RESULTS = ("protocolVersion", "agentCapabilities", "capabilities", "authMethods")
-"""Members of the answer to ``initialize`` that are compared if only outcomes are."""
+"""Members of the answer to ``initialize`` that `Expect.OUTCOME` compares."""
 _Latencies = dict[tuple[str, str], "array[int]"]
 """Latencies by method and direction of the request."""
 
@@ -41,11 +41,11 @@ def handshake_fields(a: Messages, b: Messages, options: DiffOptions) -> Iterator
 
 
 def ending_fields(a: Recording, b: Recording) -> Iterator[Field]:
-    """Yields differences in how the agents ended, where both recordings say so.
+    """Yields differences in how the agents ended, if both recordings contain the ending.
 
     Args:
         a: one recording.
-        b: the other.
+        b: the other recording.
     """
     if _has_ending(a) and _has_ending(b):
         for name in ("exit_code", "exit_signal"):
@@ -58,14 +58,16 @@ def latencies(
 ) -> tuple[MethodLatency, ...]:
     """Compares how long requests took, method by method.
 
+    The result is empty if a recording has no times.
+
     Args:
         a: one recording.
-        b: the other.
-        options: its pauses exclude exchanges that were open during one; a method with no others is
-            left out. Without times in a recording, nothing is compared.
+        b: the other recording.
+        options: exchanges of B that were open during one of the pauses do not count; a method with
+            no other exchanges in B is left out.
 
     Raises:
-        UnreadableRecording: one is damaged.
+        UnreadableRecording: a recording is damaged.
     """
     if not all(reader.recording.knows("durations") for reader in (a, b)):
         return ()
@@ -115,10 +117,10 @@ def _outcome(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fill_in(mine: Any, other: Any) -> None:
-    """Adds empty objects of capabilities to a message where only the other message has them.
+    """Adds an empty object of capabilities to a message if only the other message has the object.
 
-    A peer without capabilities may leave the object out. With empty objects, single capabilities
-    differ rather than the whole object.
+    A peer without capabilities may leave the object out. With an empty object, the single
+    capabilities are reported as differences rather than the whole object.
     """
     for half in ("params", "result"):
         inner, others = (m.get(half) if isinstance(m, dict) else None for m in (mine, other))
@@ -130,13 +132,13 @@ def _fill_in(mine: Any, other: Any) -> None:
 
 @needs("ending", unknown=False)
 def _has_ending(recording: Recording) -> bool:
-    """Whether the exit code or the signal is known; a file written by hand may omit them."""
+    """Whether the exit code or the signal is known; a file written by hand may omit both."""
     is_known = recording.exit_code is not None or recording.exit_signal is not None
     return recording.state == "complete" and is_known
 
 
 def _latencies(reader: RecordingReader, left_out: Container[int]) -> _Latencies:
-    """Returns the latencies, without methods whose exchanges are all left out."""
+    """Returns the latencies by method; a method whose exchanges are all left out has no values."""
     latencies: _Latencies = {}
     for exchange in exchanges(reader, order="request_seq"):
         if exchange.latency_ns is None:
@@ -149,7 +151,7 @@ def _latencies(reader: RecordingReader, left_out: Container[int]) -> _Latencies:
 
 def _compared(key: tuple[str, str], a: list[int], b: list[int]) -> MethodLatency:
     method, direction = key
-    # The median uses the nearest rank, as in `stats`.
+    # The median is the value of the nearest rank, as in `stats`.
     middles = [values[(len(values) - 1) // 2] if values else None for values in (a, b)]
     most = [values[-1] if values else None for values in (a, b)]
     return MethodLatency(method, direction, len(a), len(b), *middles, *most)

@@ -1,7 +1,7 @@
 """Lists the values that differ between any two runs of a scenario: places, and parts of texts.
 
-`protocol/vocabulary.py` has the places of the protocol's values; those that real agents add
-are here. `docs/diff.md` lists the same, and a test compares the two.
+`protocol/vocabulary.py` has the places that the protocol defines; this module adds the places that
+real agents use besides. `docs/diff.md` lists all of them, and a test compares the two lists.
 """
 
 import re
@@ -17,7 +17,7 @@ REQUEST, TURN, PROCESS, UUID, OUTPUT = "request", "turn", "process", "uuid", "ou
 SECRET = "secret"
 
 NAMED = "value"
-"""The kind of values that the user names; equal values are the same value in all such places."""
+"""The kind of the values at places that the user gives; there, equal texts are one value."""
 
 GLOBAL = (SESSION, PATH, SECRET)
 """Kinds of values that mean the same in every session."""
@@ -34,7 +34,7 @@ _KINDS: dict[str, tuple[Role, ...]] = {
     CONNECTION: (Role.CONNECTION,),
     REQUEST: (Role.REQUEST,),
 }
-"""Kinds of names, with their kinds in the protocol's own table."""
+"""Kinds of names, each with the roles that such values have in the protocol's vocabulary."""
 
 _ADDED: dict[str, tuple[str, ...]] = {
     TURN: ("/params/**/turn_id", "/params/**/turnId"),
@@ -92,15 +92,15 @@ PHRASES = {
     SECRET: ("[redacted:", re.compile(f"({MARKER.pattern})")),
     PROCESS: (") panicked at ", re.compile(r"\bthread '[^'\n]*' \((\d+)\) panicked at ")),
 }
-"""Values inside of texts, by kind: words that occur next to each value, and the pattern that finds
-it. Some programs write such values to the output of their tools; markers stand for secrets."""
+"""Values inside texts, by kind: the words that stand next to each value, and the pattern that finds
+the value. Tools write chunk ids and process ids to their output; a marker stands for a secret."""
 
 TITLES = ("/params/update/title", "/result/sessions/*/title")
-"""The places of session titles in messages of the types in `TITLED`. Agents derive titles from the
-prompt and cut them, so the cut depends on the length of the directory in the prompt."""
+"""The places of session titles in messages of the types in `TITLED`. Agents make a title from the
+beginning of the prompt, so where the title ends depends on the length of the directory in it."""
 
 RUNNING = ("terminal/create",)
-"""Types of items whose directories get no names: they may lie inside other directories."""
+"""Types of items whose directories are not values by rule: they may lie inside known ones."""
 
 TITLED = ("session/update session_info_update", "the answer to session/list")
 """Types of items that contain titles of sessions."""

@@ -1,9 +1,9 @@
 """Compares two recordings of one scenario, although ids, paths, times and chunks always differ.
 
-Each step is a module: `sequence_reading` turns each recording into `sequences` of messages, which
-the `canonicalizer` splits into templates and values; `pairing` finds equal sessions and values;
-`changes` aligns the sequences; and `explanation` reads the differing messages again to find the
-places. So memory holds only numbers and the largest difference.
+Each step is a module: `sequence_reading` turns each recording into `sequences` of messages; the
+`canonicalizer` splits the messages into templates and values; `pairing` finds the corresponding
+sessions and values; `changes` aligns the sequences; and `explanation` reads the differing messages
+again to find the places that differ. So memory contains only numbers and the current difference.
 """
 
 from bisect import bisect_left
@@ -48,16 +48,16 @@ def diff(
     options: DiffOptions | None = None,
     watch: Watch = UNWATCHED,
 ) -> Diff:
-    """Compares two recordings, which must stay open while entries are read.
+    """Compares two recordings; both must stay open until all entries of the result are read.
 
     Args:
         a: one recording.
-        b: the other.
+        b: the other recording.
         options: what is compared.
         watch: shows progress.
 
     Raises:
-        UnreadableRecording: one is damaged.
+        UnreadableRecording: a recording is damaged.
     """
     options = options or DiffOptions()
     rules = rules_of(options)
@@ -129,7 +129,7 @@ class _Comparison:
         return diffs + changed_responses(diffs, self._compared_a, self._compared_b)
 
     def _sequences(self) -> Iterator[SequenceDiff]:
-        """Yields the sequences of A, and then those that only B has."""
+        """Yields the sequences of A, and then the sequences that only B has."""
         rest_b = dict(self.b.side.sequences)
         counted = self.options.only
         for key, sequence in self.a.side.sequences.items():
@@ -155,7 +155,7 @@ class _Comparison:
         return SequenceDiff(messages, changed)
 
     def steps(self, sequences: list[SequenceDiff]) -> Iterator[DiffSequence]:
-        """Yields the differences by sequence, in the order of A's frames where A has them."""
+        """Yields the sequences with their differences: those of A first, then those only in B."""
         sessions_a = (part.messages.a.key.session for part in sequences)
         sessions_b = (part.messages.b.key.session for part in sequences)
         titles_a = titles(self.a.side, sessions_a, self.pairing.names_a)
@@ -168,7 +168,7 @@ class _Comparison:
 
 
 def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:
-    """Yields the entries of a sequence; before each, the number of equal items of A, if any."""
+    """Yields the entries of a sequence, and between them the numbers of equal items."""
     changed = sequence.changes
     beside = set(changed.beside)
     places: list[tuple[int, int, Change, ItemGroup, ItemGroup]] = [
@@ -241,7 +241,7 @@ def _side(reader: RecordingReader, frames: int) -> Side:
 def _aliases(
     a: SideIndex, b: SideIndex, pairing: Pairing
 ) -> dict[str, tuple[str | None, str | None]]:
-    """Returns the values behind stable names, for the first names of each kind."""
+    """Returns the value in A and in B of each stable name, for the first names of each kind."""
     every_a, every_b = a.canonicalizer.values.every, b.canonicalizer.values.every
     of_a = {name: every_a[index].text for index, name in pairing.names_a.items()}
     of_b = {name: every_b[index].text for index, name in pairing.names_b.items()}

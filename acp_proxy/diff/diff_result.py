@@ -28,17 +28,18 @@ class DiffOptions:
     Attributes:
         expect: how much of each message counts.
         exact: whether to compare bytes: no stable names, nothing ignored, no chunks joined.
-        ignored: JSON pointers to leave out, with everything below them, besides the documented
-            ones; ``*`` matches any key or item, ``**`` any number of them.
-        aliases: JSON pointers whose values get stable names, besides the documented ones.
-        apart: kinds of session updates, and methods, whose place among other messages of their
-            sequence does not count.
+        ignored: JSON pointers of values to leave out, in addition to the documented pointers;
+            everything below such a value is left out. ``*`` matches any key or item, ``**`` any
+            number of keys and items.
+        aliases: JSON pointers of values that get stable names, in addition to the documented ones.
+        apart: methods, and kinds of session updates, whose position among the other messages of
+            their sequence does not count.
         chosen: the frames that are compared.
-        only: the direction that counts, if the other direction follows from it.
-        ending: whether the agent's exit counts.
-        same: directories of B with their known counterparts in A.
-        pauses: periods of B, in nanoseconds since its start, when its client caused the delay;
-            latencies exclude exchanges that were open then.
+        only: the only direction whose messages are compared; None for both directions.
+        ending: whether the agent's exit is compared.
+        same: directories of B, each with its known counterpart in A.
+        pauses: periods in which the client of B caused a delay, in nanoseconds since the start of
+            B; latencies exclude exchanges that were open during one of them.
     """
 
     expect: Expect = Expect.FRAMES
@@ -54,7 +55,7 @@ class DiffOptions:
 
     @property
     def joins_texts(self) -> bool:
-        """Whether texts count, but not their division into chunks."""
+        """Whether texts are compared as a whole, however they are divided into chunks."""
         return not self.exact and self.expect is Expect.FRAMES
 
 
@@ -72,14 +73,14 @@ class Change(StrEnum):
 
 @frozen
 class Field:
-    """A place where two messages differ; values are JSON with stable names for ids."""
+    """A place where two messages differ; the values are JSON, with stable names in place of ids."""
 
     pointer: str
-    """A JSON pointer (RFC 6901) from the root of the message, by the places in A."""
+    """A JSON pointer (RFC 6901) from the root of the message; list items are numbered as in A."""
     a: Any = None
     b: Any = None
     only: str | None = None
-    """``a`` or ``b`` if only that side has the value."""
+    """``a`` or ``b`` if only this side has a value at the place."""
 
 
 @frozen
@@ -92,12 +93,12 @@ class DiffEntry:
     direction: str
     """``to-agent`` or ``to-client``."""
     title: str
-    """The type: ``session/update tool_call``, ``the answer to session/prompt``."""
+    """The type, such as ``session/update tool_call`` or ``the answer to session/prompt``."""
     a: int | None = None
-    """The number of the frame in A; for a text, the first chunk."""
+    """The number of the frame in A; for a text, of its first chunk; None if only B has it."""
     b: int | None = None
     a_frames: int = 0
-    """The number of frames in A; may be 0."""
+    """How many frames the entry has in A; 0 if only B has it."""
     b_frames: int = 0
     fields: tuple[Field, ...] = ()
     """The places where a changed entry differs."""
@@ -113,14 +114,14 @@ class DiffSequence:
     """``connection``, or the session's stable name."""
     direction: str
     apart: str | None
-    """The kind of the messages, if their place among others does not count."""
+    """The kind of the messages, if their position among other messages does not count."""
     steps: Iterator[int | DiffEntry]
-    """The differences in order, and between them the numbers of equal messages."""
+    """The differences in order; each integer between them is a number of equal messages."""
 
 
 @frozen
 class MethodLatency:
-    """The latency of answers to one method, in nanoseconds; None without answers."""
+    """How long answers to one method took, in nanoseconds; None for a side without answers."""
 
     method: str
     direction: str
@@ -145,15 +146,15 @@ class Side:
     """None for a recording without times."""
     state: str
     frames: int
-    """The number of compared lines; stderr and blank lines do not count."""
+    """The number of compared lines; stderr and blank lines are not compared."""
     agent: str
-    """The name and version, if known."""
+    """The name and version, as far as they are known."""
     client: str
 
 
 @frozen
 class Counts:
-    """The number of differences of each kind; handshake and ending count fields."""
+    """The number of differences of each kind; in the handshake and the ending, of fields."""
 
     handshake: int = 0
     only_a: int = 0
@@ -172,16 +173,16 @@ class Counts:
 class Diff:
     """The differences between two recordings.
 
-    Entries are read from the recordings on demand, so both must be open then.
+    Entries are read from the recordings on demand, so both recordings must still be open then.
 
     Attributes:
         handshake: the differing places in ``initialize`` and its answer.
-        ending: the differing places in the exit code and signal.
-        aliases: the values behind stable names, the first 100 of each kind: the value in A and in
-            B, None where it is missing.
-        latency: by method, in the order of their first request in A.
-        steps_ns: the resolution of the times of A and of B; see `duration`.
-        has_zones: whether their time zones are known; otherwise times are read as UTC.
+        ending: the differences in exit code and signal.
+        aliases: the first 100 stable names of each kind, each with its value in A and its value in
+            B; None for a side without the value.
+        latency: the latencies by method, in the order of the first requests in A.
+        steps_ns: the resolution of the times of A and of B, in nanoseconds; see `duration`.
+        has_zones: whether the time zones of A and of B are known; unknown ones are read as UTC.
     """
 
     a: Side
@@ -202,14 +203,14 @@ class Diff:
         return not self.counts.total
 
     def entries(self) -> Iterator[DiffEntry]:
-        """Yields the differences by sequence, in recorded order."""
+        """Yields the differences, sequence by sequence; in each, in recorded order."""
         for sequence in self.sequences_of():
             for step in sequence.steps:
                 if not isinstance(step, int):
                     yield step
 
     def sequences(self) -> Iterator[DiffSequence]:
-        """Yields all sequences with their differences and numbers of equal messages."""
+        """Yields all sequences, each with its differences and its numbers of equal messages."""
         return self.sequences_of()
 
 

@@ -15,14 +15,15 @@ _SYSTEM = {
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
-"""Characters that may not precede an absolute path, and any other path."""
+"""Characters that may not stand before an absolute path, and before any other path."""
 _MEANT = re.compile(rf"\\\\|\w+:/|\[redacted:|{_ABSOLUTE.pattern}")
-"""The beginnings of directories that do not depend on a process; a marker may stand for one."""
+"""The beginnings of directories that do not depend on a process's working directory; a marker of a
+secret may stand for such a directory."""
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that are links below `/private` on macOS."""
 _LEAST_CUT = 4
-"""The number of characters that identify a directory at the end of a cut text."""
+"""The smallest number of characters that identify a directory at the end of a cut text."""
 
 
 def is_relative(path: str) -> bool:
@@ -39,7 +40,7 @@ class Directories:
     _roots: dict[str, str] = field(factory=dict)
     """Directories by spelling."""
     _common: dict[str, str] = field(factory=dict)
-    """System directories by spelling; only texts that begin with one refer to it."""
+    """System directories by spelling; only a text that begins with the directory refers to it."""
     _words: set[str] = field(factory=set)
     """Every text with a directory contains at least one of these words."""
     _count: int = 0
@@ -50,7 +51,7 @@ class Directories:
 
         Args:
             path: the path as written.
-            is_sure: whether texts refer to it even if it is a system directory.
+            is_sure: whether any text may refer to the directory, even if it is a system directory.
         """
         trimmed = path.rstrip("/\\")
         if not ("/" in trimmed or "\\" in trimmed) or self._count >= self.most:
@@ -68,7 +69,10 @@ class Directories:
         self._pattern = None
 
     def may_be_in(self, text: str) -> bool:
-        """Returns whether a text may name a directory; fast, and sometimes wrongly true."""
+        """Returns whether a text may name a directory; a quick check that is sometimes wrong.
+
+        False is always right.
+        """
         if "/" in text:
             for word in self._words:
                 if word in text:
@@ -76,7 +80,10 @@ class Directories:
         return "\\" in text
 
     def found_in(self, text: str) -> list[tuple[int, int, str]]:
-        """Returns the start and the end of each directory in a text, and the directory."""
+        """Returns each directory in a text: the start and the end in the text, and the directory.
+
+        The directory is spelled as it was added.
+        """
         cuts: list[tuple[int, int, str]] = []
         if self._roots and ("/" in text or "\\" in text):
             for match in self._root.finditer(text):
@@ -88,7 +95,10 @@ class Directories:
         return cuts
 
     def cut_in(self, text: str) -> tuple[int, str] | None:
-        """Returns the position and the directory that a possibly cut text names."""
+        """Returns the first directory in a text, and where it starts; None without a directory.
+
+        If the text has no whole directory, it may end with the beginning of one, as cut texts do.
+        """
         match = self._root.search(text) if self._roots else None
         if match is not None:
             return match.start(), self._roots[match[0]]
@@ -103,7 +113,7 @@ class Directories:
     def _root(self) -> re.Pattern[str]:
         """A pattern of all directories, the longest first."""
         if self._pattern is None:
-            # Finding a first character is much faster than checking what precedes it.
+            # To look for the first character of a path is faster than to look behind everywhere.
             groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
             for root in sorted(self._roots, key=len, reverse=True):
                 before = _WORD if _ABSOLUTE.match(root) else _PATH
