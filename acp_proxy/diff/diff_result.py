@@ -55,7 +55,7 @@ class DiffOptions:
 
     @property
     def joins_texts(self) -> bool:
-        """Whether texts are compared as a whole, however they are divided into chunks."""
+        """Whether the chunks of a text are joined, so that only the whole text is compared."""
         return not self.exact and self.expect is Expect.FRAMES
 
 

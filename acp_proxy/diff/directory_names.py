@@ -69,10 +69,7 @@ class Directories:
         self._pattern = None
 
     def may_be_in(self, text: str) -> bool:
-        """Returns whether a text may name a directory; a quick check that is sometimes wrong.
-
-        False is always right.
-        """
+        """Returns whether a text may name a directory; a quick check, which errs only if true."""
         if "/" in text:
             for word in self._words:
                 if word in text:
@@ -113,7 +110,7 @@ class Directories:
     def _root(self) -> re.Pattern[str]:
         """A pattern of all directories, the longest first."""
         if self._pattern is None:
-            # To look for the first character of a path is faster than to look behind everywhere.
+            # It is fastest to find the first character of a path before checking what precedes it.
             groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
             for root in sorted(self._roots, key=len, reverse=True):
                 before = _WORD if _ABSOLUTE.match(root) else _PATH

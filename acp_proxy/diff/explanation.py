@@ -1,8 +1,8 @@
 """Reads differing items again, to find the differing places and to preview items.
 
-A text masked in one recording may be an unmasked secret in the other, if no rule finds it there,
-such as a short secret in a sentence. It is hidden: texts are aligned word by word, so that the text
-around the secret stays.
+A secret that is masked in one recording may be unmasked in the other, if no rule of redaction finds
+it there, such as a short secret in a sentence. Such a secret is hidden: texts are aligned word by
+word, so that the text around the secret stays readable.
 """
 
 import re
@@ -49,11 +49,11 @@ from acp_proxy.store.reader import RecordingReader
 _NAME = PLACEHOLDER.format(rf"(?:«{SECRET}:\d+»|{SECRET}:\d+|«{MARKER.pattern}»|{MARKER.pattern})")
 _SECRET = re.compile(f"{_NAME}|{MARKER.pattern}")
 _SPOT = "\ue00f"
-"""Stands for any marker while texts are aligned; it does not matter which secret it hides."""
+"""Stands for any marker while texts are aligned: the secret behind a marker does not matter."""
 
 
 def hide_secrets(field: Field) -> Field:
-    """Returns a differing place, with each side hidden where only the other side has a marker.
+    """Returns a differing place; what one side has where only the other has a marker is hidden.
 
     Args:
         field: the place, with marked names.
@@ -66,7 +66,7 @@ def hide_secrets(field: Field) -> Field:
 
 
 def is_hidden(value: Any) -> bool:
-    """Whether a part of a value is hidden."""
+    """Whether any part of a value is hidden."""
     return any(HIDDEN in text for text in strings(value))
 
 
@@ -87,7 +87,7 @@ def _texts(a: str, b: str) -> tuple[str, str]:
 
 
 def _change(pieces: list[Piece]) -> tuple[str, str]:
-    """Returns both sides of a change; the side with fewer markers is hidden."""
+    """Returns both sides of a change; the words of the side with fewer markers are hidden."""
     old = "".join(text for op, text in pieces if op == "-")
     new = "".join(text for op, text in pieces if op == "+")
     of_old, of_new = old.count(_SPOT), new.count(_SPOT)
@@ -98,7 +98,7 @@ def _change(pieces: list[Piece]) -> tuple[str, str]:
 
 
 def _around_spots(text: str) -> str:
-    """Hides everything but the markers in a text."""
+    """Returns a text in which everything but the markers is hidden."""
     return _SPOT.join(HIDDEN if part.strip() else part for part in text.split(_SPOT))
 
 
@@ -108,7 +108,7 @@ def _with_names(text: str, names: list[str]) -> str:
 
 
 def _any_secret(value: Any) -> set[str]:
-    """Returns one kind for all markers in a value."""
+    """Returns the same kind for all markers in a value; an empty set without a marker."""
     return {SECRET for text in strings(value) if _SECRET.search(text)}
 
 
@@ -116,7 +116,7 @@ TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
 """Names of members that identify an item of a list."""
 _NEAR = 16
-"""The largest number of frames of other sequences that are read between two wanted ones."""
+"""The largest distance of two wanted frames at which the frames in between are read, too."""
 _Path = tuple[str, ...]
 
 
@@ -126,7 +126,7 @@ class Messages:
     Args:
         reader: the recording.
         side: the same recording, indexed.
-        names: the names of its values.
+        names: the stable names of the recording's values.
         options: what is compared.
     """
 
@@ -143,7 +143,7 @@ class Messages:
         self._hints = HintReader(reader)
 
     def message(self, sequence: MessageSequence, items: ItemGroup, scope: Scope) -> Any:
-        """Returns items as JSON: a single one, or the parts of a text as one frame with all of it.
+        """Returns items as JSON: one item, or all parts of a text as one message with all the text.
 
         Args:
             sequence: the sequence of the items.
@@ -179,14 +179,14 @@ class Messages:
 
         Args:
             message: the decoded message; it is modified.
-            scope: the session of its sequence.
-            title: the title of its type.
-            peers: the peers that numbered the requests it names.
+            scope: the session of the message.
+            title: the title of the message's type.
+            peers: the peers that numbered the requests named in the message.
         """
         return self.side.canonicalizer.named(message, scope, self._names, title, peers)
 
     def preview(self, sequence: MessageSequence, items: ItemGroup) -> str:
-        """Returns what items contain, in one line without control characters.
+        """Returns the content of items, in one line without control characters.
 
         Args:
             sequence: the sequence of the items.
@@ -211,7 +211,7 @@ class Messages:
         return NONE if row is None or row["kind"] == "batch" else self._hints.of(row)
 
     def _frames(self, numbers: Sequence[int]) -> Iterator[StoredFrame]:
-        """Yields frames by number, skipping frames of other sequences in between."""
+        """Yields the frames with the given numbers, which increase."""
         wanted = set(numbers)
         starts = [0, *(k for k in range(1, len(numbers)) if numbers[k] - numbers[k - 1] > _NEAR)]
         for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
@@ -238,7 +238,7 @@ class SideSequence:
         return self.messages.message(self.sequence, items, self.key.session)
 
     def text(self, item: ItemIndex) -> str | None:
-        """Returns the text of an item with stable names; None if it is left out."""
+        """Returns the text of an item with stable names; None if the text is left out."""
         with suppress(RecursionError):
             message = self.message((item,))
             for place in PLACES:
@@ -277,7 +277,9 @@ class SequenceMessages:
         return differing
 
     def distance(self, of_a: ItemGroup, of_b: ItemGroup) -> int:
-        """Returns the number of differing places; a value that only one item has counts twice.
+        """Returns how much items differ: the number of differing places.
+
+        A place where only one item has a value counts twice.
 
         Args:
             of_a: an item of A, or the parts of a text.
@@ -287,14 +289,14 @@ class SequenceMessages:
 
 
 def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
-    """Yields the differing places of two JSON values, each as deep as possible.
+    """Yields the places where two JSON values differ, each as deep in the values as possible.
 
-    Lists are aligned: adding an item at the front does not make all others differ.
+    Lists are aligned: an item that was added at the front does not make all others differ.
 
     Args:
         a: a value with marked names.
-        b: another value.
-        hides_secrets: whether a text is hidden where the other side has a marker.
+        b: another such value.
+        hides_secrets: whether a text is hidden where only the other value has a marker.
 
     Raises:
         RecursionError: a value is nested too deeply.
@@ -336,13 +338,13 @@ def _items(a: list[Any], b: list[Any], path: _Path) -> Iterator[Field]:
 
 
 def _gaps(same: list[tuple[int, int]], a: range, b: range) -> Iterator[tuple[range, range]]:
-    """Yields the parts of two lists between equal items."""
+    """Yields the parts of two lists that lie between equal items."""
     for of_a, of_b in gaps(same, len(a), len(b)):
         yield a[of_a.start : of_a.stop], b[of_b.start : of_b.stop]
 
 
 def _name(item: Any, otherwise: int) -> Hashable:
-    """Returns the value that identifies an item of a list, or a default if there is none."""
+    """Returns the value that identifies an item of a list; ``otherwise`` if there is none."""
     if isinstance(item, dict):
         for key in _NAMES:
             if isinstance(item.get(key), str):

@@ -1,9 +1,9 @@
 """Determines the type of a frame, and whether it is part of a text.
 
-Parts of a text are the chunks of a message, and pushed output: in the 1.0 draft, a client sends the
-output of a command in its own requests, and the agent acknowledges each. Their number, their
-boundaries and the messages in between are accidental, as with the chunks of a message. So there is
-one text for each terminal (test_frames.py).
+Parts of a text are the chunks of a message, and pushed output. In the 1.0 draft, a client pushes
+the output of a command: it sends the output in requests, and the agent acknowledges each. The
+number of these requests, the boundaries of the output in them and the messages between them are
+accidental, as those of chunks are. So the output of a terminal is one text (test_frames.py).
 """
 
 import json
@@ -26,9 +26,9 @@ NO_MESSAGE = "a line that is no message"
 _encode = msgspec.json.Encoder(order="sorted").encode
 _ANSWERS = ("response", "error")
 _OUTPUT: TextPlace = ("params", "data")
-"""The path of pushed output."""
+"""The keys that lead to pushed output in a message."""
 PLACES = (*TEXT_PLACES, _OUTPUT)
-"""The paths of the text of a chunk."""
+"""The paths at which messages have parts of texts."""
 
 
 class ItemType(NamedTuple):
@@ -37,16 +37,16 @@ class ItemType(NamedTuple):
     title: str
     """For instance ``session/update tool_call`` or ``the answer to session/prompt``."""
     sort: str
-    """The kind of its frames; an error is an answer, too."""
+    """The kind of the frames; ``answer`` for responses and errors, or ``decision``."""
 
 
 class RequestPeers(NamedTuple):
-    """The peers that numbered the requests in a message, as the direction of the requests."""
+    """Which peer numbered the requests in a message; given as the direction of its requests."""
 
     own: str
-    """For the request that the message is or answers."""
+    """The direction of the request that the message itself is, or that it answers."""
     named: str
-    """For a request that the message names by its id."""
+    """The direction of any other request whose id the message contains."""
 
 
 CLIENTS = RequestPeers(Direction.TO_AGENT.value, Direction.TO_AGENT.value)
@@ -58,8 +58,8 @@ def item_type_of(frame: StoredFrame, update: str | None, *, is_decision: bool = 
 
     Args:
         frame: a frame.
-        update: the kind of session update in it.
-        is_decision: whether only the decision in an answer counts, regardless of its request.
+        update: the kind of session update in the frame; None without one.
+        is_decision: whether only the decision in an answer is compared, whatever was requested.
     """
     if frame.kind in _ANSWERS:
         title = f"the answer to {frame.method}" if frame.method else NO_ANSWER
@@ -76,7 +76,7 @@ def update_of(message: Any) -> str | None:
 
 
 def kind_of_call(message: Any) -> str | None:
-    """Returns the kind of a tool call, if a message contains it."""
+    """Returns the kind of tool call that a message contains; None without a kind."""
     kind = call_of(params_of(message)).get("kind")
     return kind if isinstance(kind, str) else None
 
@@ -92,10 +92,10 @@ def ends_cancelled(message: Any) -> bool:
 
 
 def request_peers_of(frame: StoredFrame) -> RequestPeers:
-    """Returns the directions of the requests that a frame names.
+    """Returns the directions of the requests whose ids a frame contains.
 
-    A notification cancels a request of its own peer; a request names the request of the other peer
-    that it is made for.
+    A notification names a request of its own sender, in order to cancel it. A request names a
+    request of the other peer: the one for which it is made.
     """
     other = Direction(frame.stream).other.value
     own = other if frame.kind in _ANSWERS else frame.stream
@@ -109,19 +109,22 @@ def is_decision(frame: StoredFrame) -> bool:
 
 
 def is_push(frame: StoredFrame) -> bool:
-    """Returns whether a client pushes output; in v1 the agent requests it."""
+    """Returns whether a frame is a client's request that pushes output; v1 has no such requests."""
     is_request = frame.kind == "request" and frame.stream == Direction.TO_AGENT
     return is_request and frame.method == PUSH
 
 
 def is_acknowledgement(frame: StoredFrame) -> bool:
-    """Returns whether an agent acknowledges pushed output; an error does not."""
+    """Returns whether a frame is an agent's response to pushed output; an error is not."""
     is_result = frame.kind == "response" and frame.stream == Direction.TO_CLIENT
     return is_result and frame.method == PUSH
 
 
 def split_push(raw: bytes) -> SplitChunk | None:
-    """Splits a push into its output and the rest without the id; None if there is no output."""
+    """Splits a request that pushes output into the output and the rest, without the id.
+
+    The result is None if there is no output.
+    """
     try:
         message: Any = json_or_text(raw)
         params = message["params"]
@@ -134,7 +137,7 @@ def split_push(raw: bytes) -> SplitChunk | None:
 
 
 def canonical_json(value: Any) -> bytes:
-    """Returns JSON that is equal for equal values: sorted keys, and one form for numbers.
+    """Returns JSON that is the same for equal values: keys are sorted, numbers have one form.
 
     Raises:
         RecursionError: the value is nested too deeply.
@@ -149,8 +152,8 @@ def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
     """Returns a digest of a line that comes in pieces.
 
     Args:
-        title: other data that distinguishes the line.
-        pieces: the pieces; other cuts give another digest.
+        title: other data that the digest includes.
+        pieces: the pieces; a line that is cut elsewhere has a different digest.
     """
     digest = blake2b(title.encode(errors="backslashreplace"), digest_size=8)
     for piece in pieces:
@@ -163,7 +166,7 @@ class ChunkHandler:
     """Splits frames that are parts of a text into the text and the rest.
 
     Args:
-        joins_texts: whether chunks are joined; otherwise each is compared by itself.
+        joins_texts: whether chunks are joined; otherwise no frame is treated as a part of a text.
     """
 
     def __init__(self, joins_texts: bool) -> None:
@@ -173,7 +176,7 @@ class ChunkHandler:
     def chunk(self, frame: StoredFrame) -> SplitChunk | None:
         """Returns a chunk of a message, thought or summary; None for other frames."""
         raw = frame.raw
-        # `in` is slower, since it first tries the text as a number.
+        # The operator `in` is slower: it first tries to read its left operand as a number.
         if raw is None or raw.find(b"_chunk") < 0:
             return None
         return self._splitter.split(raw) if frame.method == UPDATE and self._joins_texts else None

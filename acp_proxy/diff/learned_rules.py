@@ -1,4 +1,4 @@
-"""Proposes rules that make two recordings of one scenario equal, from their differences."""
+"""Proposes rules, found from the differences of two recordings, that make the recordings equal."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from acp_proxy.diff.sequence_reading import UNWATCHED, Watch
 from acp_proxy.store.reader import RecordingReader
 
 _ROUNDS = 8
-"""The largest number of rounds that examine the remaining differences."""
+"""The largest number of rounds; each adds rules and compares the recordings again."""
 _ITEM = re.compile(r"(?<=/)\d+(?=/|$)")
 _NAMED = re.compile(r"(?<=/)[^/]*«[^/]*")
 
@@ -23,10 +23,10 @@ class Learned:
     """The proposed rules, in addition to the given ones.
 
     Attributes:
-        ignored: pointers to leave out.
-        aliases: pointers whose values get stable names.
-        apart: kinds of messages whose place among others does not count.
-        rest: the differences that remain with these rules: frames that only one side has.
+        ignored: JSON pointers of values to leave out.
+        aliases: JSON pointers of values that get stable names.
+        apart: kinds of messages whose position among other messages does not count.
+        rest: the numbers of differences that remain with these rules.
     """
 
     ignored: tuple[str, ...]
@@ -41,11 +41,13 @@ def learn(
     options: DiffOptions | None = None,
     watch: Watch = UNWATCHED,
 ) -> Learned:
-    """Proposes rules; names are tried before ignored places, since names hide less.
+    """Proposes rules for two recordings.
+
+    Stable names are tried first and ignored places only after them, since names hide less.
 
     Args:
         a: one recording.
-        b: the other.
+        b: the other recording.
         options: the options of the comparison, with the given rules.
         watch: shows the progress of each round.
 
@@ -84,17 +86,17 @@ def learn(
 
 
 def place_of(field: Field) -> str:
-    """Returns a pointer with ``*`` for each list item, and for each key that contains a name."""
+    """Returns the pointer of a field, with ``*`` for list items and for keys that contain names."""
     return _ITEM.sub("*", _NAMED.sub("*", field.pointer))
 
 
 def can_be_ignored(field: Field) -> bool:
-    """Returns whether a rule for a place leaves a part of the message, not just an empty result."""
+    """Returns whether a rule may leave out a place: it must be inside of a member of the message."""
     return field.pointer.count("/") > 1
 
 
 def kind_of(entry: DiffEntry) -> str | None:
-    """Returns the kind of a moved item, as in `DiffOptions.apart`; None for other items."""
+    """Returns the kind of a moved item as it is given in `DiffOptions.apart`; None for others."""
     if entry.change is not Change.MOVED or entry.title in (NO_ANSWER, NO_MESSAGE):
         return None
     return entry.title.removeprefix("session/update ").removeprefix("the answer to ")
@@ -107,7 +109,7 @@ def _moved(result: Diff) -> list[str]:
 
 
 def _places(result: Diff) -> dict[str, list[Field]]:
-    """Returns the differing fields by place, with ``*`` for list items."""
+    """Returns the fields that can be ignored, by place; see `place_of`."""
     places: dict[str, list[Field]] = {}
     for field in _fields(result):
         if can_be_ignored(field):

@@ -1,9 +1,9 @@
 """Collects the values of a recording that get stable names, and finds them in texts.
 
-A value belongs to the session where it occurred, unless its kind means the same everywhere. It is
-recognized in the other recording by its *profile*, the sum of all places where it occurred, or by
-its *introduction*, the first place. A place is the template of a message with the position of the
-placeholder in it.
+A value belongs to the session where it occurred, unless values of its kind mean the same in all
+sessions. Its counterpart in the other recording has the same *profile*, which is the sum of all
+places where a value occurred, or the same *introduction*, which is the first of these places. A
+place is the template of a message and the position of the value's placeholder in the template.
 """
 
 import re
@@ -21,7 +21,7 @@ ValueIndex = NewType("ValueIndex", int)
 ValueNames = Mapping[ValueIndex, str]
 """Stable names of values."""
 Scope = str | None
-"""A session; None for the connection, and for values that mean the same everywhere."""
+"""A session; None for the connection, and for values that mean the same in all sessions."""
 _Found = tuple[int, int, ValueIndex]
 """A value in a text: its start, its end, and its index."""
 
@@ -32,7 +32,7 @@ _UUID = re.compile(
 )
 _PHRASES = tuple((kind, words, pattern) for kind, (words, pattern) in PHRASES.items())
 _MOST_PLAIN, _LONGEST_PLAIN = 4096, 64
-"""The number of cached texts without values, and the length of the longest."""
+"""The largest number of cached texts without values, and the largest length of such a text."""
 
 
 @define(weakref_slot=False)
@@ -40,10 +40,10 @@ class Value:
     """One value.
 
     Attributes:
-        kind: the kind of the name, such as ``session`` or ``call``.
-        text: the value as written; the digits of a number.
-        profile: equal for values that occurred in the same places.
-        introduction: the place of the first occurrence.
+        kind: the kind of the value's name, such as ``session`` or ``call``.
+        text: the value as written; for a number, its digits.
+        profile: a sum that is equal for values that occurred in the same places.
+        introduction: a hash of the place where the value occurred first; None before that.
     """
 
     kind: str
@@ -54,7 +54,7 @@ class Value:
 
     @property
     def is_seen(self) -> bool:
-        """Whether the value occurred at all; a directory may come only from the other recording."""
+        """Whether the value occurred; a directory may be known only from the other recording."""
         return self.kind != PATH or self.introduction is not None
 
 
@@ -77,8 +77,8 @@ class Values:
     Attributes:
         every: the values by index.
         directories: finds the values that are directories in texts.
-        plain: texts that contain no value, so that they are not searched again.
-        renamed: how often a UUID turned out to be the id of something.
+        plain: texts that contain no value; they are not searched again.
+        renamed: how often a known UUID turned out to be an id of some kind.
     """
 
     every: list[Value] = field(factory=list)
@@ -89,12 +89,12 @@ class Values:
     _generated: defaultdict[Scope, dict[str, ValueIndex]] = field(factory=lambda: defaultdict(dict))
     """The values to look for inside texts, by scope and then by text."""
     _texts: set[str] = field(factory=set)
-    """The same values in all scopes."""
+    """The texts of these values, of all scopes."""
     _plain_keys: set[str] = field(factory=set)
     _layouts: list[dict[tuple[str, ...], Any]] = field(factory=list)
 
     def tables(self, scope: Scope) -> Mapping[str, Mapping[str, ValueIndex]]:
-        """Returns the values of a session by kind and text, including values that come later."""
+        """Returns the values of a session by kind and text; the result includes later additions."""
         return self._tables_of(scope)
 
     def index(self, kind: str, text: str, scope: Scope) -> ValueIndex:
@@ -103,7 +103,7 @@ class Values:
         Args:
             kind: the kind of the value.
             text: the value as written.
-            scope: the session where it occurs.
+            scope: the session where the value occurs.
         """
         tables = self._tables_of(scope)
         texts = tables[kind]
@@ -113,7 +113,7 @@ class Values:
         if kind in GLOBAL:
             scope, tables = None, self._tables_of(None)
         uuid = tables[UUID].pop(text, None)
-        if uuid is not None:  # a text named it before its introduction
+        if uuid is not None:  # the id occurred in a text before its introduction
             self.every[uuid].kind = kind
             texts[text] = uuid
             self.renamed += 1
@@ -128,7 +128,7 @@ class Values:
         return index
 
     def borrow(self, text: str) -> None:
-        """Adds a directory of the other recording, without counting it against the limit."""
+        """Adds a directory of the other recording; it does not count toward the largest number."""
         self.directories.most += 1
         self.index(PATH, text, None)
 
@@ -136,19 +136,19 @@ class Values:
         """Makes two directories one value.
 
         Args:
-            known: the known path.
-            other: another path to the same directory.
+            known: the path of the value.
+            other: another path that stands for the same value.
         """
         self._tables[None][PATH][other] = self.index(PATH, known, None)
         for path in (known, other):
             self._add_directory(path, is_sure=True)
 
     def place(self, template: int, placeholders: Iterable[ValueIndex]) -> None:
-        """Notes the places of values.
+        """Notes the places where the values of a message occur.
 
         Args:
             template: the template of the message.
-            placeholders: the values in it, in order.
+            placeholders: the values in the message, in order.
         """
         every = self.every
         for position, index in enumerate(placeholders):
@@ -159,11 +159,11 @@ class Values:
                 value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
-        """Returns whether a new value may occur in a line before the place that introduced it.
+        """Returns whether a line may still contain a value that the line itself introduced.
 
         Args:
-            known: the number of values before the line.
-            line: canonical JSON with placeholders for known values.
+            known: the number of values that were known before the line.
+            line: the canonical JSON of the line, with placeholders.
         """
         for value in self.every[known:]:
             text = value.text
@@ -172,7 +172,7 @@ class Values:
         return False
 
     def assume_plain(self, keys: Iterable[str], layouts: dict[tuple[str, ...], Any]) -> None:
-        """Notes cache entries to remove if a key turns out to be a value.
+        """Notes which cached layouts to remove if one of their keys turns out to be a value.
 
         Args:
             keys: keys without values.
@@ -182,7 +182,7 @@ class Values:
         self._layouts.append(layouts)
 
     def may_be_in(self, text: str) -> bool:
-        """Returns whether a text may contain values; fast, and sometimes wrongly true."""
+        """Returns whether a text may contain values; a quick check, which errs only if true."""
         return (
             self.directories.may_be_in(text)
             or not self._texts.isdisjoint(_TOKEN.findall(text))
@@ -193,16 +193,16 @@ class Values:
     def found_in(self, text: str, scope: Scope) -> list[_Found]:
         """Finds values inside a text: directories, UUIDs, `PHRASES`, and ids that look generated.
 
-        Short ids are not searched for, since they are ordinary words.
+        Short ids are not searched for, since they may be ordinary words.
 
         Args:
             text: any text.
-            scope: the session where it occurs.
+            scope: the session where the text occurs.
 
         Returns:
-            Where each value begins and ends, and its index, in order and without overlaps.
+            For each value, its start, its end and its index, in order and without overlaps.
         """
-        if text.isidentifier() and text.isascii():  # most texts are one token
+        if text.isidentifier() and text.isascii():  # most texts are a single token
             if text not in self._texts:
                 self._remember_plain(text)
                 return []
@@ -220,12 +220,12 @@ class Values:
                     places.append((*match.span(1), self.index(kind, match[1], scope)))
         if len(places) > 1:
             return [*_without_overlaps(sorted(places, key=lambda place: (place[0], -place[1])))]
-        if not places and not tokens:  # only a new directory can appear in it later
+        if not places and not tokens:  # only a directory that is added later can be in the text
             self._remember_plain(text)
         return places
 
     def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
-        """Returns the position and the index of the directory that a possibly cut text names."""
+        """Returns where the first directory of a possibly cut text starts, and its index."""
         cut = self.directories.cut_in(text)
         return None if cut is None else (cut[0], self._tables[None][PATH][cut[1]])
 

@@ -1,10 +1,14 @@
 """Pairs the sessions and values of two recordings, and gives each pair a stable name.
 
-Frames can be compared only if corresponding ids are known, and the best evidence is where the ids
-occurred. Sessions are paired first, by their contents (`_pair_sessions`). Values are paired in this
-order: values that occurred in the same places; values in the same places of frames that are aligned
-without them; values with the same spelling; values with the same introduction; and the rest in
-order.
+Frames can be compared only if corresponding ids are known, and the best evidence for ids is where
+they occurred. Sessions are paired first, by their contents (`_pair_sessions`). Then values are
+paired, in these steps:
+
+- values that occurred in the same places, if both recordings have equally many of them;
+- values in the same places of frames, after the frames were aligned regardless of unpaired values;
+- the other values that occurred in the same places;
+- values with the same spelling, and then values with the same introduction;
+- the remaining values, in recorded order.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +27,7 @@ _Group = tuple[list[ValueIndex], list[ValueIndex]]
 _ValuePair = tuple[ValueIndex, ValueIndex]
 _MASK = (1 << 64) - 1
 _MOST_COMPARED = 64
-"""The largest number of sessions of a side that are compared one by one."""
+"""The largest number of sessions on each side that are compared one by one."""
 
 
 @define
@@ -31,9 +35,9 @@ class Pairing:
     """The corresponding sessions and values of both recordings, and their stable names."""
 
     session_of_b: dict[Scope, Scope]
-    """Sessions of B by the session of A."""
+    """For each paired session of A, the session of B."""
     value_of_a: dict[ValueIndex, ValueIndex]
-    """Values of A by the value of B."""
+    """For each paired value of B, the value of A."""
     names_a: dict[ValueIndex, str] = field(factory=dict)
     names_b: dict[ValueIndex, str] = field(factory=dict)
     """Paired values have the same name."""
@@ -53,12 +57,12 @@ def pair(a: SideIndex, b: SideIndex) -> Pairing:
 
 
 def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dict[Scope, str]:
-    """Returns the titles of sequences, made from the names of their sessions.
+    """Returns the titles of sessions, which are their stable names, or ``connection``.
 
     Args:
         side: the recording.
-        sessions: the sessions of the recording; None for the connection.
-        names: the names of its values.
+        sessions: sessions of the recording; None for the connection.
+        names: the names of the recording's values.
     """
     every = side.canonicalizer.values.every
     by_text = {every[i].text: name for i, name in names.items() if every[i].kind == SESSION}
@@ -66,7 +70,7 @@ def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dic
 
 
 def _name(pairing: Pairing, a: Values, b: Values) -> None:
-    """Numbers the values by their first occurrence in A, and then those that only B has."""
+    """Names the values: first all values of A, by first occurrence, then the values only in B."""
     numbers: Counter[str] = Counter()
     for index, value in _seen(a):
         pairing.names_a[index] = _next_name(value.kind, numbers)
@@ -96,7 +100,7 @@ def _pair_sessions(a: SideIndex, b: SideIndex) -> dict[Scope, Scope]:
     templates_a, templates_b = _templates(a), _templates(b)
     sums_a = {name: _sum(templates) for name, templates in templates_a.items()}
     sums_b = {name: _sum(templates) for name, templates in templates_b.items()}
-    if {*rest_a} == {*rest_b}:  # people chose these names
+    if {*rest_a} == {*rest_b}:  # people chose these ids, so equal ids mean the same session
         _match(rest_a, rest_b, paired, lambda name: (sums_a[name], name), lambda n: (sums_b[n], n))
     _match(rest_a, rest_b, paired, sums_a.__getitem__, sums_b.__getitem__)
     _match(rest_a, rest_b, paired, lambda name: name, lambda name: name)
@@ -113,7 +117,7 @@ def _match_likest(
     paired: dict[Any, Any],
     common: Callable[[Any, Any], int],
 ) -> None:
-    """Pairs sessions, those with the most templates in common first (test_pairing.py)."""
+    """Pairs sessions with templates in common, beginning with the most (test_pairing.py)."""
     counts = [
         (-common(name, other), place_a, place_b)
         for place_a, name in enumerate(rest_a)
@@ -146,7 +150,7 @@ def _sum(templates: Counter[int]) -> int:
 
 
 class _ValuePairs:
-    """Pairs values of A and B; maps values of B to values of A."""
+    """Pairs values of A and B; the result maps values of B to values of A."""
 
     def __init__(self, a: SideIndex, b: SideIndex, sessions: dict[Scope, Scope]) -> None:
         self._a, self._b = a, b
@@ -181,8 +185,8 @@ class _ValuePairs:
     def _refine_requests(self) -> None:
         """Distinguishes requests by the sessions and calls that they and their answers name.
 
-        Two requests for a new session have the same template; the session distinguishes them
-        (test_diff.py, sessions in another order).
+        Two requests for a new session have the same template; the sessions in their answers
+        distinguish them (test_diff.py, sessions in another order).
         """
         _refine(self._a, {i: i for i in self._pairs.values()})
         _refine(self._b, self._pairs)
@@ -222,10 +226,11 @@ class _ValuePairs:
         self._take(pairs)
 
     def _pair_by_alignment(self) -> None:
-        """Aligns sequences as if all unpaired values were equal.
+        """Pairs values that stand in the same places of frames aligned without unpaired values.
 
-        Values that are side by side in most places correspond: test_unpaired_responses.py has
-        requests, and test_changes.py calls, that nothing else distinguishes.
+        Each place is a vote for a pair; the pairs with the most votes are chosen.
+        test_unpaired_responses.py has requests that nothing else distinguishes; test_changes.py has
+        such tool calls.
         """
         votes: Counter[_ValuePair] = Counter()
         sides = _UnpairedSides(self._a, self._b, self._groups, self._pairs)
@@ -254,7 +259,7 @@ class _ValuePairs:
 
 def _refine(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> None:
     every = side.canonicalizer.values.every
-    # A message names its request before all other values.
+    # The first value of a message is the id of its request, if it has one.
     is_named = [
         bool(placeholder) and every[placeholder[0]].kind == REQUEST
         for placeholder in side.placeholders
@@ -318,7 +323,7 @@ class _UnpairedSides:
             )]  # fmt: skip
             request_a, request_b = a.request_ids.get(item_a), b.request_ids.get(item_b)
             if request_a is not None and request_b is not None:
-                # A request counts twice: its answer may have got the id of another one.
+                # A request has two votes: in one of the recordings, an answer may have a wrong id.
                 pairs += [(request_a, request_b)] * 2
             for mine, other in pairs:
                 if mine in self._groups_a and self._groups_a[mine] == self._groups_b.get(other):
@@ -326,12 +331,12 @@ class _UnpairedSides:
 
 
 def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int]:
-    """Returns a hash for each tuple of values; only paired values count."""
+    """Returns a hash for each tuple of values; all unpaired values are the same to the hash."""
     return [hash(tuple(map(pairs.get, placeholder))) for placeholder in side.placeholders]
 
 
 def _keys(sequence: MessageSequence, hashes: list[int]) -> list[int]:
-    """Returns keys that distinguish items by template and paired values."""
+    """Returns a key for each item: equal if the template and the paired values are equal."""
     columns = zip(sequence.templates, sequence.placeholders, strict=True)
     return [hash((template, hashes[k])) for template, k in columns]
 
@@ -352,9 +357,9 @@ def _match(
     *,
     only_sure: bool = False,
 ) -> None:
-    """Pairs values with the same key, in order, and removes them from the rest.
+    """Pairs values with the same key, in order, and removes the paired values from both lists.
 
-    With ``only_sure``, a key must belong to equally many values of both sides.
+    With ``only_sure``, values are paired only if both sides have equally many values with the key.
     """
     waiting: defaultdict[Hashable, list[Any]] = defaultdict(list)
     for other in reversed(rest_b):

@@ -1,9 +1,9 @@
-"""Rules for values that differ between any two runs, and the places where they apply.
+"""Rules for values that differ between any two runs, and for the places of such values.
 
-A rule's place is a JSON pointer (RFC 6901) in which ``*`` matches any key or item and ``**`` any
-number of them. All rules are compiled into one state machine, which takes one step for each key of
-a message. So the cost of a message does not depend on the number of rules. States are created on
-demand.
+The place of a rule is a JSON pointer (RFC 6901) in which ``*`` matches any key or item and ``**``
+any number of keys and items. All rules are compiled into one state machine, which makes one step
+for each key of a message. So the time for a message does not depend on the number of rules. States
+are created when they are first needed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from acp_proxy.base.limits import CACHED
 from acp_proxy.protocol.json_text import parts_of
 
 PLACEHOLDER = "\ue000{}\ue001"
-"""Private characters, which no text of a message contains."""
+"""The form of a placeholder; its private characters are in no text of a message."""
 
 
 @frozen
@@ -25,11 +25,11 @@ class PlaceRule:
 
     Attributes:
         pointer: the place, from the message's root.
-        alias: the kind of name for the value, such as ``session``; None to leave out the value and
-            everything below it.
-        is_cut: whether the value is a text that agents cut at some length; then only the part after
-            a directory is left out.
-        is_time: whether only the value is left out, while the member must exist.
+        alias: the kind of name that the value gets, such as ``session``. None without a name: then
+            the value and everything below it is left out, unless `is_cut` or `is_time` is set.
+        is_cut: whether the value is a text that agents cut at some length; then only the text after
+            the first directory is left out.
+        is_time: whether the value is a time; then the value is left out, but the member counts.
     """
 
     pointer: str
@@ -43,18 +43,18 @@ _Positions = frozenset[tuple[int, int]]
 
 
 class Layout(NamedTuple):
-    """How to compare objects with the same keys at the same place."""
+    """How objects with the same keys at the same place are compared."""
 
     ignored: tuple[str, ...]
     """Keys of members to leave out."""
     times: tuple[str, ...]
     """Keys of members whose values are left out."""
     members: tuple[tuple[str, "PlaceState", bool], ...]
-    """The other members by sorted key: key, state, and whether a rule applies to a text there."""
+    """The other members, sorted by key: the key, its state, and whether a text there has a rule."""
 
 
 class PlaceState(dict[str, "PlaceState"]):
-    """The state at a place in a message; maps each key or item number to the state below."""
+    """The state at a place in a message; maps each key or item number there to the next state."""
 
     def __init__(self, states: "_States", positions: _Positions) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class PlaceState(dict[str, "PlaceState"]):
 
 
 def compiled(rules: Iterable[PlaceRule]) -> PlaceState:
-    """Returns the state in which every message begins."""
+    """Returns the state of a state machine at the root of every message."""
     machine = _machine(tuple(rules))
     return _States(machine)[machine.start]
 
@@ -100,7 +100,7 @@ class _States(dict[_Positions, PlaceState]):
 
 
 class _Machine:
-    """The transitions between positions; if there are no positions, no rule can apply any more."""
+    """The transitions between sets of positions; with an empty set, no rule can apply any more."""
 
     def __init__(self, rules: tuple[PlaceRule, ...]) -> None:
         self._rules = rules
@@ -119,11 +119,11 @@ class _Machine:
         return [self._rules[rule] for rule, at in sorted(positions) if at == len(self._parts[rule])]
 
     def _after_part(self, positions: _Positions, key: str | None) -> _Positions:
-        """Returns the positions below a key; None stands for all keys that no rule names."""
+        """Returns the positions below a key; None stands for any key that is in no pointer."""
         return self._closed(self._steps(positions, key))
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
-        """Returns positions, including those after each ``**``, which may match no key."""
+        """Returns positions, and the positions after each ``**``, since it may match no key."""
         reached = set()
         for rule, at in positions:
             reached.add((rule, at))

@@ -1,4 +1,4 @@
-"""Reduces a message to the part that counts for a partial comparison.
+"""Reduces a message to the part that a partial comparison compares.
 
 `Expect.STRUCTURE` keeps the actions: kinds of updates; tool calls by title, kind and status; files
 and commands by name; stop reasons; permissions. `Expect.OUTCOME` keeps the results: the agent's
@@ -16,7 +16,7 @@ from acp_proxy.protocol.json_text import picked
 from acp_proxy.recording.recording import StoredFrame
 
 NOTHING = object()
-"""Placeholder for a message that is ignored."""
+"""Stands for a message that is not compared."""
 _CALL = ("toolCallId", "id", "title", "kind", "status", "name", "tool")
 _DONE = (
     "sessionId",
@@ -53,13 +53,13 @@ _KEPT = {
 
 
 def reduced(message: Any, frame: StoredFrame, expect: Expect, decision: str | None = None) -> Any:
-    """Returns the part of a message that counts, or `NOTHING`.
+    """Returns the part of a message that is compared, or `NOTHING`.
 
     Args:
         message: the decoded message.
         frame: the frame of the message.
-        expect: how much counts.
-        decision: the client's decision, if it answers a permission request.
+        expect: how much of a message is compared.
+        decision: the client's decision, if the message answers a permission request.
     """
     if frame.method in INITIALIZE:
         return handshake(message)
@@ -107,7 +107,7 @@ def _params(params: Any) -> Any:
 
 
 def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Returns the members of a tool call that count, if an update is about one."""
+    """Returns the members of a tool call that are compared; none if an update has no tool call."""
     update = params[name]
     kind = update.get("sessionUpdate") if isinstance(update, dict) else None
     kind = kind or params.get("type")
@@ -115,7 +115,10 @@ def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _outcome(message: dict[str, Any], frame: StoredFrame) -> Any:
-    """Keeps the agent's answers and the end of a turn, which is an update in v2."""
+    """Returns the outcome in a message, or `NOTHING`.
+
+    Only answers of the agent have an outcome, and in v2 the update that ends a turn.
+    """
     if frame.stream != "to-client":
         return NOTHING
     if frame.kind == "error":

@@ -1,9 +1,10 @@
-"""Finds texts that are equal but are split differently by other messages or members.
+"""Finds texts that are equal as a whole but are split into different parts.
 
-A text ends where its agent sends something else, and where its chunks begin to differ in other
-members. So two swapped frames, or one chunk with another `_meta`, split a text that is still equal
-word for word; then only the frame or the member is a difference. test_swapped_frames_are_one_move
-swaps them in every capture, and test_resplit_text.py has each case alone.
+A text is split where its agent sends another message, and where its chunks begin to differ in
+members other than the text. So a chunk that swaps places with another frame, or a chunk with a
+different `_meta`, splits a text that is still equal word for word. Then only the frame or the
+member is a difference. test_swapped_frames_are_one_move swaps frames in every capture, and
+test_resplit_text.py has each case alone.
 """
 
 from bisect import bisect_left
@@ -20,13 +21,13 @@ from acp_proxy.diff.frame_types import ItemType
 from acp_proxy.diff.sequences import ItemGroup, ItemIndex, ItemPair
 
 _MOST_SPANS = 4
-"""The number of consecutive spans that may hold the parts of one text."""
+"""The largest number of consecutive spans that may contain the parts of one text."""
 _MOST_BETWEEN = 16
-"""The number of aligned items that may be between the parts."""
+"""The largest number of aligned items between the first and the last of these spans."""
 _MOST_READ = 4096
-"""The number of parts that are read; with more, each part is a separate difference."""
+"""The largest number of parts that are read; then each further part is a separate difference."""
 _WEIGHT = 2
-"""The weight of a part of a text, relative to other items, when moved items are chosen."""
+"""How much a part of a text counts, compared with other items, when moved items are chosen."""
 
 GroupPair = tuple[ItemGroup, ItemGroup]
 """Items of A and of B that are compared with each other."""
@@ -37,11 +38,11 @@ class UnalignedSpan:
     """The unaligned items between two aligned pairs."""
 
     place: int
-    """The number of pairs before it."""
+    """The number of aligned pairs before the span."""
     a: list[ItemIndex]
     b: list[ItemIndex]
     after: int
-    """The last item of A before the pair that ends it; -1 if there is none."""
+    """The last item of A before the aligned pair at the span's end; -1 if there is no such item."""
 
 
 @define
@@ -51,7 +52,7 @@ class ResplitText:
     a: set[ItemIndex] = field(factory=set)
     b: set[ItemIndex] = field(factory=set)
     moved: list[ItemPair] = field(factory=list)
-    """Items between the parts that are in another order."""
+    """Pairs whose items stand in a different order in A and B: mostly items between the parts."""
     beside: list[GroupPair] = field(factory=list)
     """Parts whose chunks differ in members other than the text."""
 
@@ -69,7 +70,7 @@ def resplit_texts(
         a: the items of A.
         b: the items of B.
         same: the aligned items.
-        spans: the items between them.
+        spans: the spans between the aligned items.
         messages: the texts of the items.
     """
     resplit = ResplitText()
@@ -94,17 +95,19 @@ def empty_texts(
     common: Set[int],
     around: dict[ItemIndex, ItemIndex],
 ) -> dict[ItemIndex, ItemIndex | None]:
-    """Finds empty texts, which are not differences by themselves: some agents send them at will.
+    """Finds empty texts, which are not differences by themselves: some agents send them at random.
 
     Args:
         items: the items that only one side has.
         side: the side of the items.
-        common: keys of the texts that both sides have.
-        around: the aligned items next to these, with their partners on the other side.
+        common: the keys of the texts that both sides have.
+        around: the aligned items before and after the items, each with its partner on the other
+            side.
 
     Returns:
-        Each with the item of the other side that stands in place of its neighbour, if its chunk
-        differs from that one's in more than the text, or else with None.
+        The empty texts. The value is None if the other side has a text with the same key. Otherwise
+        the chunks of the empty text differ in members other than the text, and the value is the
+        partner of a text next to it, with which it is compared.
     """
     pairs: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:
@@ -129,7 +132,7 @@ class _EqualText(NamedTuple):
     a: ItemGroup
     b: ItemGroup
     cuts: list[ItemPair]
-    """The overlapping parts of A and B."""
+    """Pairs of parts of A and B that overlap in the text."""
 
 
 def _equal_texts(
@@ -165,7 +168,7 @@ def _equal_texts(
 def _by_type(
     a: ComparedItems, b: ComparedItems, spans: Sequence[UnalignedSpan]
 ) -> dict[ItemType, list[UnalignedSpan]]:
-    """Returns the spans with texts, by the types of the texts."""
+    """Returns the spans that contain texts, by the type of the texts."""
     places: dict[ItemType, list[UnalignedSpan]] = {}
     for span in spans:
         types = [a.type_of(i) for i in span.a if i in a.texts]
@@ -182,7 +185,7 @@ def _parts(items: list[ItemIndex], side: ComparedItems, item_type: ItemType) -> 
 def _cuts(
     a: list[ItemIndex], sizes_a: list[int], b: list[ItemIndex], sizes_b: list[int]
 ) -> Iterator[ItemPair]:
-    """Cuts a text where either side cuts it, and yields the overlapping parts."""
+    """Yields the pairs of parts of A and B that overlap in the text."""
     ends_a, ends_b = [*accumulate(sizes_a)], [*accumulate(sizes_b)]
     after = 0
     for end in sorted({*ends_a, *ends_b}):
@@ -192,14 +195,17 @@ def _cuts(
 
 
 def _beside(a: ComparedItems, b: ComparedItems, text: _EqualText) -> Iterator[GroupPair]:
-    """Yields the parts of a text whose chunks differ in members other than the text."""
+    """Yields pairs of parts of a text whose chunks differ in members other than the text."""
     for i, j in dict.fromkeys(text.cuts):
         if a.texts[i] != b.texts[j]:
             yield (i,), (j,)
 
 
 def _moved(texts: list[_EqualText], between: Sequence[ItemPair]) -> list[ItemPair]:
-    """Returns the fewest pairs whose removal makes the orders equal; avoids parts of texts."""
+    """Returns the fewest pairs that moved: without them, A and B have the same order.
+
+    A part of a text counts as `_WEIGHT` pairs, so that other items are reported as moved instead.
+    """
     points: list[tuple[tuple[int, int], tuple[int, int], ItemPair]] = []
     number = 0
     for text in texts:

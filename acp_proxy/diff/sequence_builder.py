@@ -29,12 +29,12 @@ class _OpenText:
     """A text that may get more chunks."""
 
     chunk: Canonical
-    """One of its chunks without the text."""
+    """A chunk without its text; all chunks of the text have this canonical form."""
     item_type: TypeIndex
     rest: bytes
     """The latest chunk without its text, as written."""
     _walk: Walk
-    """Takes the values out of the text."""
+    """Replaces the values in the text."""
     frames: "array[int]" = field(factory=lambda: array("Q"))
     _in_time: int | None = None
     """The number of chunks before the client cancelled the turn."""
@@ -42,7 +42,7 @@ class _OpenText:
     _size: int = 0
     _placeholders: list[ValueIndex] = field(factory=list)
     _templates: list[int] = field(factory=list)
-    """The templates of earlier parts of a text that is too long to keep."""
+    """The templates of the parts that are no longer kept, since the text is too long."""
 
     def __attrs_post_init__(self) -> None:
         self._placeholders += self.chunk.placeholders
@@ -65,9 +65,10 @@ class _OpenText:
         self._in_time = len(self._pieces)
 
     def remove_late(self) -> None:
-        """Removes chunks that came after the cancel, which the agent had already sent.
+        """Removes the chunks that came after the client had cancelled the turn.
 
-        test_resplit_text.py has such turns; the number of late chunks depends on the agent's speed.
+        How many chunks come after the cancel depends on the agent's speed; test_resplit_text.py has
+        such turns.
         """
         if self._in_time is not None and (late := len(self._pieces) - self._in_time):
             del self._pieces[-late:]
@@ -75,13 +76,13 @@ class _OpenText:
             self._size = sum(map(len, self._pieces))
 
     def finished(self) -> Canonical:
-        """Returns the whole text, to which nothing may be added any more."""
+        """Returns the whole text; nothing may be added to it afterwards."""
         self._take_out(mended("".join(self._pieces)))
         template = hash((self.chunk.template, *self._templates))
         return Canonical(template, tuple(self._placeholders))
 
     def _settle(self) -> None:
-        """Replaces parts of a long text by templates, regardless of chunk boundaries."""
+        """Replaces the beginning of a long text by templates, regardless of chunk boundaries."""
         text = mended("".join(self._pieces))
         while len(text) > COMPARED_TEXT:
             end = text.rfind(" ", 0, COMPARED_TEXT) + 1 or COMPARED_TEXT
@@ -103,18 +104,18 @@ class SequenceWriter:
     sequence: MessageSequence
     text: _OpenText | None = None
     latest: dict[tuple[ValueIndex, ...], int] = field(factory=dict)
-    """The latest template for some values, where repetitions do not count."""
+    """The latest template by the values in the message; kept where repetitions do not count."""
 
 
 @frozen
 class Route:
-    """The common properties of frames of one type in one session and direction."""
+    """What frames of one type in one session and direction have in common."""
 
     writer: SequenceWriter
     item_type: TypeIndex
     walk: Walk
     calls: Mapping[str, ValueIndex]
-    """The ids of the tool calls in their session."""
+    """The tool calls of the session, by id."""
     is_request: bool
     ignores_repetitions: bool
 
@@ -136,7 +137,7 @@ class SequenceBuilder:
         self._pushed: dict[tuple[SequenceKey, Canonical], tuple[SequenceWriter, _OpenText]] = {}
 
     def writer(self, key: SequenceKey) -> SequenceWriter:
-        """Returns the writer of a sequence; creates it if necessary."""
+        """Returns the writer of a sequence; creates the sequence if necessary."""
         writer = self._writers.get(key)
         if writer is None:
             sequence = self._side.sequences[key] = MessageSequence()
@@ -158,9 +159,9 @@ class SequenceBuilder:
 
         Args:
             route: the route of the frame.
-            seq: its number.
-            canonical: its canonical message.
-            call: the tool call that it is about.
+            seq: the number of the frame.
+            canonical: the canonical message.
+            call: the tool call that the message is about.
         """
         writer = route.writer
         if writer.text is not None:
@@ -179,9 +180,9 @@ class SequenceBuilder:
         """Adds a chunk of a text.
 
         Args:
-            route: the route of its frame.
-            seq: the number of its frame.
-            chunk: the text and the rest.
+            route: the route of the chunk's frame.
+            seq: the number of the frame.
+            chunk: the text and the rest of the message.
         """
         writer = route.writer
         text = writer.text
@@ -198,9 +199,9 @@ class SequenceBuilder:
         """Adds pushed output to the earlier output of the same terminal.
 
         Args:
-            route: the route of its frame.
-            seq: the number of its frame.
-            chunk: the output and the rest.
+            route: the route of the output's frame.
+            seq: the number of the frame.
+            chunk: the output and the rest of the message.
         """
         canonical = self._without_text(route, chunk)
         known = (route.writer.key, canonical)
@@ -213,7 +214,7 @@ class SequenceBuilder:
 
         Args:
             session: the session of the turn.
-            direction: the direction of its texts.
+            direction: the direction of the texts in the turn.
         """
         for key, writer in self._writers.items():
             if (key.session, key.direction) == (session, direction) and writer.text is not None:
@@ -224,7 +225,7 @@ class SequenceBuilder:
         for writer in self._writers.values():
             if writer.text is not None:
                 self._finish(writer)
-        # Terminals in the order of their creation; which one writes first is chance.
+        # Sorted by the creation of the terminals, since it is chance which terminal writes first.
         for writer, text in sorted(
             self._pushed.values(), key=lambda pushed: pushed[1].chunk.placeholders
         ):
@@ -234,7 +235,7 @@ class SequenceBuilder:
     def _without_id(
         self, sequence: MessageSequence, placeholders: tuple[ValueIndex, ...]
     ) -> tuple[ValueIndex, ...]:
-        """Notes the id of a request, which is its first value, and leaves it out."""
+        """Notes the id of a request, and returns the other values of the request."""
         every = self._values.every
         request_id = next(
             (placeholder for placeholder in placeholders if every[placeholder].kind == REQUEST),
@@ -245,7 +246,7 @@ class SequenceBuilder:
         return tuple(placeholder for placeholder in placeholders if placeholder != request_id)
 
     def _without_text(self, route: Route, chunk: SplitChunk) -> Canonical:
-        """Returns a chunk without its text; most chunks are the same without it."""
+        """Returns the canonical form of a chunk without its text; most chunks have the same form."""
         known = (route.writer.key, chunk.rest)
         canonical = self._chunks.get(known)
         if canonical is None:
@@ -276,7 +277,7 @@ class SequenceBuilder:
         self._note(sequence, template, placeholders, text.item_type, text.frames[0], None)
 
     def _is_repeated(self, writer: SequenceWriter, canonical: Canonical) -> bool:
-        """Whether an item equals the item before it, or the latest item about its tool call."""
+        """Whether an item repeats the item before it, or the latest item with the same values."""
         template, placeholders = canonical
         if writer.latest.get(placeholders) != template:
             return False

@@ -43,7 +43,10 @@ from acp_proxy.store.reader import RecordingReader
 
 _RECEIVED = re.compile(rb'"received"\s*:\s*true')
 Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
-"""Shows progress: takes the iterable, its length, and the name of the task."""
+"""Yields the items of an iterable and may show the progress.
+
+Its arguments are the iterable, the number of items and the name of the task.
+"""
 
 
 def _unwatched(items: Iterable[Any], _total: int, _label: str) -> Iterator[Any]:
@@ -67,7 +70,7 @@ def read(
         options: what is compared.
         rules: the places that may differ.
         watch: shows progress.
-        other: the other recording, if already read; its directories count here, too.
+        other: the other recording, if it was already read; its directories become values here, too.
 
     Raises:
         UnreadableRecording: the file is damaged.
@@ -101,7 +104,7 @@ def _introduce_directories(side: SideIndex, options: DiffOptions, other: SideInd
 
 
 class _Chosen:
-    """The frames that match a filter, queried in recorded order."""
+    """The frames that match a filter; ask about frames in recorded order."""
 
     def __init__(self, reader: RecordingReader, chosen: Filter) -> None:
         self._numbers = (frame.seq for frame in reader.heads(chosen))
@@ -122,11 +125,11 @@ class _Decisions:
         """The options of open requests, by request id."""
 
     def feed(self, frame: StoredFrame, message: Any) -> str | None:
-        """Takes a permission request, or its answer, in recorded order.
+        """Reads the next permission request, or the next answer to one, in recorded order.
 
         Returns:
-            ``granted``, ``denied``, ``cancelled``, or whatever else an answer contains; None for
-            what is not an answer.
+            The decision in an answer: ``granted``, ``denied``, ``cancelled``, or the text that the
+            answer contains instead. None for any other message.
         """
         if frame.method != PERMISSION or not isinstance(message, dict):
             return None
@@ -156,12 +159,12 @@ class _FrameHandler:
         self._builder = SequenceBuilder(self.side)
         self._decisions = _Decisions()
         self._unsaid = set[str | None]()
-        """Sessions whose pushed output got an answer other than a receipt; the first is
-        compared."""
+        """Sessions in which an answer to pushed output did not confirm the output; only the first
+        such answer is compared."""
         self._routes: dict[tuple[str | None, ...], Route] = {}
 
     def take(self, frame: StoredFrame) -> None:
-        """Takes a frame that is compared."""
+        """Adds a frame that is compared."""
         self.side.frames += 1
         method, raw = frame.method, frame.raw
         if raw is None:
@@ -236,7 +239,7 @@ class _FrameHandler:
         call = route.calls.get(named_call) if named_call else None
         if call is not None:
             if call not in canonical[1]:
-                call = None  # the other message only names it
+                call = None  # the message only mentions the call in a place without a rule
             elif call_kind is not None:
                 looking = self.side.looking
                 (looking.add if call_kind in LOOKING else looking.discard)(call)
@@ -245,7 +248,7 @@ class _FrameHandler:
         self._builder.add(route, seq, canonical, call)
 
     def _read(self, frame: StoredFrame, decision: str | None) -> Any:
-        """Returns the part of a message that is compared."""
+        """Decodes a frame again, and returns the part that is compared."""
         return reduced(json_or_text(frame.raw or b""), frame, self._expect, decision)
 
     def _decision(self, frame: StoredFrame, message: Any) -> str | None:
@@ -257,7 +260,7 @@ class _FrameHandler:
         return decision
 
     def _route(self, frame: StoredFrame, update: str | None) -> Route:
-        """Returns the `Route` of a frame, which frames of its type share."""
+        """Returns the `Route` of a frame; frames of one type share a route."""
         _, _, stream, kind, method, _, session, *_ = frame
         alike = (session, stream, kind, method, update)
         route = self._routes.get(alike)
@@ -276,7 +279,7 @@ class _FrameHandler:
             writer=self._builder.writer(SequenceKey(frame.session, frame.stream, apart)),
             item_type=self._builder.type_index(item_type),
             walk=self._canonicalizer.walk(
-                # An answer's id identifies its request.
+                # An answer needs no method: its id leads to the request, which has the method.
                 frame.kind if item_type.sort == "answer" else f"{frame.kind} {frame.method}",
                 frame.session,
                 item_type.title,
@@ -289,7 +292,10 @@ class _FrameHandler:
         )
 
     def _is_handshake(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Takes the first ``initialize`` and its answer, which are compared separately."""
+        """Notes the first ``initialize`` and its answer, which are compared separately.
+
+        Returns whether the frame was one of these.
+        """
         if frame.kind not in ("request", "response", "error"):
             return False
         part = "request" if frame.kind == "request" else "response"
@@ -302,7 +308,7 @@ class _FrameHandler:
     def _introduce(
         self, raw: bytes, scope: Scope = None, title: str = "", peers: RequestPeers = CLIENTS
     ) -> None:
-        """Takes the values out of a message that is compared elsewhere or not at all."""
+        """Notes the values of a message that is not part of a sequence."""
         with contextlib.suppress(RecursionError):
             walk = self._canonicalizer.walk(title, scope, title, peers)
             template, placeholders = walk.canonical(json_or_text(raw), lambda: json_or_text(raw))

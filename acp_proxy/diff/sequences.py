@@ -1,11 +1,11 @@
-"""One recording as sequences of items that can be compared, as numbers without payloads.
+"""One recording as sequences of items that can be compared; they contain numbers, not payloads.
 
 An item is a frame, or all chunks of one text. There is a sequence for each direction of each
-session and of the connection, since messages of the two peers may cross. Updates that only describe
-a state, `STATE_UPDATES`, have separate sequences, and so do kinds of messages that the user wants
-apart.
+session and of the connection, since messages of the two peers may cross. Two other kinds of
+messages have sequences of their own: updates that only describe a state (`STATE_UPDATES`), and
+kinds whose position the user wants to ignore (`DiffOptions.apart`).
 
-Each kind of index has a separate type, so that the type checker finds any mix-up.
+Each kind of index has a separate type, so that the type checker finds mistaken indexes.
 """
 
 from array import array
@@ -26,18 +26,18 @@ PlaceholdersIndex = NewType("PlaceholdersIndex", int)
 ItemIndex = NewType("ItemIndex", int)
 """The position of an item in its sequence."""
 ItemPair = tuple[ItemIndex, ItemIndex]
-"""An item of A and one of B."""
+"""An item of A and an item of B."""
 ItemGroup = tuple[ItemIndex, ...]
 """Items that are compared together: the parts of one text, or a single item."""
 
 
 class SequenceKey(NamedTuple):
-    """Identifies a sequence; a tuple, since each frame has one."""
+    """Identifies a sequence; a tuple, since a key is made for many frames."""
 
     session: Scope
     direction: str
     apart: str | None = None
-    """The kind of its messages, if their place among other messages does not count."""
+    """The kind of the messages, if their position among other messages does not count."""
 
 
 @frozen
@@ -53,7 +53,7 @@ class TextChunks:
 
 @define
 class MessageSequence:
-    """Items in recorded order; in columns, since there may be a million of them."""
+    """Items in recorded order; stored in columns, since there may be a million items."""
 
     templates: "array[int]" = field(factory=lambda: array("q"))
     placeholders: list[PlaceholdersIndex] = field(factory=list)
@@ -63,7 +63,7 @@ class MessageSequence:
     first_frames: "array[int]" = field(factory=lambda: array("Q"))
     texts: dict[ItemIndex, TextChunks] = field(factory=dict)
     request_ids: dict[ItemIndex, ValueIndex] = field(factory=dict)
-    """The ids of requests; they count only if another message names them, too."""
+    """The ids of requests, which do not count when requests are compared."""
 
     def __len__(self) -> int:
         return len(self.templates)
@@ -85,20 +85,20 @@ class SideIndex:
     sequences: dict[SequenceKey, MessageSequence] = field(factory=dict)
     """Sequences in the order of their first frames."""
     placeholders: list[tuple[ValueIndex, ...]] = field(factory=list)
-    """The values in messages; messages with the same values share an entry."""
+    """The values in each message; messages with the same values share an entry."""
     item_types: list[ItemType] = field(factory=list)
     looking: set[ValueIndex] = field(factory=set)
     """The ids of tool calls that only read."""
     handshake: dict[str, int] = field(factory=dict)
     """The numbers of the first ``initialize`` and of its answer."""
     decisions: dict[int, str] = field(factory=dict)
-    """The decisions in answers to permission requests, by frame, if only decisions are compared."""
+    """Decisions on permission requests, by the frame of the answer; only for `Expect.OUTCOME`."""
     frames: int = 0
     """The number of compared lines."""
 
     @property
     def names_directories(self) -> bool:
-        """Whether any directory has a name."""
+        """Whether any directory occurred, so that it has a stable name."""
         every = self.canonicalizer.values.every
         return any(value.kind == PATH and value.is_seen for value in every)
 
