@@ -1,8 +1,8 @@
 """Baseline files: the known findings of an earlier check, so that only new ones are reported.
 
-A finding is known by its rule, the side that broke it, and its fingerprint. The fingerprint is the
-same in two runs of one scenario: it ignores ids, paths and numbers. The file also says how often
-each finding occurred, in all checked recordings together.
+A finding is identified by its rule, the side that broke the rule, and a fingerprint of its text.
+The fingerprint ignores ids, paths and numbers, so it is the same in two runs of one scenario. The
+file also contains how often each finding occurred in all checked recordings together.
 """
 
 import hashlib
@@ -23,16 +23,16 @@ from acp_proxy.redaction.markers import MARKER
 
 _FORMAT = 1
 _LENGTH = 16
-"""Hexadecimal digits of a fingerprint."""
+"""The number of hexadecimal digits in a fingerprint."""
 _PATH = re.compile(
     r'"(?:file:/|~?/|[A-Za-z]:[\\/]|\\\\)[^"]*"?'
     r'|(?<![\w*])(?!/(?:params|result|error)\b)(?:/|[A-Za-z]:\\)[^\s"]+'
 )
-"""A path of files. JSON pointers are not paths: apart from numbers, they are the same in each
-run."""
+"""Matches the path of a file. JSON pointers do not match: apart from numbers, they are the same in
+each run."""
 _ID = re.compile(r"(?<![\w.+:-])[\w.+:-]*\d[\w.+:-]*")  # from a word's start, for speed
 _OPAQUE = re.compile(r'"[A-Za-z_.-]{16,}…?"?')
-"""A long value without blanks or digits; most are ids."""
+"""Matches a long quoted value without blanks or digits; most such values are ids."""
 _MARKS = re.compile(r'["…]')
 
 Key = tuple[str, str | None, str]
@@ -58,7 +58,7 @@ class _File:
 
 
 class Baseline:
-    """The known findings; each lookup uses up one occurrence.
+    """The known findings; each lookup of a known finding uses up one of its occurrences.
 
     Args:
         known: the findings of the file.
@@ -76,11 +76,11 @@ class Baseline:
         return self.use(key, 1) == 1
 
     def use(self, key: Key, count: int) -> int:
-        """Uses up occurrences of a finding; returns how many of them are known.
+        """Uses up known occurrences of a finding; returns how many it has used up.
 
         Args:
             key: rule, side and fingerprint of the finding.
-            count: how often it occurred.
+            count: how often the finding occurred.
         """
         used = min(count, self._left[key])
         self._left[key] -= used
@@ -109,18 +109,20 @@ class BaselineWriter:
 
         Args:
             key: rule, side and fingerprint of the finding.
-            count: how often it occurred.
-            text: the text of one of them, as it is compared.
+            count: how often the finding occurred.
+            text: the text of one occurrence, without the parts that differ between runs.
         """
         self._counts[key] += count
         self._texts.setdefault(key, text)
         return count
 
     def written(self, before: Baseline, chosen: Collection[str]) -> str:
-        """Returns the text of the new file; keeps known findings of rules that were not checked.
+        """Returns the text of the new file.
+
+        Findings of rules that were not checked are copied from the old file.
 
         Args:
-            before: the baseline before.
+            before: the baseline of the old file.
             chosen: the rules that were checked.
         """
         kept = [finding for finding in before.known if finding.rule not in chosen]
@@ -134,7 +136,7 @@ def read_baseline(path: Path) -> Baseline:
     """Reads a baseline file.
 
     Raises:
-        BadBaseline: it cannot be read, or is something else.
+        BadBaseline: the file cannot be read, or is not a baseline.
     """
     try:
         document: Any = json.loads(path.read_text("utf-8"))

@@ -1,9 +1,8 @@
 """Reads the catalogue of rules, which says who must follow each rule, in which dialects, and why.
 
-``catalogue.json`` lists the rules with their places in the specification (places have addresses),
-and the rules that are not checked, each with the reason. The functions that find breaches are in
-the modules of `rules`. Rules are chosen by their own names or by the names of their groups:
-``rpc.id-reused``, ``rpc``.
+``catalogue.json`` lists the rules, each with its places in the specification, and the rules that
+are not checked, each with the reason. The functions that find breaches are in the modules of
+`rules`. A rule is chosen by its own name (``rpc.id-reused``) or by the name of its group (``rpc``).
 """
 
 from collections.abc import Collection, Iterable
@@ -34,7 +33,7 @@ _REASONS = {
     "parts": "parts of messages were left out",
     "directions": "directions were inferred",
 }
-"""Why a rule is not checked, by the fact in its `Rule.lost_if` that is missing."""
+"""The reasons why a rule is not checked, by the fact in `Rule.lost_if` that the recording lacks."""
 
 
 @frozen
@@ -150,7 +149,7 @@ _NAMED_ALIKE = (
     "Session List", "Session Modes", "Session Setup", "Slash Commands", "Terminals", "Tool Calls",
     "Transports",
 )  # fmt: skip
-"""Pages whose address is made of the words of their title."""
+"""The titles of pages whose web address is the title in lower case, with hyphens."""
 _PAGES = {name: name.lower().replace(" ", "-") for name in _NAMED_ALIKE}
 _PAGES |= {"Config Options": "session-config-options", "ErrorCode": "error"}
 _PAGES_V2 = {
@@ -176,7 +175,7 @@ _ADDRESSES = {
 
 
 def address_of(source: str) -> str | None:
-    """Returns the address of the page with a place in the specification; None if it is unknown.
+    """Returns the web address of the page for a place in the specification; None if unknown.
 
     Args:
         source: the place as named in the catalogue.

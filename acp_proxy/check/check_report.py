@@ -55,7 +55,7 @@ class CheckedRecording:
     counts: dict[str, int]
     """The number of new findings, by severity."""
     known: int
-    """The number of findings in the baseline."""
+    """The number of findings that the baseline contains."""
     by_faults: int
     unread: list[int]
     notes: list[str]
@@ -166,7 +166,7 @@ def reported(
 
 
 def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]:
-    """Adds method, session and turn to findings about earlier frames."""
+    """Adds method, session and turn to the findings that lack them, from the frames' labels."""
     bare = {finding.seq for finding in findings if finding.method is None}
     labels = {row["seq"]: row for row in labels_of_frames(reader, bare)} if bare else {}
     return [
@@ -186,7 +186,7 @@ def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
     """Counts the findings in a recording by severity; returns None if it cannot be read.
 
     Args:
-        path: of the recording.
+        path: the path of the recording.
         unredacted: whether secrets are read unmasked.
     """
     try:

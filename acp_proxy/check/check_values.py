@@ -10,11 +10,11 @@ from acp_proxy.explain.findings import Finding
 from acp_proxy.explain.findings import Severity as Severity
 
 HOUSE = "acp-proxy; no specification"
-"""The source of a rule of our own."""
+"""The source of the rules that acp-proxy states itself."""
 
 
 def source_text(source: str) -> str:
-    """Returns a source as people read it."""
+    """Returns a source in words, for people who read the catalogue or a finding."""
     return "a rule of acp-proxy" if source == HOUSE else source
 
 
@@ -36,7 +36,8 @@ class Rule:
     """The places in the specification; `HOUSE` alone for a rule that no specification states."""
     lost_if: tuple[str, ...] | None = None
     """The facts (words of `Fact`) that an imported recording must provide for the rule to be
-    checked. None for rules about the conversation as a whole: each of `CHECKS` declares its own."""
+    checked. None for rules about the conversation as a whole: each check in `CHECKS` declares its
+    own facts."""
 
     @property
     def group(self) -> str:
@@ -50,18 +51,18 @@ class Breach(NamedTuple):
     text: str
     """One sentence that says what happened; it names values but no frames."""
     related: tuple[int, ...] = ()
-    """Frames that explain the breach: the request of an answer, the end of a turn, and so on."""
+    """Numbers of frames that explain the breach: the request of an answer, the end of a turn."""
     by: str | None = None
-    """client or agent; None for the sender of the message."""
+    """The side that broke the rule: client or agent; None for the sender of the message."""
     seq: int | None = None
-    """The frame; None for the frame of the message."""
+    """The number of the frame that broke the rule; None for the frame of the message."""
     severity: Severity | None = None
-    """None for the severity of the rule."""
+    """The severity of the finding; None for the severity of the rule."""
     place: str | None = None
     """The JSON pointer to the wrong value, from the root of the message. The schema check skips
-    that place."""
+    this value."""
     explains: tuple[str, ...] = ()
-    """Rules whose findings at the same frames are removed, since they follow from this breach."""
+    """Rules whose findings at the same frames are removed, since this breach explains them."""
 
 
 Breaches = Iterator[Breach]
@@ -103,7 +104,8 @@ class UncheckedRules:
     reason: str
     """The cause, as a clause that follows "since"."""
     rules: tuple[str, ...]
-    """The ids in the order of the catalogue, without rules of an earlier reason."""
+    """The ids of the rules, in the order of the catalogue. A rule with several reasons is listed
+    only for the first one."""
 
 
 @define
@@ -115,7 +117,7 @@ class ConformanceResult:
     frames: int = 0
     """The number of checked frames; lines on stderr do not count."""
     last_seq: int = 0
-    """The last checked frame."""
+    """The number of the last checked frame."""
     is_whole: bool = True
     """Whether all frames were checked."""
     findings: list[Finding] = field(factory=list)
@@ -123,7 +125,8 @@ class ConformanceResult:
     counts: list[RuleCount] = field(factory=list)
     """How often each side broke each rule, worst first."""
     unread: list[int] = field(factory=list)
-    """The first frames that are too large to be decoded; only their labels were checked."""
+    """The numbers of the first frames that are too large to be decoded; only the labels of these
+    frames were checked."""
     by_faults: int = 0
     """The number of findings that are left out because a fault created, changed or held back their
     frame."""

@@ -19,17 +19,17 @@ _DIALECTS = {V1: "version 1", V2: "version 2", DRAFT: DRAFT}
 
 
 def dialect_name(dialect: str | None) -> str:
-    """Returns the name of a dialect for use in a sentence; that of v1 if the dialect is unknown."""
+    """Returns the name of a dialect for a sentence; the name of v1 if the dialect is unknown."""
     return _DIALECTS[dialect or V1]
 
 
 def not_offered(what: str, capability: str, side: str) -> str:
-    """Returns a sentence which says that the other side lacks a required capability.
+    """Returns a sentence which says that a side has not announced a required capability.
 
     Args:
-        what: the thing that requires it, such as a method.
+        what: the thing that requires the capability, such as a method.
         capability: the path of the capability.
-        side: client or agent.
+        side: the side without the capability: client or agent.
     """
     return f"{what} needs the capability {capability}, which the {side} does not offer"
 
@@ -66,7 +66,7 @@ def note_of(params: Mapping[str, Any]) -> str | None:
     Other protocols have an ``initialize`` request, too.
 
     Args:
-        params: of ``initialize``.
+        params: the params of ``initialize``.
     """
     version = params.get("protocolVersion")
     has_root = not params.keys().isdisjoint(("rootUri", "rootPath", "workspaceFolders"))

@@ -23,7 +23,7 @@ _FORMS = {
     3: ({"jsonrpc", "method", "params"}, {"jsonrpc", "id", "result"}),
     4: ({"jsonrpc", "id", "method", "params"},),
 }
-"""The usual sets of members of a message, by their number."""
+"""The usual sets of members of a message, by the number of members."""
 
 
 @define(eq=False)
@@ -41,8 +41,8 @@ class CheckedMessage:
     transition: Transition
     """The state change: the session, turn and exchange of the message."""
     request: "CheckedMessage | None" = None
-    """The request that it answers; None for other messages, or if the request is no longer
-    known."""
+    """The request that the message answers; None if the message is not an answer, or if its request
+    is no longer known."""
     value: Any = None
     """The decoded message; None if it is not JSON."""
     params: dict[str, Any] = field(factory=dict)
@@ -50,41 +50,41 @@ class CheckedMessage:
     result: dict[str, Any] = field(factory=dict)
     """The result of an answer; empty unless it is an object."""
     update_kind: str = ""
-    """The kind of a session update, in the envelope of any dialect; empty for other messages."""
+    """The kind of a session update of any dialect; empty for other messages."""
     update: dict[str, Any] = field(factory=dict)
     """The members of a session update."""
     is_plain: bool = False
-    """Whether it has exactly the usual members of a message, each with the right type."""
+    """Whether the message has exactly the usual members, each with the right type."""
     metadata: list[tuple[tuple[str, ...], Any]] | None = None
-    """The values of ``_meta`` with their paths, after the first search."""
+    """The values of ``_meta`` with their paths; None until they are searched for."""
     comparison: SchemaComparison | None = None
-    """The comparison with the type of its method, after the first one."""
+    """The comparison with the type of the method; None until the message is compared."""
     broken: list[str] = field(factory=list)
     """JSON pointers to values that have broken a rule so far."""
 
     @property
     def sender(self) -> str:
-        """The side that sent it: client or agent."""
+        """The side that sent the message: client or agent."""
         return _SENDERS[self.direction]
 
     @property
     def receiver(self) -> str:
-        """The side that receives it."""
+        """The side that receives the message: client or agent."""
         return _SENDERS[self.direction.other]
 
     @property
     def is_result(self) -> bool:
-        """Whether it answers a request with a result."""
+        """Whether the message answers a request with a result."""
         return self.parsed.kind is _RESPONSE
 
     @property
     def is_error(self) -> bool:
-        """Whether it answers a request with an error."""
+        """Whether the message answers a request with an error."""
         return self.parsed.kind is _ERROR
 
     @property
     def method(self) -> str | None:
-        """Its own method, or the method of the request that it answers."""
+        """The message's own method, or the method of the request that the message answers."""
         return self.transition.method
 
     @property
@@ -125,11 +125,11 @@ def checked(
     """Decodes a message.
 
     Args:
-        seq: the number of its frame.
-        t_ns: its time on the recording's clock.
+        seq: the number of the frame.
+        t_ns: the time of the frame on the recording's clock.
         direction: the direction of the frame.
-        message: its labels.
-        transition: the state change that it caused in the connection.
+        message: the labels of the message.
+        transition: the state change that the message caused in the connection.
     """
     checked_message = CheckedMessage(seq, t_ns, direction, message, transition)
     raw = message.raw

@@ -43,7 +43,8 @@ from acp_proxy.store.queries.recorded_events import is_agent_leaving, is_client_
 from acp_proxy.store.reader import RecordingReader
 
 _QUICK_NS = 20 * 10**9
-"""A silence longer than this is a hang for all requests but prompts, which need no model."""
+"""A longer silence counts as a hang while any request but a prompt is open: only prompts need a
+model."""
 _LOST = ("unrecorded", "damaged")
 """Actions of the recorder's notes which say that frames are missing from the recording."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
@@ -60,7 +61,7 @@ class Checker(Listener):
         reader: the recording.
         dialect: the dialect whose rules apply; None for the dialect of the recording.
         chosen: the rules to check; None for all.
-        messages: the pass that it listens to, if it shares one with others.
+        messages: the pass over the messages, if the checker shares it with other listeners.
         most: the largest number of frames that are checked; None for all. After that, rules about
             the end of the conversation are skipped, since later frames may explain it.
     """
@@ -131,12 +132,12 @@ class Checker(Listener):
         return self.finish()
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Takes a frame; frames up to `single_upto` come singly.
+        """Checks a frame; frames up to `single_upto` come singly.
 
         Args:
             run: the frame, or the run of frames that begins with it.
             message: the message of the frame.
-            transition: the state change that it caused.
+            transition: the state change that the message caused.
         """
         if not self._result.is_whole:
             return
@@ -161,7 +162,7 @@ class Checker(Listener):
         return self._result
 
     def note(self, event: RecordedEvent) -> None:
-        """Takes an event before the intervals do, while requests to silent peers are still open."""
+        """Notes an event, before the intervals close the open requests to silent peers."""
         if not self._result.is_whole:
             return
         if is_client_ending(event):

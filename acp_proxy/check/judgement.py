@@ -42,7 +42,7 @@ def check_whole(
         dialect: the dialect whose rules apply; None for the dialect of the recording.
         chosen: the rules to check; None for all.
         watch: receives all frames and passes them on.
-        now_ns: the monotonic clock, for a recording in progress.
+        now_ns: the time on the monotonic clock, for a recording in progress.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
@@ -64,7 +64,7 @@ def _with_conversation(result: ConformanceResult, context: DiagnosisContext) -> 
 def merged(
     result: ConformanceResult, chosen: Collection[str]
 ) -> tuple[list[Finding], list[RuleCount]]:
-    """Returns the findings of chosen rules, each cause once, and the number of findings by rule.
+    """Returns the findings of chosen rules, one for each cause, and how often each rule was broken.
 
     Args:
         result: the result of `check_whole`.
@@ -107,7 +107,7 @@ def summarize_whole(
         watch: as for `summarize`.
         most: the largest number of frames that are checked for rules; None for all.
         listed: the largest number of findings of each rule that are listed.
-        messages: the pass over the messages, if others listen to it.
+        messages: the pass over the messages, if there are other listeners.
         others: other listeners of the pass.
     """
     chosen = chosen_rules((), ())

@@ -1,7 +1,7 @@
 """The methods of each dialect: who may send them, and whether they are requests.
 
-They come from the current schema, including its unstable part, and from the 1.0 draft (sections 5
-and 6).
+The methods come from the current schema, including its unstable part, and from the 1.0 draft
+(sections 5 and 6).
 """
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
@@ -15,7 +15,11 @@ _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 
 def _table(text: str) -> dict[Method, str]:
-    """Reads a table: on each line ``>`` to the agent or ``<`` to the client, ``!`` for requests."""
+    """Reads a table of methods.
+
+    A line begins with ``>`` for methods to the agent, ``<`` for methods to the client, or ``<>``
+    for both directions. A method that ends with ``!`` is a request.
+    """
     kinds: dict[Method, str] = {}
     for line in filter(None, text.splitlines()):
         arrow, *names = line.split()

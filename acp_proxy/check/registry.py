@@ -5,10 +5,11 @@
         if is_relative(message.params.get("path")):
             yield Breach(f"{message.method} names a relative path")
 
-A function gets the message and the conversation *as it was before the message*; only the state
-machine of the connection is already past it. The function yields breaches, accepts any JSON without
-raising, and changes only `Conversation.memory`. A rule may have several functions; a function that
-only remembers something for another returns None. `RulePlans` finds the functions for a message.
+A function gets the message and the conversation *as it was before the message*; only
+`Conversation.connection` already includes the message. The function yields breaches, accepts any
+JSON without raising, and changes only `Conversation.memory`. A rule may have several functions; a
+function that only remembers something for another function returns None. `RulePlans` finds the
+functions for a message.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -38,9 +39,11 @@ class Registered(NamedTuple):
     rule: str
     function: MessageRule
     is_alone: bool
-    """Whether it looks at single messages only, so that gaps in the recording do not matter."""
+    """Whether the function looks at single messages only, so that gaps in the recording do not
+    matter."""
     is_for_odd: bool = False
-    """Whether it gets only methods and updates that the dialect does not define there."""
+    """Whether the function gets only methods that the dialect does not define for the direction and
+    the kind of message, and updates of kinds that it does not define."""
     when: Condition | None = None
     """A condition that must hold; evaluated once for all functions that share it."""
 
@@ -49,9 +52,10 @@ class Registry:
     """The functions of all rules, by the messages that they check.
 
     Attributes:
-        by_trigger: by kind of message, and by method, kind of update or `ANY`.
-        at_turn_end: called for each ended turn.
-        at_end: called at the end of the conversation.
+        by_trigger: the functions for messages, by the kind of message, and by the method, the kind
+            of update or `ANY`.
+        at_turn_end: the functions that are called for each ended turn.
+        at_end: the functions that are called at the end of the conversation.
     """
 
     def __init__(self) -> None:
@@ -146,8 +150,8 @@ REGISTRY = Registry()
 rule, turn_rule, end_rule = REGISTRY.rule, REGISTRY.turn_rule, REGISTRY.end_rule
 
 IN_FLIGHT_NS = 10_000_000
-"""If two messages of the two sides are closer than this, their senders hardly knew of each other:
-they were in a pipe, or waited for a wakeup."""
+"""If two messages of different sides are closer in time than this, neither sender had probably read
+the other message yet."""
 MOMENT_NS = 500_000_000
 """The longest time that a busy peer needs to read a message."""
 
@@ -237,7 +241,7 @@ class RulePlans:
 
         Args:
             trigger: the kind of message.
-            name: the method or the kind of update; `ANY` for functions that take all.
+            name: the method or the kind of update; `ANY` for functions that get all messages.
             direction: the direction of a request or notification.
         """
         key = trigger, name, direction

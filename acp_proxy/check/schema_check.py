@@ -1,11 +1,12 @@
 """Compares params and results with the types of a dialect.
 
 `schemas/` has one JSON Schema for each dialect. ``make schemas`` derives it from all versions of
-the official files: the current stable and unstable ones, and those in earlier packages, which
-programs of their time follow. A value is right if each of its members is right in some version that
-has the member. Types are closed, and written so that a validator error is about the branch of a
-union that was meant. So `jsonschema_rs`, imported with the first comparison, reports everything:
-wrong values, members that no version has, and values of open types that no version names.
+the official files: the current stable and unstable files, and the files in earlier packages, since
+older programs were written for these. A value is right if each of its members is right in some
+version that has the member. Types are closed, and are written so that an error about a union is
+about the branch that the sender meant. So `jsonschema_rs`, imported with the first comparison,
+reports everything: wrong values, members that no version has, and values of open types that no
+version names.
 """
 
 import json
@@ -61,7 +62,7 @@ class DialectSchema:
         return Draft202012Validator(self._text, offline=True)
 
     def load(self) -> None:
-        """Compiles the types now; otherwise the first comparison does."""
+        """Compiles the types now, so that the first comparison need not."""
         self._validator.is_valid({})
 
     @cached_property
@@ -108,7 +109,7 @@ class DialectSchema:
             for error in islice(errors(whole), LONG_LIST):
                 explainer.take(error)
             schema_comparison = explainer.result()
-            if schema_comparison != SchemaComparison():  # it is beyond the kept items
+            if schema_comparison != SchemaComparison():  # else the problem is beyond the kept items
                 break
         return schema_comparison
 

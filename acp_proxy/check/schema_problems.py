@@ -18,7 +18,7 @@ _Path = Sequence[str | int]
 _Found = TypeVar("_Found")
 
 Form = Mapping[str, Any]
-"""The part of a schema that describes one place."""
+"""The part of a schema that describes the value at one place."""
 ABSENT: Final = object()
 """Stands for a missing value."""
 MOST = 100
@@ -44,7 +44,7 @@ class Mismatch(StrEnum):
     MISSING = "missing"
     """A required member is missing."""
     NULL = "null"
-    """A null where the type does not allow it, but receivers must read it as the default."""
+    """A null that the type does not allow, but that receivers must read as the default."""
     WRONG = "wrong"
     """Another JSON type, a value that is not allowed, or a size out of range."""
 
@@ -73,7 +73,7 @@ class SchemaComparison:
     extra: list[str] = field(factory=list)
     """The places of members that no version of the schema defines."""
     unnamed: list[tuple[str, str]] = field(factory=list)
-    """Values of open types that no version defines, each after its place."""
+    """Values of open types that no version defines; each pair is a place and the value."""
 
     @property
     def fits(self) -> bool:
@@ -87,7 +87,7 @@ class Explainer:
     Args:
         schema: the schema.
         whole: an object whose only member is the value.
-        names: replaced characters, with their originals.
+        names: the original of each replaced character.
     """
 
     def __init__(self, schema: Form, whole: dict[str, Any], names: Mapping[int, int]) -> None:
@@ -199,7 +199,7 @@ def place_of(path: Sequence[str | int]) -> str:
 
 
 def expected(form: Form) -> str:
-    """Returns the allowed values, or their JSON types.
+    """Returns the allowed values in words, or else their JSON types.
 
     Args:
         form: the schema of the place.

@@ -57,37 +57,40 @@ class RuleMemory:
     """Tables of single rules."""
 
     split_lines: dict[Direction, tuple[int, list[tuple[int, bytes]]]] = field(factory=dict)
-    """Lines that may be parts of one message, with the number of messages before them."""
+    """For each direction, lines that may be parts of one message, after the number of messages
+    before these lines."""
     is_version_ignored: bool = False
     """Whether it was reported that the client uses a version that it does not support."""
     was_initialize_open: bool = False
     """Whether it was reported that the client did not wait for the answer to ``initialize``."""
     boolean_options: Remembered[str, int] = field(factory=_frames)
-    """Sessions whose boolean options were reported."""
+    """Sessions for which it was reported that the client does not accept boolean options."""
     early_updates: Remembered[str, int] = field(factory=_frames)
     """The frame of the first update that came before the answer to session/new, by session."""
     replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
     """The frame of the latest replayed update, by the request that opens the session."""
     agent_replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
-    """The same for updates about the agent's own messages and tool calls."""
+    """The frame of a replayed update about the agent's own messages or tool calls, by the request
+    that opens the session."""
     deleted_sessions: Remembered[str, int] = field(factory=_frames)
     pending_permissions: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
-    """The cancel that must settle each permission request, by the frame of the request."""
+    """The frame of the cancel that must settle a permission request, by the frame of the
+    request."""
     written_files: Remembered[tuple[str | None, str], tuple[int, int]] = field(
         factory=lambda: Remembered(_MOST)
     )
     """The frame of each write and the hash of its text, by session and path, until the file is
     read."""
     leaked_terminals: Remembered[str, int] = field(factory=_frames)
-    """The end of the turn in which each terminal was not released."""
+    """Terminals that were not released by the end of their turn, with the frame of this end."""
     slow_terminals: Remembered[str, int] = field(factory=_frames)
-    """Terminals whose creation took too long."""
+    """Terminals whose creation took too long, with the frame of the answer."""
     mcp_connections: Remembered[str, bool] = field(factory=lambda: Remembered[str, bool](_MOST))
     """Whether each connection to an MCP server is open."""
     custom_requests: set[str] = field(factory=set)
     """The reported kinds of custom requests, each with its sender."""
     elicitations: Remembered[str, int | None] = field(factory=lambda: Remembered(_MOST))
-    """Elicitations by URL, with the frame that completed each."""
+    """The ids of elicitations, each with the frame that completed it; None while it is open."""
     credentials: Remembered[str, int] = field(factory=_frames)
     """Masked values in the credentials of MCP servers, by marker hash (1.0 draft)."""
     texts: Remembered[str, TurnText] = field(factory=lambda: Remembered[str, TurnText](_MOST))
@@ -95,11 +98,11 @@ class RuleMemory:
     early_output: Remembered[str, int] = field(factory=_frames)
     """The first output of each session before any prompt."""
     grants: Remembered[str, int] = field(factory=_frames)
-    """Permissions that were granted for longer than once."""
+    """Permissions that were granted for more than one use."""
     set_modes: Remembered[str, int] = field(factory=_frames)
-    """The answer that set the mode of a session, until an update reports it (1.0 draft)."""
+    """The answer that set the mode of a session, until an update reports the mode (1.0 draft)."""
     mode_updates: Remembered[str, int] = field(factory=_frames)
-    """The latest update of the mode of each session (1.0 draft)."""
+    """The frame of the latest update of the mode of each session (1.0 draft)."""
 
 
 @define(eq=False)
@@ -107,16 +110,16 @@ class Peer:
     """The announcement of one side in ``initialize``."""
 
     root: tuple[str, ...]
-    """The names of the member that holds its capabilities."""
+    """The names of the member with the capabilities of this side."""
     announced: dict[str, Any] | None = None
-    """Its params or result; None before the announcement."""
+    """The params or the result of ``initialize``; None before the announcement."""
     seq: int | None = None
 
     def capability(self, *path: str) -> Any:
         """Returns the announced value at a path below the capabilities, or None.
 
-        A value in place of an object on the path is returned itself: it is wrong, but it does not
-        deny the capability.
+        If the path leads to a value that should be an object but is not, this value is returned:
+        it is wrong, but does not deny the capability.
         """
         for root in self.root:
             if self.announced is not None and root in self.announced:
@@ -131,12 +134,12 @@ class Peer:
         return None
 
     def offers(self, *path: str) -> bool:
-        """Whether it offers a capability: the value exists and is neither false nor null."""
+        """Whether this side offers a capability: its value exists and is neither false nor null."""
         return self.capability(*path) not in (None, False)
 
     @property
     def is_known(self) -> bool:
-        """Whether it has announced anything; until then, nothing counts as not offered."""
+        """Whether this side has sent its announcement; before that, nothing counts as missing."""
         return self.announced is not None
 
 
@@ -162,7 +165,7 @@ class Conversation:
     cursors: Remembered[str, int] = field(factory=lambda: Remembered(10_000))
     """Cursors that an answer to session/list gave."""
     last_ends: Remembered[str, EndedTurn] = field(factory=lambda: Remembered(1_000))
-    """The latest ended turn of each session, also where the session's opening was not recorded."""
+    """The latest ended turn of each session, including sessions whose opening was not recorded."""
     turns: dict[int, TurnRecord] = field(factory=dict)
     """Open turns by number."""
     cancelling: dict[int, TurnRecord] = field(factory=dict)
@@ -177,7 +180,7 @@ class Conversation:
     is_logged_in: bool = False
     """Whether a login succeeded without a later logout."""
     auth_required: CheckedMessage | None = None
-    """The latest answer that required a login, until a login is tried."""
+    """The latest answer that required a login; None after the next login was tried."""
     is_partial: bool = False
     """Whether messages may be missing, before the first one or between others."""
     has_gap: bool = False
@@ -204,7 +207,7 @@ class Conversation:
     # Queries of rules
 
     def dialect_of(self, message: CheckedMessage) -> str | None:
-        """Returns the dialect of a message; ``initialize`` has that of the version it asks for."""
+        """Returns the dialect of a message; for ``initialize``, that of the requested version."""
         if message.method in INITIALIZE and not message.is_result and self.dialect != DRAFT:
             return V2 if message.params.get("protocolVersion") == 2 else V1
         return self.dialect
@@ -255,7 +258,7 @@ class Conversation:
         return None if other is None else self.turns.get(other.id)
 
     def is_overtaken(self, session: str | None, prompt: int) -> bool:
-        """Whether a prompt that is later than an open prompt of its session was answered.
+        """Whether the last ended turn of a session began after a given prompt that is still open.
 
         Args:
             session: the session.
@@ -290,7 +293,7 @@ class Conversation:
     # Changes
 
     def begin_partially(self) -> None:
-        """Notes that messages may be missing, so unknown names may have been introduced before."""
+        """Notes that messages may be missing, and that these may have introduced unknown names."""
         self.is_partial = True
         self.sessions.has_forgotten = self.terminals.has_forgotten = True
         for table in (self.listed, self.cursors, *self.answered.values()):

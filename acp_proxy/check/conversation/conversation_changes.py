@@ -1,4 +1,4 @@
-"""State changes by messages.
+"""Applies messages to the state of a conversation.
 
 Invalid messages change the state as far as they can be understood, so that one mistake does not
 cause a chain of findings.
@@ -57,7 +57,7 @@ def follow(conversation: Conversation, message: CheckedMessage) -> list[EndedTur
         message: the message.
 
     Returns:
-        The turns that it has ended.
+        The turns that the message has ended.
     """
     conversation.first.setdefault(message.direction, message.seq)
     conversation.messages[message.direction] += 1
@@ -219,7 +219,7 @@ def _open(conversation: Conversation, message: CheckedMessage, exchange: Exchang
     params = message.request.params if message.request is not None else {}
     known = conversation.session(name)
     if known is not None and method in ("session/new", FORK):
-        excuse_names(conversation, method)  # the agent should have made a new one
+        excuse_names(conversation, method)  # the agent should have made a new id
         known = None
     session = known or SessionRecord(name, method, message.seq)
     session.closed_seq, session.had_prompt = None, False
@@ -245,7 +245,7 @@ def _listed(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def _allow(conversation: Conversation, message: CheckedMessage, exchange: Exchange) -> None:
-    """Follows the answer to a permission request."""
+    """Notes what the answer to a permission request changes: a refused call, a dropped turn."""
     session, request = conversation.session(exchange.session), message.request
     if request is None or not isinstance(message.result.get("granted", True), bool):
         return
@@ -261,7 +261,7 @@ def _allow(conversation: Conversation, message: CheckedMessage, exchange: Exchan
 
 
 def _run(conversation: Conversation, message: CheckedMessage, exchange: Exchange) -> None:
-    """Follows the answer to a terminal request."""
+    """Notes what the answer to a terminal request changes: a new, ended or released terminal."""
     method, request = exchange.method, message.request
     if method == "terminal/create":
         if (name := message.parsed.terminal) is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SESSION, TERMINAL, CALL = "session", "terminal", "tool call"
 _UNREADABLE = (-32700, -32600)
-"""Codes of errors that answer unreadable lines, whose requests are not open."""
+"""Codes of errors about lines that could not be read; such lines opened no request."""
 
 
 def _by_direction() -> dict[Direction, Remembered[str, int]]:
@@ -46,7 +46,8 @@ class MistakenPairs:
     adopted: Remembered[int, "CheckedMessage"] = field(factory=lambda: Remembered(1_000))
     """The answer that was matched to each exchange."""
     lost_prompt: str | None = None
-    """The session of the latest prompt, if it is unknown; empty if the prompt could not be read."""
+    """The session of the latest prompt if this session is unknown; empty if the prompt could not be
+    read; else None."""
 
     def explains(self, message: "CheckedMessage") -> bool:
         """Whether an invalid request explains an answer without a request."""
@@ -54,11 +55,11 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt may have meant a session other than the one it names."""
+        """Whether the latest prompt, which names an unknown session, may have meant this one."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:
-        """Notes that a name of a kind was lost."""
+        """Notes that a message may have introduced a name of this kind but could not be read."""
         self.excused[what] += 1
 
     def lose_update(self, seq: int) -> None:
@@ -67,7 +68,7 @@ class MistakenPairs:
         self.lost_update_seq = seq
 
     def use_excuse(self, what: str) -> None:
-        """Notes that an unknown name has appeared."""
+        """Uses up one excuse, if there is one, since an unknown name of this kind has appeared."""
         if self.excused[what]:
             self.excused[what] -= 1
 
@@ -89,7 +90,7 @@ def best_fit(
 
 
 def retyped_id(token: str) -> str | None:
-    """Returns the token of an id with the other type: 7 for "7", and vice versa."""
+    """Returns the token of the same id in the other type: 7 for "7", and "7" for 7."""
     if token.startswith('"'):
         inner = token[1:-1]
         return inner if inner.lstrip("-").isdigit() else None

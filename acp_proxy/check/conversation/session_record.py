@@ -11,7 +11,7 @@ from acp_proxy.protocol.tool_calls import CallStatus
 from acp_proxy.protocol.updates import RUNNING
 
 NAMING = ("title", "rawInput")
-"""Members of a tool call that people recognize it by."""
+"""The members of a tool call by which people recognize the call."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -77,25 +77,27 @@ class CallRecord(CallStatus):
 
     id: str = ""
     seq: int = 0
-    """The frame that named it first."""
+    """The frame that named the call first."""
     has_run: bool = False
     """Whether it has ever been in progress."""
     announced_seq: int | None = None
-    """The latest ``tool_call`` with its id, possibly of an earlier call; None if there was none."""
+    """The frame of the latest ``tool_call`` with this id, possibly of an earlier call; None if
+    there was none."""
     is_reported: bool = False
-    """Whether an update named it, not only a request for permission."""
+    """Whether an update named the call; a request for permission is not enough."""
     turn: int | None = None
     terminals: set[str] = field(factory=set)
-    """The first hundred terminals that it has shown."""
+    """The first hundred terminals that the call has shown."""
     refused_seq: int | None = None
-    """The answer that refused permission, unless the agent has asked again since."""
+    """The frame that refused permission; None if the agent has asked again since."""
     asked_seq: int | None = None
-    """The open permission request for it."""
+    """The frame of the open permission request for the call."""
     named: dict[str, int] = field(factory=dict)
-    """The latest frames with a nonempty title and a nonempty input."""
+    """The latest frame in which the title was not empty, and the latest in which the input was not
+    empty, by the name of the member."""
 
     def take(self, message: CheckedMessage, said: Any) -> None:
-        """Sets the status, and notes when the call had a title and an input.
+        """Sets the status, and notes whether the message has a title and an input.
 
         Args:
             message: an update or a permission request.
@@ -120,19 +122,19 @@ class TurnRecord:
     asked: str = ""
     """The beginning of the prompt's text."""
     cancel_seq: int | None = None
-    """The first message that cancels it: session/cancel, $/cancel_request or session/close."""
+    """The frame that cancels the turn: session/cancel, $/cancel_request or session/close."""
     cancel_ns: int = 0
     must_confirm: bool = False
-    """Whether session/cancel cancelled it, so that the stop reason must confirm that."""
+    """Whether session/cancel cancelled the turn, so that the stop reason must confirm it."""
     was_cancelling: bool = False
-    """Whether an older turn of the session was cancelled and still open when it began."""
+    """Whether an older turn of the session was cancelled but still open when this turn began."""
     dropped: tuple[int, int] | None = None
-    """The first permission request, with its answer, that was answered as cancelled although
-    nothing had cancelled the turn."""
+    """The frame of the first permission request that was answered as cancelled although nothing had
+    cancelled the turn, and the frame of the answer."""
     from_agent: int = 0
-    """Messages of the agent since the cancel, in any session."""
+    """The number of messages of the agent since the cancel, in any session."""
     updates: int = 0
-    """Session updates."""
+    """The number of session updates in the turn."""
     has_text: bool = False
     """Whether the agent has sent, or may have sent, a chunk of a message."""
     calls: dict[tuple[str, int], CallRecord] = field(factory=dict)
@@ -142,17 +144,17 @@ class TurnRecord:
     is_running: bool = False
     """v2: whether a state_update reported work."""
     output_seq: int | None = None
-    """v2: the agent's first message, thought, tool call or plan in the turn."""
+    """v2: the frame of the agent's first message, thought, tool call or plan in the turn."""
     has_user_message: bool = False
     """v2: whether the agent has reported the prompt."""
 
     def cancel(self, seq: int, t_ns: int, *, must_confirm: bool) -> None:
-        """Notes a message that cancels the turn; session/cancel overrides earlier ones.
+        """Notes a message that cancels the turn; session/cancel overrides earlier messages.
 
         Args:
-            seq: the message.
-            t_ns: its time.
-            must_confirm: whether it is session/cancel.
+            seq: the frame of the message.
+            t_ns: the time of the message.
+            must_confirm: whether the message is session/cancel.
         """
         if self.cancel_seq is None or (must_confirm and not self.must_confirm):
             self.cancel_seq, self.cancel_ns, self.must_confirm = seq, t_ns, must_confirm
@@ -165,7 +167,7 @@ class EndedTurn:
 
     turn: TurnRecord
     seq: int
-    """The message that ended it."""
+    """The frame that ended the turn."""
     t_ns: int
     stop_reason: str | None
     is_error: bool
@@ -182,9 +184,9 @@ class PlanRecord:
     seq: int
     turn: int | None
     entries: dict[str, str | None]
-    """The statuses of entries by their text; None if several entries have the same text."""
+    """The status of each entry, by the entry's text; None if several entries have this text."""
     left_out: dict[str, int]
-    """Unfinished entries that an update of the same turn left out, with the frame of that
+    """Unfinished entries that an update of the same turn left out, each with the frame of this
     update."""
 
 
@@ -194,48 +196,49 @@ class SessionRecord:
 
     id: str
     opened: str
-    """The method that introduced it: session/new, session/load, session/list and so on."""
+    """The method that introduced the session: session/new, session/load, session/list and so on."""
     seq: int
-    """The answer that opened it."""
+    """The frame that opened the session."""
     is_readable: bool = True
-    """Whether that answer could be decoded; only then does a missing member count."""
+    """Whether the answer that opened the session could be decoded; only then does a missing member
+    count."""
     roots: list[str] = field(factory=list)
-    """Its working directory and additional directories."""
+    """The working directory and the additional directories of the session."""
     servers: list[Any] = field(factory=list)
-    """The MCP servers that its client named."""
+    """The MCP servers that the client named for the session."""
     modes: list[str] | None = None
-    """The ids of its modes; None if none were announced."""
+    """The ids of the session's modes; None if none were announced."""
     has_models: bool = False
-    """Whether the answer that opened it listed models, as v1 did for a time."""
+    """Whether the answer that opened the session listed models, as v1 did for a time."""
     options: dict[str, dict[str, Any]] | None = None
-    """Its configuration options by id; None if none were announced."""
+    """The session's configuration options by id; None if none were announced."""
     options_seq: int | None = None
-    """The message that listed the options last."""
+    """The frame that listed the options last."""
     options_ns: int = 0
     may_be_cancelled: bool = False
     """For child sessions: whether the agent allows the client to cancel its work."""
     commands: list[str] | None = None
-    """The names of its slash commands; None if none were announced."""
+    """The names of the session's slash commands; None if none were announced."""
     plans: Remembered[str, PlanRecord] = field(factory=lambda: Remembered[str, PlanRecord](100))
     """Plans by id; v1 has one plan, without an id."""
     calls: Remembered[str, CallRecord] = field(factory=lambda: Remembered[str, CallRecord](10_000))
     had_prompt: bool = False
-    """Whether a prompt was sent since it was opened."""
+    """Whether a prompt was sent since the session was opened."""
     closed_seq: int | None = None
     state: str | None = None
     """v2: running, idle or requires_action, as the latest state_update said."""
     message_ids: dict[str, str] = field(factory=dict)
     """The latest message id of each kind of chunk."""
     past_message_ids: Remembered[str, None] = field(factory=lambda: Remembered[str, None](1_000))
-    """The ids of earlier messages, each after its kind."""
+    """The earlier messages: for each, the kind of its chunks, a blank and its id."""
 
     @classmethod
     def of_unseen(cls, name: str, seq: int) -> "SessionRecord":
         """Returns the record of a session whose opening and earlier messages may be missing.
 
         Args:
-            name: its id.
-            seq: the first message that names it.
+            name: the id of the session.
+            seq: the first frame that names the session.
         """
         session = cls(name, "", seq, is_readable=False, had_prompt=True)
         session.calls.has_forgotten = True
@@ -243,7 +246,7 @@ class SessionRecord:
 
     @property
     def may_be_running(self) -> bool:
-        """v2: whether it is, or may be, at work."""
+        """v2: whether the session is, or may be, at work."""
         is_new = self.opened in ("session/new", FORK)
         return not is_new if self.state is None else self.state != "idle"
 
@@ -268,12 +271,12 @@ class SessionRecord:
         return known
 
     def take_plan(self, update: dict[str, Any], seq: int, turn: int | None) -> None:
-        """Takes an update of a plan.
+        """Replaces a plan by its update.
 
         Args:
             update: the members of the update.
-            seq: its frame.
-            turn: the turn of that frame.
+            seq: the frame of the update.
+            turn: the turn of the update.
         """
         name, entries = plan_of(update)
         new: dict[str, str | None] = {}
@@ -303,7 +306,7 @@ class SessionRecord:
 
 
 def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
-    """Returns configuration options by id, under either name of v1 and v2; None without a list."""
+    """Returns the options of a list by ``configId``, or else by ``id``; None if it is not a list."""
     if not isinstance(options, list):
         return None
     objects = [option for option in options[:1000] if isinstance(option, dict)]
@@ -312,7 +315,7 @@ def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
 
 
 def plan_of(update: dict[str, Any]) -> tuple[str, list[Any]]:
-    """Returns the id of a plan (empty if it has none) and the entries in an update.
+    """Returns the id of an updated plan (empty if the plan has no id) and its entries.
 
     Args:
         update: the members of an update in any dialect.
@@ -324,7 +327,7 @@ def plan_of(update: dict[str, Any]) -> tuple[str, list[Any]]:
 
 
 _LONGEST = 1 << 20
-"""The length up to which output is kept, for comparison with later output."""
+"""Output of up to this many characters is kept, for comparison with later output."""
 
 
 @define(eq=False)
@@ -334,36 +337,36 @@ class TerminalRecord:
     id: str
     session: str | None
     seq: int
-    """The answer that created it."""
+    """The frame that created the terminal."""
     turn: int | None = None
-    """The turn in which it was created."""
+    """The turn in which the terminal was created."""
     limit: int | None = None
     """The agent's limit for the output in bytes, if any."""
     output: str | None = None
-    """The latest output; None if nothing was read, or if it is too long to be kept."""
+    """The latest output; None if no output was read, or if the output is too long to be kept."""
     output_seq: int | None = None
     was_truncated: bool = False
     exit: dict[str, Any] | None = None
     """The exit status that the client reported first."""
     exit_seq: int | None = None
     release_seq: int | None = None
-    """The answer that released it."""
+    """The frame that released the terminal."""
     is_created: bool = True
-    """Whether the client introduced its id; otherwise the agent used an unknown id."""
+    """Whether the client introduced the terminal's id; otherwise the agent used an unknown id."""
     release_asked_seq: int | None = None
-    """The first message in which the agent asked, or may have asked, to release it."""
+    """The first frame in which the agent asked, or may have asked, to release the terminal."""
 
     @property
     def is_released(self) -> bool:
-        """Whether the agent has released it, or has asked to."""
+        """Whether the terminal is released, or the agent has asked to release it."""
         return self.release_seq is not None or self.release_asked_seq is not None
 
     def read(self, seq: int, result: dict[str, Any]) -> None:
-        """Takes the answer to ``terminal/output``.
+        """Notes the output in an answer to ``terminal/output``.
 
         Args:
-            seq: its frame.
-            result: its result.
+            seq: the frame of the answer.
+            result: the result in the answer.
         """
         output, status = result.get("output"), result.get("exitStatus")
         is_kept = isinstance(output, str) and len(output) <= _LONGEST
@@ -374,11 +377,11 @@ class TerminalRecord:
             self.ended(seq, status)
 
     def ended(self, seq: int, status: dict[str, Any]) -> None:
-        """Takes an exit status.
+        """Notes an exit status, if none was reported before.
 
         Args:
-            seq: the frame that reports it.
-            status: its exit code and signal.
+            seq: the frame that reports the status.
+            status: the exit code and the signal.
         """
         if self.exit is None:
             self.exit, self.exit_seq = status, seq

@@ -1,4 +1,4 @@
-"""State changes by messages that cannot be paired or use unknown names.
+"""Applies messages that cannot be paired, or use unknown names, to the state of a conversation.
 
 Each mistake is reported only once: see `mistaken_pairs`.
 """
@@ -116,7 +116,7 @@ def meant_for(conversation: Conversation, message: CheckedMessage) -> CheckedMes
 
 
 def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
-    """Follows an answer that fits no request; the names in it are known from now on.
+    """Applies an answer that fits no request; the names in the answer are known from now on.
 
     Args:
         conversation: the conversation before the answer.
@@ -138,16 +138,16 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
     elif isinstance(terminal, str):
         _learn_terminal(conversation, terminal, message)
     elif message.is_result:
-        for record in conversation.terminals.values():  # this may have released any of them
+        for record in conversation.terminals.values():  # the answer may have released any of them
             record.release_asked_seq = record.release_asked_seq or message.seq
 
 
 def correct(conversation: Conversation, exchange: int) -> None:
-    """Matches a wrongly matched answer to another request, since the right answer has come.
+    """Moves a wrongly matched answer to another request, since the right answer has come.
 
     Args:
         conversation: the conversation.
-        exchange: the exchange whose own answer has come.
+        exchange: the exchange whose right answer has come.
     """
     stray = conversation.pairs.adopted.remove(exchange)
     other = None if stray is None else meant_for(conversation, stray)
@@ -183,7 +183,8 @@ def _learn_terminal(conversation: Conversation, name: str, message: CheckedMessa
 
 
 def _forget_opening(conversation: Conversation, message: CheckedMessage, method: str) -> None:
-    """Marks the oldest open request for a name as answered, since a message uses the name."""
+    """Marks the oldest open request with a method as answered, since a message uses the name that
+    the answer would have introduced."""
     for open_request in conversation.connection.open_requests(message.direction):
         if open_request.method == method and conversation.settle(open_request.id) is not None:
             return

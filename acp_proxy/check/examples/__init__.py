@@ -1,4 +1,4 @@
-"""Conversations that keep and that break each rule, as people read them and tests check them.
+"""Conversations that keep each rule or break it: people read them, and tests check them.
 
 A file for each group has sections such as these:
 
@@ -7,13 +7,18 @@ A file for each group has sections such as these:
     <- #0 fs/read_text_file {"sessionId": "s", "path": "src/main.py"}
        fs.path-absolute by agent
 
-``->`` goes to the agent and ``<-`` to the client. Then come ``#id`` as it is on the wire, if the
-message has one, and a method with its params, or ``result`` or ``error`` with its value; or the
-message as JSON; or, after ``|``, a line as it is. ``cut |`` is a line that nothing ends,
-``bytes |`` one in hexadecimal digits, and ``stderr |`` one on stderr. ``==`` says what happens
-besides: ``== client leaves`` and ``== agent exits`` end the conversation; without them it goes on.
-``== 60 seconds pass`` is a pause; else a second is between two lines. Below a message stand the
-rules that it breaks, with the side that breaks them, and the severity if it is not the rule's own.
+``->`` goes to the agent and ``<-`` to the client. A message is written in one of three ways:
+
+- as ``#id`` (if there is an id) with a method and its params, or with ``result`` or ``error`` and
+  its value,
+- as JSON,
+- as a line of any text after ``|``. A line after ``cut |`` has no newline at its end, a line after
+  ``bytes |`` is written in hexadecimal digits, and a line after ``stderr |`` goes to stderr.
+
+A line that begins with ``==`` is an event: ``== client leaves`` and ``== agent exits`` end the
+conversation, and ``== 60 seconds pass`` is a pause. Without a pause, two lines are a second apart.
+Below a message stand the rules that the message breaks, each with the side that breaks it, and with
+the severity if that is not the severity of the rule.
 """
 
 import re

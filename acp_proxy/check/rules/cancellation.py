@@ -1,7 +1,7 @@
 """Rules about cancelling turns.
 
-A cancel and the end of its turn may cross: the agent may have written the answer, and the updates
-before it, before it read the cancel. Constants in `registry` say for how long that is likely.
+A cancel and the end of its turn may cross: the agent may have written the last updates and the
+answer before it read the cancel. Constants in `registry` set for how long a crossing is likely.
 """
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
@@ -24,7 +24,7 @@ _WORKING = ("fs/read_text_file", "fs/write_text_file", "terminal/create")
 
 @turn_rule("cancel.stop-reason")
 def cancel_is_confirmed(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds cancelled turns that end with another stop reason of the dialect."""
+    """Finds cancelled turns whose stop reason is valid but is not "cancelled"."""
     if not ended.turn.must_confirm or ended.stop_reason not in _REASONS:
         return
     took_ns = ended.t_ns - ended.turn.cancel_ns
@@ -55,7 +55,7 @@ def errors_are_caught(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @end_rule("cancel.unanswered")
 def cancelled_prompts_are_answered(conversation: Conversation) -> Breaches:
-    """Finds unanswered cancelled prompts that the agent had time to answer."""
+    """Finds cancelled prompts that the agent has not answered although it had time."""
     if not conversation.is_over:
         return
     for request in conversation.open_at_leaving:
@@ -90,13 +90,16 @@ def remember_pending_permissions(message: CheckedMessage, conversation: Conversa
 
 @rule("cancel.permission", answers=(PERMISSION,))
 def permissions_are_cancelled(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds options selected after a cancel, and errors in answer to pending requests."""
+    """Finds permission requests that are answered with an option after a cancel.
+
+    Also finds requests that were open at the cancel and are answered with an error.
+    """
     request = message.request
     if request is None or conversation.dialect != V1:
         return
     cancel = conversation.memory.pending_permissions.remove(request.seq)
     was_pending = cancel is not None
-    if not was_pending:  # it came after the cancel
+    if not was_pending:  # the request came after the cancel
         turn = conversation.turn(request.transition.turn)
         cancel = turn.cancel_seq if turn is not None and turn.must_confirm else None
     if cancel is None:

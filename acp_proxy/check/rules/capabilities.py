@@ -16,7 +16,7 @@ _CHANGING = (PROMPT, "session/set_mode", "session/set_config_option")
 
 
 def _rule_of(need: Need) -> MessageRule:
-    """Returns the function that finds messages without the capability of a table row."""
+    """Returns the function that checks the capability required by one row of the table."""
 
     def capability_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
         """Finds messages whose capability was not announced."""
@@ -61,7 +61,10 @@ def _register() -> None:
 
 
 def _found(holder: Any, where: list[str], value: str) -> tuple[str, ...] | None:
-    """Returns the path to the first member with a value, or with any value; None without one."""
+    """Returns the path to the first member with a value, or with any value if `value` is empty.
+
+    Returns None if there is no such member.
+    """
     name, rest = where[0], where[1:]
     every = enumerate(items(holder)) if name == "*" else [(name, member(holder, name))]
     for key, inside in every:

@@ -1,4 +1,4 @@
-"""Rules about metadata, extensions, elicitation, and paths that no other rule covers."""
+"""Rules about metadata, extensions, elicitation, and the paths that other rules do not cover."""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ _PATHS: dict[str, tuple[tuple[str, ...], ...]] = {
     "session/new": (("params", "mcpServers", "*", "transport", "cwd"),),
     "session/load": (("params", "mcpServers", "*", "transport", "cwd"),),
 }
-"""Places of paths in requests that no other rule covers."""
+"""Where requests contain paths that no other rule checks."""
 _RESULT_PATHS: dict[str, tuple[tuple[str, ...], ...]] = {
     "session/list": (
         ("result", "sessions", "*", "cwd"),
@@ -83,7 +83,7 @@ def metadata_is_an_object(message: CheckedMessage, conversation: Conversation) -
 
 @rule("meta.trace", messages=True, when=has_metadata, alone=True)
 def trace_is_w3c(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds trace contexts without the form that the W3C defines."""
+    """Finds trace contexts that do not have the form defined by the W3C."""
     if not (_mentions(message, b'"trace') or _mentions(message, b'"baggage"')):
         return
     for path, value in _metadata(message):
@@ -101,7 +101,7 @@ def trace_is_w3c(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @end_rule("ext.unanswered")
 def custom_requests_are_answered(conversation: Conversation) -> Breaches:
-    """Finds unanswered custom requests that the receiver had time to answer."""
+    """Finds custom requests that the receiver has not answered although it had time."""
     for request, breach in unanswered(conversation):
         if (request.method or "").startswith("_"):
             yield breach
@@ -163,14 +163,14 @@ def paths_are_absolute(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("elicit.complete-known", requests=("elicitation/create",))
 def remember_elicitations(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers the ids of elicitations by URL."""
+    """Remembers the ids of elicitations; only those that send the user to a URL have an id."""
     if isinstance(name := message.params.get("elicitationId"), str):
         conversation.memory.elicitations.add(name, None)
 
 
 @rule("elicit.complete-known", answers=(ANY,))
 def remember_demanded_elicitations(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers the ids of elicitations that an error requires."""
+    """Remembers the ids of elicitations that an error of the agent demands."""
     data = message.error.get("data") if message.is_error and message.sender == AGENT else None
     every = member(data, "elicitations")
     for entry in items(every):
@@ -287,7 +287,7 @@ def _announces(announced: Any, space: str) -> bool:
 def _at(
     value: Any, pattern: tuple[str, ...], path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Returns the values at the places that match a pattern; a star matches any list item."""
+    """Returns the paths and values that match a pattern; a star matches any list item."""
     if not pattern:
         yield path, value
     elif pattern[0] == "*":
@@ -298,6 +298,6 @@ def _at(
 
 
 def _is_secret(name: str) -> bool:
-    """Whether the name or title of a field asks for a secret itself, not for a fact about it."""
+    """Whether the name or title of a field asks for a secret, not for a fact about a secret."""
     words = " ".join(_WORDS.findall(re.sub(r"\(.*?\)", " ", name[:200]))).lower()
     return _SECRET.search(words) is not None and _NO_SECRET.search(words) is None

@@ -28,7 +28,7 @@ _NOT_IN_DIAGRAM: dict[str, frozenset[str]] = {
     "awaiting_permission": frozenset({"pending", "completed"}),
     "in_progress": frozenset({"awaiting_permission", "denied"}),
 }
-"""Statuses that may not follow a status, except those that other rules cover."""
+"""The statuses that may not follow each status; further ones are in other rules."""
 _RAN = ("in_progress", "completed")
 _SETTLED = ("denied", "cancelled", *_RAN)
 _FIT_FOR_UNKNOWN = frozenset(
@@ -40,7 +40,7 @@ _MOST = 1_000
 
 @rule("s4.required-capabilities", results=("initialize",))
 def requirements_are_met(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds agents that go on although the client lacks a required capability."""
+    """Finds agents that accept a client which lacks a capability that they require."""
     required = message.result.get("requiredClientCapabilities")
     if not conversation.client.is_known:
         return
@@ -70,7 +70,7 @@ def scope_is_listed(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("s4.permission-scope-again", results=(PERMISSION,))
 def remember_grants(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers permissions that are granted for longer than once."""
+    """Remembers permissions that are granted for more than one use."""
     request, scope = message.request, message.result.get("scope")
     result = message.result
     is_granted = result.get("granted") is True and result.get("remember") is not False
@@ -95,7 +95,7 @@ def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @turn_rule("s4.denied-status")
 def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds refused tool calls that do not become denied; another rule covers those that ran."""
+    """Finds refused tool calls that do not become denied; another rule covers calls that ran."""
     if ended.is_error or ended.turn.cancel_seq is not None:
         return
     for call in ended.turn.calls.values():
@@ -107,7 +107,7 @@ def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @rule("s4.status-flow", updates=TOOL_CALLS)
 def status_follows_the_diagram(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds statuses of a tool call that may not follow the status before."""
+    """Finds statuses of a tool call that may not follow its previous status."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     call = None if session is None or name is None else session.calls.get(name)
     status = message.parsed.status
@@ -148,7 +148,7 @@ def output_is_pushed(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("s4.mcp-transport", requests=_SETUP)
 def transport_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds MCP servers that the agent cannot use."""
+    """Finds MCP servers whose transport the agent does not offer."""
     servers = servers_of(message)
     if not servers or not conversation.agent.is_known:
         return
@@ -266,7 +266,7 @@ def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _asked(request: CheckedMessage, session: str | None) -> str | None:
-    """Returns a key for what a permission request asks for; None if it does not say."""
+    """Returns a key for what a permission request asks for; None if this is not stated."""
     operation, resource = request.params.get("operation"), request.params.get("resource")
     if not isinstance(operation, str) or not isinstance(resource, str):
         return None

@@ -47,7 +47,7 @@ def no_more_than_asked(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("fs.write-refused-new", answers=(_WRITE,))
 def writing_makes_files(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds refusals to write a file because it does not exist."""
+    """Finds clients that refuse to write a file because the file does not exist."""
     if message.is_error and message.parsed.error_code == _NOT_FOUND and conversation.dialect == V1:
         related = frames_of(message.request)
         path = "a file" if message.request is None else shown(message.request.params.get("path"))
@@ -56,7 +56,7 @@ def writing_makes_files(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("fs.read-after-write", results=(_READ, _WRITE))
 def reads_what_was_written(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports a file that is read whole directly after a write, but with another text."""
+    """Reports a file whose whole text, when read directly after a write, is not the written one."""
     request = message.request
     path = request.params.get("path") if request is not None else None
     if request is None or not isinstance(path, str) or conversation.dialect == V2:

@@ -95,7 +95,7 @@ def is_object(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("frame.batch", odd_lines=True, alone=True)
 def batches(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds batches in v1; in v2, empty batches and batches with messages that belong alone."""
+    """Finds all batches in v1. In v2, finds empty batches and methods that must not be in one."""
     if message.parsed.kind is not Kind.BATCH:
         return
     members = message.parsed.members

@@ -144,7 +144,7 @@ def version_is_no_error(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("init.version-ignored", requests=(ANY,))
 def client_knows_the_version(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds clients that go on after an answer with an unsupported version; once."""
+    """Finds a client that goes on after an answer with an unsupported version; reports it once."""
     if message.sender != CLIENT or not conversation.agent.is_known or message.method in INITIALIZE:
         return
     asked = integer(member(conversation.client.announced, "protocolVersion"))
@@ -158,7 +158,7 @@ def client_knows_the_version(message: CheckedMessage, conversation: Conversation
 
 @rule("init.version-behaviour", requests=(ANY,), notifications=(ANY,), odd=True)
 def keeps_to_the_version(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds methods and updates of the other version; v2 rules cover those of v1."""
+    """Finds methods and updates of v2 in v1; rules for v2 cover the opposite case."""
     if conversation.dialect != V1:
         return
     if message.method in _OF_V2:
@@ -259,7 +259,7 @@ def methods_are_unique(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("auth.retry-without", requests=("session/new",))
 def logs_in_before_it_tries_again(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds another session request without a login, although the agent required one."""
+    """Finds a session request without a login although the agent has required a login."""
     refused = conversation.auth_required
     if refused is None or refused.method != "session/new" or conversation.is_logged_in:
         return  # after a login, the agent is to blame
@@ -269,7 +269,7 @@ def logs_in_before_it_tries_again(message: CheckedMessage, conversation: Convers
 
 @rule("auth.still-required", answers=("session/new",))
 def login_is_enough(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds sessions that are refused for lack of a login after a successful login."""
+    """Finds sessions that are refused for lack of a login although a login has succeeded."""
     code = -32001 if conversation.dialect == DRAFT else _AUTH_REQUIRED
     if message.is_error and conversation.is_logged_in and message.parsed.error_code == code:
         yield Breach("session/new is refused since a login is needed, but one has succeeded")
@@ -279,7 +279,7 @@ _TO_AGENT = Direction.TO_AGENT
 
 
 def _is_readable(message: CheckedMessage) -> bool:
-    """Whether there are params or a result; the schema rules report those of another type."""
+    """Whether the params or the result are an object; the schema rules report other types."""
     if not isinstance(message.value, dict):
         return False
     if message.is_result:
@@ -288,7 +288,7 @@ def _is_readable(message: CheckedMessage) -> bool:
 
 
 def _versions(message: CheckedMessage) -> tuple[int, int]:
-    """Returns the version asked for and the version answered; two zeros unless both are known."""
+    """Returns the requested version and the answered version; two zeros unless both are known."""
     asked = None if message.request is None else message.request.params.get("protocolVersion")
     pair = integer(asked), integer(message.result.get("protocolVersion"))
     return (0, 0) if pair[0] is None or pair[1] is None else (pair[0], pair[1])

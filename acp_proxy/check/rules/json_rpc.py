@@ -30,7 +30,7 @@ _BASELINE = {
 """Methods that every peer has."""
 _LISTED = {"session/set_mode": "modes", "session/set_config_option": "options",
            "session/set_model": "has_models"}  # fmt: skip
-"""The attribute of a session with the choices for a method."""
+"""The attribute of `SessionRecord` that shows whether the session has choices for a method."""
 
 
 @rule("rpc.version", odd_objects=True, alone=True)
@@ -61,7 +61,7 @@ def is_a_message(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @rule("rpc.result-and-error", odd_objects=True, alone=True)
 def not_both(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers with both a result and an error; a warning if one of them is null."""
+    """Finds answers with both a result and an error; only a warning if one of the two is null."""
     value = message.value
     if isinstance(value, dict) and "method" not in value and {"result", "error"} <= value.keys():
         is_null = value["result"] is None or value["error"] is None
@@ -81,7 +81,10 @@ def has_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("rpc.id-type", odd_objects=True, alone=True)
 def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds ids of another type; null is a warning in requests, and right in some errors."""
+    """Finds ids that are neither a string nor an integer.
+
+    A null id is only a warning in a request, and is right in some errors.
+    """
     value = message.value
     if not isinstance(value, dict) or "id" not in value:
         return
@@ -95,7 +98,7 @@ def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation)
 
 @rule("rpc.id-reused", requests=(ANY,))
 def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds ids of open requests; info if that request was already answered."""
+    """Finds requests with the id of an open request, or, as info, of an answered request."""
     opened, token = message.transition.opened, message.parsed.rpc_id or "null"
     if opened is None or token == "null":
         return
@@ -111,7 +114,7 @@ def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breach
 
 @rule("rpc.response-unknown", answers=(ANY,))
 def answers_a_request(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers that belong to no request and are not covered by the next rules."""
+    """Finds answers that belong to no request and that the next rules do not cover."""
     kind = _stray(message, conversation)
     if kind == "unknown" and not conversation.pairs.explains(message):
         text = f"no request has the id {_id(message)} of this answer"
@@ -269,7 +272,7 @@ def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -
 
 @rule("rpc.cancel-request-target", notifications=(CANCEL_REQUEST,))
 def cancels_its_own(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cancellations of requests that their sender never sent; info for answered requests."""
+    """Finds cancellations of requests that were never sent, or, as info, are already answered."""
     target = message.parsed.target
     if target is None or message.transition.cancelled is not None:
         return
@@ -293,10 +296,10 @@ def cancelled_with_its_code(message: CheckedMessage, conversation: Conversation)
 
 @end_rule("rpc.unanswered")
 def all_are_answered(conversation: Conversation) -> Breaches:
-    """Finds unanswered requests that the receiver had time to answer."""
+    """Finds requests that the receiver has not answered although it had time."""
     for request, breach in unanswered(conversation):
         method = request.method or ""
-        if method != PERMISSION and not method.startswith("_"):  # they have their own rules
+        if method != PERMISSION and not method.startswith("_"):  # these have their own rules
             yield breach
 
 
@@ -325,7 +328,7 @@ def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Bre
 
 
 def _stray(message: CheckedMessage, conversation: Conversation) -> str | None:
-    """Returns why an answer belongs to no request (unknown, twice, retyped, null), or None."""
+    """Returns why an answer belongs to no request (unknown, twice, retyped, null), else None."""
     if message.parsed.kind not in (Kind.RESPONSE, Kind.ERROR) or message.answered is not None:
         return None
     token = message.parsed.rpc_id

@@ -26,7 +26,7 @@ def sse_is_deprecated(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("mcp.type-unknown", requests=OPENING, alone=True)
 def type_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds undefined transports; v2 allows custom ones with an underscore."""
+    """Finds undefined transports; v2 allows custom transports that begin with an underscore."""
     for at, server in servers_of(message):
         kind = server.get("type")
         if kind is None and conversation.dialect == V2:
@@ -48,7 +48,7 @@ def command_is_absolute(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("mcp.pairs", requests=OPENING, alone=True)
 def variables_are_pairs(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds variables and headers in the form of an object."""
+    """Finds variables and headers that are an object instead of a list of pairs."""
     for at, server in servers_of(message):
         for name in _PAIRS:
             if isinstance(server.get(name), dict):

@@ -35,7 +35,7 @@ def mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("mode.current-not-listed", results=OPENING, alone=True)
 def current_mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds sessions whose current mode is missing from their own list."""
+    """Finds sessions whose current mode is missing from the session's list of modes."""
     current = member(message.result, "modes", "currentModeId")
     listed = _listed_modes(message)
     if listed is not None and isinstance(current, str) and current not in listed:
@@ -47,7 +47,7 @@ def current_mode_is_listed(message: CheckedMessage, conversation: Conversation) 
 def new_mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds updates to an unlisted mode, unless a session is being opened and its list may change.
 
-    An agent without a list of modes may offer them as options.
+    An agent that lists no modes may offer modes as options.
     """
     name = "currentMode" if conversation.dialect == DRAFT else "currentModeId"
     mode, modes = message.update.get(name), _modes(message, conversation)
@@ -115,7 +115,7 @@ def value_is_listed(message: CheckedMessage, conversation: Conversation) -> Brea
 @rule("config.current-not-listed", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,),
       alone=True)  # fmt: skip
 def current_value_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds selections whose current value is missing from their own values."""
+    """Finds options whose current value is not one of the values that the option allows."""
     options, place = _listed_options(message)
     for at, option in enumerate(items(options)):
         if not isinstance(option, dict) or option.get("type") != "select":
@@ -129,7 +129,7 @@ def current_value_is_listed(message: CheckedMessage, conversation: Conversation)
 
 @rule("config.partial", results=(_SET_OPTION,), updates=(_OPTION_UPDATE,))
 def all_options_are_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lists that lack the option that was set; info for other options that disappeared."""
+    """Finds lists that lack the option that was set, or, as info, other known options."""
     session = conversation.session(message.session)
     options, place = _listed_options(message)
     listed = options_by_id(options)
@@ -152,7 +152,7 @@ def all_options_are_listed(message: CheckedMessage, conversation: Conversation) 
 
 @rule("config.not-applied", results=(_SET_OPTION,))
 def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers in which the option that was set has another of its values."""
+    """Finds answers in which the option that was set has another allowed value."""
     params = {} if message.request is None else message.request.params
     name, wanted = params.get("configId"), params.get("value")
     option = (options_by_id(message.result.get("configOptions")) or {}).get(str(name))
@@ -165,7 +165,7 @@ def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("config.boolean-capability", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,))
 def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds the first boolean options in each session of a client that does not accept them."""
+    """Finds the first boolean option of each session if the client does not accept such options."""
     client = conversation.client
     if conversation.dialect != V1 or not client.is_known or client.offers(*_BOOLEAN):
         return
@@ -184,9 +184,9 @@ def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> B
 
 
 def _modes(message: CheckedMessage, conversation: Conversation) -> list[str] | None:
-    """Returns the modes of a session, empty if it has none; None if they are unknown.
+    """Returns the modes of a session, empty if there are none; None if the modes are unknown.
 
-    A session of an earlier connection may have modes that the client knows from there.
+    If an earlier connection opened the session, the client may know its modes from there.
     """
     if conversation.dialect == DRAFT:
         return _offered(conversation, _OFFERED_MODES)
@@ -199,7 +199,7 @@ def _modes(message: CheckedMessage, conversation: Conversation) -> list[str] | N
 
 
 def _options(message: CheckedMessage, conversation: Conversation) -> list[str] | None:
-    """Returns the options of a session; None if they are unknown or may just have changed."""
+    """Returns the options of a session; None if they are unknown, or may have changed just now."""
     if conversation.dialect == DRAFT:
         return _offered(conversation, _OFFERED_OPTIONS)
     session = conversation.session(message.session)
@@ -211,7 +211,7 @@ def _options(message: CheckedMessage, conversation: Conversation) -> list[str] |
 
 
 def _is_new(session: SessionRecord) -> bool:
-    """Whether members missing from the answer that opened a session were never announced."""
+    """Whether a session is new, so that a member which its first answer lacks does not exist."""
     return session.opened == "session/new" and session.is_readable
 
 
@@ -226,7 +226,7 @@ def _offered(conversation: Conversation, path: tuple[str, ...]) -> list[str] | N
 def _has_just_changed(session: SessionRecord, message: CheckedMessage) -> bool:
     """Whether the client may not have read the latest options yet.
 
-    It has read the answer that opened the session, since it knows the session's id.
+    The client has read the answer that opened the session, since it knows the session's id.
     """
     has_changed = session.options_seq is not None and session.options_seq != session.seq
     return has_changed and message.t_ns - session.options_ns <= MOMENT_NS
@@ -254,7 +254,8 @@ def _listed_options(message: CheckedMessage) -> tuple[Any, str]:
 
 
 def _values(option: dict[str, Any]) -> list[str] | None:
-    """Returns the values of a selection, including those in groups; None if any is unreadable."""
+    """Returns the allowed values of an option, including values in groups; None if one has no
+    readable name."""
     values: list[Any] = []
     options = option.get("options")
     for entry in options if isinstance(options, list) else [None]:

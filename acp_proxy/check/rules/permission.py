@@ -93,10 +93,10 @@ def _asked(message: CheckedMessage) -> str:
 
 @end_rule("perm.unanswered")
 def all_are_answered(conversation: Conversation) -> Breaches:
-    """Finds permissions that were not answered before their turn ended, or never.
+    """Finds permission requests that were never answered.
 
-    A person may take time to decide. So a request that was open when the client left is only a
-    warning if its turn was open too. An agent that leaves needs no answer.
+    A person may take time to decide. So if both the request and its turn were open when the client
+    left, the finding is only a warning. An agent that leaves needs no answer.
     """
     if not conversation.is_over:
         return

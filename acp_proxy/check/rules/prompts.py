@@ -23,13 +23,13 @@ _STOP_REASONS = {
     DRAFT: frozenset({"end_turn", "cancelled", "max_tokens", "error"}),
 }
 MISSING = re.compile(r"not found|unknown|no such|does ?n.t exist|does not exist", re.IGNORECASE)
-"""Words of an error about a thing that is not there."""
+"""Matches the words of an error about a thing that was not found."""
 LOST = re.compile(
     r"(?:session|thread|conversation)\b.{0,60}\b(?:not found|does ?n.t exist|unknown|no longer)"
     r"|(?:no such|unknown|invalid|no) (?:session|thread|conversation)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Words of an error about an unknown session."""
+"""Matches the words of an error about an unknown session."""
 _OF_SESSION = re.compile(rb"(?i:\bsession(?:[ _]?id)?\b(?!/))")
 _BINARY = ("image", "audio", "resource")
 _FILES = ("fs/read_text_file", "fs/write_text_file")
@@ -71,7 +71,7 @@ def prompts_have_content(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("prompt.concurrent", requests=(PROMPT,))
 def prompts_wait_for_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds prompts in a session with an open turn; in v2 a prompt may join the work."""
+    """Finds prompts in a session with an open turn; in v2 a prompt may join an open turn."""
     if conversation.dialect == V2 or message.session is None:
         return
     if (older := conversation.other_turn(message.session, message.transition.turn)) is not None:
@@ -154,9 +154,9 @@ def tools_are_done(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @turn_rule("turn.requests-open")
 def requests_are_settled(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds requests that the agent still waits for when their turn ends.
+    """Finds requests of the agent that are still open when their turn ends.
 
-    The agent may wait for a terminal, since terminals may run on.
+    Requests that wait for a terminal may be open, since terminals may run on.
     """
     if ended.turn.cancel_seq is not None or conversation.dialect == V2:
         return
@@ -193,10 +193,10 @@ def progress_is_reported(ended: EndedTurn, conversation: Conversation) -> Breach
 
 
 def late_for(message: CheckedMessage, conversation: Conversation) -> EndedTurn | None:
-    """Returns the turn after whose end an update came; None if the update is not late.
+    """Returns the ended turn to which a late update belongs; None if the update is not late.
 
-    History comes while a session is opened. Updates between the answer to ``session/load`` and the
-    first prompt are late history.
+    Updates that come while a session is opened are history, not late. Updates between the answer to
+    ``session/load`` and the first prompt are late history.
 
     Args:
         message: an update.
@@ -232,7 +232,7 @@ def _is_baseline(blocks: list[Any]) -> bool:
 
 
 def _binary(block: Any) -> Iterable[tuple[str, str]]:
-    """Yields the places of binary data in a content block of any dialect, with the data."""
+    """Yields each place with binary data in a content block of any dialect, and the data."""
     if member(block, "type") not in _BINARY:
         return
     places = {"data": ("data",), "resource/blob": ("resource", "blob")}

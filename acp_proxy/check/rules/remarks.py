@@ -22,9 +22,11 @@ from acp_proxy.protocol.updates import TURN_OUTPUT
 
 _CHUNK = "agent_message_chunk"
 _LONGEST, _LEAST, _LINE = 20_000, 20, 300
-"""The lengths of the kept text of a turn, of a repeated text, and of a short line."""
+"""Lengths in characters: the most text of a turn that is kept, the shortest text that counts as
+repeated, and the longest line that counts as short."""
 _GROWN, _AGAIN = 2, 3
-"""The number of chunks that repeat the chunk before, and of turns with the same line."""
+"""How many chunks must begin with the chunk before, and how many turns must say the same line, to
+be reported."""
 _COMMAND = "'text': '/"
 _THOUGHT = re.compile(r"\s*<(?:think|thinking|thought)>", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
@@ -52,9 +54,9 @@ def _text_of(message: CheckedMessage, conversation: Conversation) -> TurnText | 
 
 @rule("update.text-twice", updates=(_CHUNK,))
 def text_comes_once(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a chunk that repeats, as a whole, the text that several chunks before it streamed.
+    """Finds a chunk that repeats the text of several chunks directly before it.
 
-    Also finds chunks that each begin with the whole text of the chunk before.
+    Also finds chunks that each begin with the whole text of the previous chunk.
     """
     said, piece = _text_of(message, conversation), member(message.update, "content", "text")
     if said is None or not isinstance(piece, str):
@@ -73,7 +75,7 @@ def text_comes_once(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @turn_rule("update.text-twice")
 def turns_say_all_once(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn whose whole text is a longer text twice."""
+    """Finds a turn that says its whole text twice, if this text is long enough."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id:
         return
@@ -137,7 +139,7 @@ def output_has_a_prompt(message: CheckedMessage, conversation: Conversation) -> 
 
 @turn_rule("update.thought-tags")
 def thoughts_are_no_message(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn whose message begins with a thought in the model's own tags."""
+    """Finds a turn whose message begins with a thought between the model's own tags."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is not None and said.turn == ended.turn.id and _THOUGHT.match(said.text):
         text = "the message begins with a thought in tags, as it is no agent_thought_chunk"
@@ -154,7 +156,7 @@ def failures_are_errors(ended: EndedTurn, conversation: Conversation) -> Breache
     if ended.turn.calls or not _FAILURE.match(line) or len(line) > _LINE:
         return
     reason = outside_reason(line)
-    if reason in OUTSIDE and reason != outside_reason(said.asked):  # it may explain an error
+    if reason in OUTSIDE and reason != outside_reason(said.asked):  # the text may explain one
         text = f"the turn ends well, though {reason}: its text is {shown(line, _LINE)}"
         yield Breach(text, (said.seq,), by=ENVIRONMENT)
 

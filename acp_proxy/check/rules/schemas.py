@@ -23,7 +23,7 @@ _UNREADABLE = re.compile(
     r"|expected \w+, received|unrecognized key|cannot (?:un|de)(?:marshal|serialize)",
     re.IGNORECASE,
 )
-"""Words of JSON libraries about values that do not match the expected type."""
+"""Matches the words of JSON libraries about values that do not have the expected type."""
 
 
 @rule("rpc.schema-params", last=True)
@@ -121,7 +121,7 @@ def _is_missing_in_draft(problem: SchemaProblem, conversation: Conversation) -> 
 
 
 def _is_broken(place: str, broken: Iterable[str]) -> bool:
-    """Whether a value, a part of it, or a value around it broke another rule."""
+    """Whether a value, a value inside it, or a value around it has broken another rule."""
     return any(
         place == other or place.startswith(f"{other}/") or other.startswith(f"{place}/")
         for other in broken

@@ -42,7 +42,7 @@ def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("session.id-unknown", requests=(ANY,), notifications=(ANY,))
 def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds sessions that were neither opened nor listed.
+    """Finds messages that name a session which was neither opened nor listed.
 
     A session counts as known while it is being opened, since history comes before the answer.
     Another rule reports ids that an open session/new returns later. Each id is reported once.
@@ -102,7 +102,7 @@ def remember_replay(message: CheckedMessage, conversation: Conversation) -> None
 
 @rule("session.load-no-replay", results=("session/load",))
 def load_replays(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds loaded sessions without any replayed message, although they had turns here."""
+    """Finds loaded sessions that replay no message although this recording has turns of them."""
     if message.request is None or conversation.dialect != V1:
         return
     last = conversation.memory.replays.remove(message.request.seq)
@@ -140,7 +140,7 @@ def prompts_wait(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @rule("session.resume-replayed", results=("session/resume",))
 def resume_does_not_replay(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds resumed sessions whose history was replayed; in v2 the client may ask for it."""
+    """Finds resumed sessions whose history was replayed; in v2 the client may ask for a replay."""
     request = message.request
     if request is None:
         return
@@ -171,7 +171,7 @@ def close_ends_turns(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("session.list-cursor", requests=("session/list",))
 def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cursors that no answer has returned."""
+    """Finds requested cursors that no answer has returned before."""
     cursor = message.params.get("cursor")
     if isinstance(cursor, str) and conversation.cursors.lacks(cursor):
         text = f"the cursor {shown(cursor)} was not given by the agent"
@@ -182,7 +182,7 @@ def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Br
 def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds listed sessions of a directory other than the requested one.
 
-    Links give a directory several paths, so only the last part is compared.
+    Links give a directory several paths, so only the last part of each path is compared.
     """
     wanted = None if message.request is None else message.request.params.get("cwd")
     listed = message.result.get("sessions")

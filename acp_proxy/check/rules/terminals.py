@@ -17,7 +17,7 @@ _OTHERS = (_OUTPUT, _WAIT, "terminal/kill", "terminal/release")
 _SLOW_NS = 5 * 10**9
 """The time after which an answer to ``terminal/create`` counts as slow."""
 _EARLY = 2
-"""Output shorter than its limit divided by this was truncated too early."""
+"""Truncated output must be at least as long as its limit divided by this number."""
 
 
 @rule("term.id-unique", results=(_CREATE,))
@@ -31,7 +31,7 @@ def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("term.unknown", requests=_OTHERS)
 def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds terminals that were not created."""
+    """Finds messages that name a terminal which was not created."""
     name = message.params.get("terminalId")
     if conversation.dialect == V2 or conversation.pairs.excused[TERMINAL]:
         return
@@ -219,7 +219,7 @@ def output_is_final(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("term.create-slow", results=(_CREATE,))
 def remember_slow_creations(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers terminals that were slow to create."""
+    """Remembers terminals whose creation was slow."""
     exchange, name = message.answered, message.parsed.terminal
     is_slow = exchange is not None and (exchange.latency_ns or 0) >= _SLOW_NS
     if is_slow and name is not None:
@@ -228,7 +228,7 @@ def remember_slow_creations(message: CheckedMessage, conversation: Conversation)
 
 @rule("term.create-slow", results=(_OUTPUT,))
 def creation_does_not_wait(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports slow creations whose command has already ended afterwards."""
+    """Reports slow creations after which the first output shows that the command has ended."""
     terminal = _read(message, conversation)
     seq = None if terminal is None else conversation.memory.slow_terminals.remove(terminal.id)
     if seq is not None and message.result.get("exitStatus") is not None:
@@ -244,7 +244,7 @@ def _terminal(message: CheckedMessage, conversation: Conversation) -> TerminalRe
 
 
 def _read(message: CheckedMessage, conversation: Conversation) -> TerminalRecord | None:
-    """Returns the terminal of an answer in v1; None if its release was asked for earlier."""
+    """Returns the terminal of an answer in v1; None if its release was requested earlier."""
     if message.request is None or conversation.dialect != V1:
         return None
     terminal, seq = _terminal(message.request, conversation), message.request.seq
@@ -269,5 +269,5 @@ def _ending(status: dict[str, Any]) -> str:
 
 
 def _is_masked(terminal: TerminalRecord, output: str) -> bool:
-    """Whether the output, now or before, contains masked text."""
+    """Whether the new output or the previous output contains masked text."""
     return any(MARKER.search(text) is not None for text in (output, terminal.output or ""))

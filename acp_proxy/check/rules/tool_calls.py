@@ -89,7 +89,7 @@ def answers_come_first(message: CheckedMessage, conversation: Conversation) -> B
 def progress_is_reported(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports tool calls that end without having been in progress.
 
-    Refused tool calls, and those of a cancelled turn, never run.
+    Refused tool calls, and the tool calls of a cancelled turn, never run.
     """
     call, turn = _known(message, conversation), conversation.turn(message.transition.turn)
     if call is None or call.status != "pending" or call.has_run or call.refused_seq is not None:
@@ -165,7 +165,7 @@ def lines_begin_with_1(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("tool.terminal-unknown", updates=TOOL_CALLS, requests=(PERMISSION,))
 def terminal_was_created(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds terminals in a tool call that the client has not created.
+    """Finds tool calls that show a terminal which the client has not created.
 
     A client that announces ``_meta.terminal_output``, a Zed extension, shows terminals that the
     agent runs itself.
@@ -181,7 +181,7 @@ def terminal_was_created(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("tool.terminal-released", updates=TOOL_CALLS)
 def terminal_is_not_released(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds terminals that appear in a tool call only after their release."""
+    """Finds tool calls that first show a terminal after its release."""
     if conversation.dialect != V1 or conversation.is_opening(message.session, *OPENING):
         return
     call = _known(message, conversation)
@@ -197,8 +197,8 @@ def terminal_is_not_released(message: CheckedMessage, conversation: Conversation
 def refused_does_not_run(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds tool calls that go on after their permission was refused.
 
-    Only completed tool calls have certainly run. Agents may report a call as in progress before
-    they read the answer, or on the way to ``failed``, so that is only a hint.
+    Only completed tool calls have certainly run. A call that is reported as in progress is only a
+    hint: the agent may not have read the answer yet, or may report the call as failed next.
     """
     call, status = _known(message, conversation), message.parsed.status
     if call is None or call.refused_seq is None or status not in _RUNNING or call.is_over:

@@ -32,7 +32,8 @@ _ENTRY: dict[str, dict[str, tuple[str, ...]]] = {
     V2: {"content": (), "priority": (), "status": ()},
     DRAFT: {"id": (), "description": (), "status": ()},
 }
-"""The members of a plan entry, all of them strings, with their allowed values, if limited."""
+"""For each dialect, the members of a plan entry. All are strings; a member with a limited set of
+values has these values."""
 _MOST = 1_000
 
 
@@ -78,7 +79,7 @@ def ids_do_not_return(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("plan.entry", updates=PLANS, alone=True)
 def entries_are_whole(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds plan entries that lack a member, or have a value that is not allowed."""
+    """Finds plan entries that lack a member, or whose member has a value that is not allowed."""
     members = _ENTRY.get(conversation.dialect or "")
     if members is None or ("update" in message.params) == (conversation.dialect == DRAFT):
         return
@@ -181,7 +182,7 @@ def _text(entry: Any) -> str | None:
 
 
 def _names(message: CheckedMessage) -> Iterator[tuple[str, str]]:
-    """Yields the names of commands with their places."""
+    """Yields the name of each command, and its place."""
     name = "availableCommands" if "update" in message.params else "commands"
     every = message.update.get(name)
     root = "/params/update" if "update" in message.params else "/params/data"
