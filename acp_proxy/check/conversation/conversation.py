@@ -64,7 +64,7 @@ class RuleMemory:
     was_initialize_open: bool = False
     """Whether it was reported that the client did not wait for the answer to ``initialize``."""
     boolean_options: Remembered[str, int] = field(factory=_frames)
-    """Sessions for which it was reported that the client does not accept boolean options."""
+    """Sessions whose boolean options were reported, since the client does not accept them."""
     early_updates: Remembered[str, int] = field(factory=_frames)
     """The frame of the first update that came before the answer to session/new, by session."""
     replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))

@@ -11,7 +11,7 @@ from acp_proxy.protocol.tool_calls import CallStatus
 from acp_proxy.protocol.updates import RUNNING
 
 NAMING = ("title", "rawInput")
-"""The members of a tool call by which people recognize the call."""
+"""The members of a tool call that tell people what the call does."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -306,7 +306,7 @@ class SessionRecord:
 
 
 def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
-    """Returns the options of a list by ``configId``, or else by ``id``; None if it is not a list."""
+    """Returns the options of a list by ``configId`` or ``id``; None if there is no list."""
     if not isinstance(options, list):
         return None
     objects = [option for option in options[:1000] if isinstance(option, dict)]

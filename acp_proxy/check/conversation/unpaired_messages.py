@@ -183,8 +183,7 @@ def _learn_terminal(conversation: Conversation, name: str, message: CheckedMessa
 
 
 def _forget_opening(conversation: Conversation, message: CheckedMessage, method: str) -> None:
-    """Marks the oldest open request with a method as answered, since a message uses the name that
-    the answer would have introduced."""
+    """Marks the oldest open request with a method as answered: its new name is already used."""
     for open_request in conversation.connection.open_requests(message.direction):
         if open_request.method == method and conversation.settle(open_request.id) is not None:
             return

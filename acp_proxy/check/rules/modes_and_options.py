@@ -254,8 +254,7 @@ def _listed_options(message: CheckedMessage) -> tuple[Any, str]:
 
 
 def _values(option: dict[str, Any]) -> list[str] | None:
-    """Returns the allowed values of an option, including values in groups; None if one has no
-    readable name."""
+    """Returns the allowed values of an option, also those in groups; None if one is not text."""
     values: list[Any] = []
     options = option.get("options")
     for entry in options if isinstance(options, list) else [None]:

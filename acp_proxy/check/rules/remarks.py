@@ -156,7 +156,7 @@ def failures_are_errors(ended: EndedTurn, conversation: Conversation) -> Breache
     if ended.turn.calls or not _FAILURE.match(line) or len(line) > _LINE:
         return
     reason = outside_reason(line)
-    if reason in OUTSIDE and reason != outside_reason(said.asked):  # the text may explain one
+    if reason in OUTSIDE and reason != outside_reason(said.asked):  # else the reply is expected
         text = f"the turn ends well, though {reason}: its text is {shown(line, _LINE)}"
         yield Breach(text, (said.seq,), by=ENVIRONMENT)
 
