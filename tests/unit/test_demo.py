@@ -63,7 +63,7 @@ def test_what_to_type_next_works(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each command is one that works in the checkout."""
+    """Each command that the demo suggests works in the checkout."""
     monkeypatch.chdir(ROOT)
     say_what_next("acp-proxy", "demo", recordings)
     printed = capsys.readouterr().out

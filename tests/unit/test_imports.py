@@ -186,7 +186,7 @@ def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
 
 
 def test_only_a_batch_on_a_cluster_needs_dask() -> None:
-    """No module of the command line imports it, and a line says what to do without it."""
+    """No module of the command line imports dask; without it, an error says what to install."""
     script = (
         "import importlib, pkgutil, sys, acp_proxy.cli\n"
         "for module in pkgutil.walk_packages(acp_proxy.cli.__path__, 'acp_proxy.cli.'):\n"

@@ -49,7 +49,7 @@ def test_the_environment_is_made_of_the_lock() -> None:
 
 
 def test_packages_of_npm_are_locked() -> None:
-    """Each npm package has the hash of its contents, and no address."""
+    """Each npm package is locked with the hash of its contents, and without an address."""
     manifest = json.loads((NPM / "package.json").read_text())
     lock = json.loads((NPM / "package-lock.json").read_text())["packages"]
     for group in ("dependencies", "optionalDependencies"):

@@ -59,6 +59,6 @@ def test_what_goes_out_is_compared(recorded: RecordedTranscript) -> None:
 def test_frames_that_pass_as_recorded_are_written_in_one_line(
     recorded: RecordedTranscript,
 ) -> None:
-    """Each goes in the direction in which it was recorded."""
+    """Each frame of a range goes in the direction in which it was recorded."""
     assert [*recorded.lines("1-3\n-> end")] == ["-> 1", "<- 2", "<- 3", "-> end"]
     recorded.replay().check("1-3")

@@ -51,7 +51,7 @@ def test_each_healthy_one_ended_well(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_each_is_complete(path: Path) -> None:
-    """Each is correlated, masked, and has no absolute path outside of its working directory."""
+    """Each recording is complete, correlated and masked, and shows no path of this machine."""
     with RecordingReader(path) as reader:
         recording = reader.recording
         assert recording.state == "complete"

@@ -91,7 +91,7 @@ def test_every_supported_python_is_tested() -> None:
 
 
 def test_the_action_of_this_repository_is_tried() -> None:
-    """Nothing here can run the actions that it uses."""
+    """The steps that try our action pass inputs that it has and recordings that exist."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     (step,) = [item for item in steps("ci", "action") if item.get("uses") == "./"]
     assert {*step["with"]} <= {*action["inputs"]}
@@ -99,7 +99,7 @@ def test_the_action_of_this_repository_is_tried() -> None:
 
 
 def test_windows_gets_the_wheel() -> None:
-    """Nothing is built there, and only `inspect` and `replay` are tried."""
+    """On Windows the wheel is installed, and only `inspect` and `replay` are tried."""
     job = WORKFLOWS["ci"]["jobs"]["windows"]
     assert (job["runs-on"], job["needs"]) == ("windows-latest", "build")
     install, trial = commands("ci", "windows")

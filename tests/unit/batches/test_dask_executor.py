@@ -99,14 +99,14 @@ def test_other_ends_are_errors(
 
 
 def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -> None:
-    """The error is that of this machine."""
+    """If a recording cannot be read, the error is raised here and no job is sent."""
     with pytest.raises(FileNotFoundError):
         executor.submit(evolve(JOB, recording="gone.db", path="/no/such/gone.db"))
     assert tasks.futures == []
 
 
 def test_a_batch_has_as_much_in_flight_as_there_is_room(executor: DaskExecutor) -> None:
-    """There are two jobs for each thread, or as many as were asked for."""
+    """A batch has two jobs in flight for each thread, or as many as its options ask for."""
     threads = {"tcp://a": 4, "tcp://b": 1}
     executor._threads, executor._most = 0, None
     assert executor.in_flight == 2  # for a worker that may come

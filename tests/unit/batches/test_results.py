@@ -81,7 +81,7 @@ def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
     ],
 )
 def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
-    """The error says in words what was expected."""
+    """The error about a line that is not a verdict says what was expected."""
     members = {**json.loads(line_of(VERDICT)), **changed}
     with pytest.raises(ValueError, match=r"expected a (verdict|finding)"):
         verdict_of(json.dumps(members).encode())
@@ -185,7 +185,7 @@ def test_the_later_of_two_verdicts_counts(path: Path) -> None:
 def test_the_file_of_another_batch_is_left_alone(
     path: Path, header: ResultsHeader, words: str
 ) -> None:
-    """The file of another batch is refused in one line."""
+    """A results file of another batch is refused and stays unchanged."""
     written(path, A)
     before = path.read_bytes()
     with pytest.raises(BadResults, match=words):

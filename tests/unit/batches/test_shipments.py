@@ -60,7 +60,7 @@ def test_a_shared_recording_does_not_travel(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_travels_as_far_as_it_is(tmp_path: Path) -> None:
-    """If its recorder was killed, the rest of the log is sent, too."""
+    """A live recording is sent as far as it is written; a dead one is sent to its end."""
     with LogWriter(tmp_path / "x.db") as writer:
         writer.to_agent({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}})
         live = packed(job(writer.path))

@@ -103,7 +103,7 @@ def test_what_is_ignored_is_not_chosen() -> None:
     ],
 )
 def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
-    """The error about a rule suggests the nearest name, or says why it is not checked."""
+    """The error about an unknown rule suggests the nearest name, or says why it is not checked."""
     with pytest.raises(NoSuchRule) as raised:
         chosen_rules([name], [])
     assert str(raised.value).startswith(said)
@@ -123,7 +123,7 @@ def test_names_begin_with_the_groups() -> None:
 
 
 def test_every_rule_declares_what_it_needs() -> None:
-    """Each rule about messages declares in the catalogue which losses prevent a check."""
+    """Each rule about messages declares which losses of an import prevent its check."""
     words = {*get_args(Fact), "texts"} - {"parts"}
     for rule in rules().values():
         assert (rule.lost_if is None) is (rule.group in CONVERSATION), rule.id
@@ -168,7 +168,7 @@ def test_rules_are_named_once_with_the_first_reason() -> None:
 
 
 def test_inferred_directions_break_no_rule() -> None:
-    """If directions were inferred from methods, the rule about wrong directions is not checked."""
+    """If the directions of an import were inferred, the rule about wrong directions is skipped."""
     result = unchecked_rules(Origin("acpx", (), inferred_directions=3))
     assert [part.rules for part in result] == [("rpc.wrong-direction",)]
 
@@ -189,7 +189,7 @@ def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) ->
 
 
 def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
-    """If parts of messages were left out, only rules about the connection are checked."""
+    """If an import left out parts of messages, only rules about the connection are checked."""
     (result,) = unchecked_rules(Origin("lines", ("parts",)))
     assert {*result.rules} == {
         other.id for other in rules().values() if other.group not in CONVERSATION

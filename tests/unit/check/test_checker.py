@@ -35,7 +35,7 @@ def test_counts_go_on_where_findings_are_not_kept() -> None:
 
 
 def test_rules_can_be_chosen() -> None:
-    """The findings can be restricted to a rule."""
+    """With `only`, the check returns the findings of one rule."""
     lines = ["<- | hello", '<- {"jsonrpc": "2.0", "id": 3, "result": {}}']
     assert judge(lines, only="frame.not-json")[1:2] == ["   frame.not-json by agent"]
 

@@ -215,7 +215,7 @@ def test_a_missing_discriminator_is_named() -> None:
 
 
 def test_one_of_two_members_is_missing() -> None:
-    """In a union without a discriminator, one of two alternative members is reported as missing."""
+    """If a union has no discriminator, one of two alternative members is reported as missing."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
     problems = wrong_params(V1, TO_AGENT, "session/prompt", params)
@@ -225,7 +225,7 @@ def test_one_of_two_members_is_missing() -> None:
 
 
 def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
-    """One branch of a union may lack the discriminator, such as a stdio server of v1."""
+    """A branch of a union may have no discriminator, such as a stdio server of v1."""
     stdio = {"name": "n", "command": "c", "args": [], "env": []}
     for server in (stdio, {**stdio, "type": "stdio"}):
         params = {"cwd": "/", "mcpServers": [server]}

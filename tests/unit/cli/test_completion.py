@@ -46,7 +46,7 @@ def offered(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
 
 
 def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names of files, newest first, `latest`, and what is in the current directory."""
+    """Completion offers recordings, the newest first, `latest`, and files of this directory."""
     (home.parent / "here" / "mine.jsonl").touch()
     every = ["latest", "help", "hello", "broken", "mine.jsonl"]
     assert offered(monkeypatch, "inspect", "note", "") == every

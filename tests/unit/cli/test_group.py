@@ -97,7 +97,7 @@ def test_nothing_is_meant_that_is_not_like_it() -> None:
     [("unanswered", "is:unanswered"), ("failed", "is:failed"), ("errors", "is:error")],
 )
 def test_a_state_in_place_of_a_recording_is_a_filter(word: str, meant: str) -> None:
-    """The name of a state, or its plural, is understood as a filter."""
+    """If a state or its plural stands in place of a recording, the error suggests a filter."""
     assert complaint("log", word, home=RECORDINGS).endswith(f"`acp-proxy log latest {meant}`")
 
 

@@ -134,7 +134,7 @@ def test_what_was_lost_is_not_claimed(
 def test_nothing_is_claimed_if_everything_was_lost(
     output_of: Callable[[Origin | None, str], str], name: str
 ) -> None:
-    """No output has a duration, a time, a size or an ending."""
+    """If an import lost all facts, no output has a duration, a time, a size or an ending."""
     text = output_of(EVERYTHING, name)
     assert text
     match = re.search(rf"{DURATION}|\d\.\d{{3}}|\d k?B\b|{END}|silen|crash|recorded", text)

@@ -34,7 +34,7 @@ def test_a_command_masks_what_it_prints(
 
 
 def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
-    """There is no notice without secrets; for a masked recording it says that they are gone."""
+    """The notice counts the secrets in the file; without secrets in it, there is no notice."""
     plain = record_conversation(tmp_path / "plain.db")
     assert run("inspect", "show", plain).stderr == ""
     assert run("inspect", "show", plain, "--unredacted").stderr == ""

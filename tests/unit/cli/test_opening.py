@@ -61,7 +61,7 @@ def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[s
 def test_the_newest_recording_of_all_gives_no_warning(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a skipped recording there is no warning."""
+    """If `latest` skips no recording, there is no warning."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "latest", home=home).stderr == ""
 
@@ -79,7 +79,7 @@ def test_the_newest_recording_of_all_gives_no_warning(
     ids=lambda words: words[0],
 )
 def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
-    """Nothing is written, and what compares two recordings is named; a text can be spelled out."""
+    """A recording in place of a filter is refused, and nothing is written."""
     words = [word.format(home=home) for word in words]
     refused = next(word for word in words[2:] if "newer" in word or word in ("latest", "bbbb"))
     assert complaint("inspect", *words, home=home).startswith(
@@ -100,7 +100,7 @@ def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
 
 @pytest.mark.parametrize("word", ["newer", "newer.db", "bbbb"])
 def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
-    """The file of the current directory is meant; a line names the recording besides."""
+    """If a file hides a recording of the same name, a line on stderr names both."""
     here = home.parent / "a"
     record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
     assert run("inspect", "show", word, home=home).stderr.startswith(
@@ -112,7 +112,7 @@ def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
 def test_a_recording_in_its_own_directory_hides_none(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the recordings directory, the file is the recording itself."""
+    """If the current directory is the recordings directory, nothing is hidden and nothing said."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "newer", home=home).stderr == ""
 
@@ -137,7 +137,7 @@ def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: Log
 def test_following_waits_for_the_next_recording(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If none is running, a line on stderr reports that, and the next that starts is followed."""
+    """If no recording is running, `log latest --follow` waits for the next one and says so."""
     with contextlib.ExitStack() as made:
 
         def begin(_: float) -> None:

@@ -54,7 +54,7 @@ def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str, ...]) -> None:
-    """Whatever both are called; nothing is started, written or lost."""
+    """A report is not written over a recording, whatever both paths look like."""
     Path("here").symlink_to(".")
     Path("link").symlink_to("golden.db")
     if "other.db" in words:
@@ -107,7 +107,7 @@ def test_no_report_takes_the_place_of_any_other_recording(golden: Path, other: s
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can say what stdin is")
 def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> None:
-    """The file on standard input is not replaced, if the system knows it."""
+    """A report is not written over the file on standard input, if the system knows that file."""
     text = golden.with_name("golden.jsonl")
     run("inspect", "export", golden, "-o", text)
     before = text.read_bytes()
@@ -196,7 +196,7 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 def test_a_report_that_fails_does_not_stop_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The error is printed in the same words; reports without a path are not even made."""
+    """If one report cannot be written, the error is printed and the others are written."""
     assert write_reports((None, lambda: pytest.fail("made")))
     assert not write_reports((tmp_path, lambda: "x"), (tmp_path / "x", lambda: "hé"))
     assert (tmp_path / "x").read_text(encoding="utf-8") == "hé"
@@ -208,7 +208,7 @@ def test_a_report_that_fails_does_not_stop_the_others(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
-    """If one report cannot be written, the other is, and the reason is printed."""
+    """If `replay` cannot write one report, it prints the reason and writes the other report."""
     words = [sys.executable, "-m", "acp_proxy", "replay", str(golden), "--report", "/dev/full"]
     result = subprocess.run(
         [*words, "--junit", "x.xml"], stdin=subprocess.DEVNULL, capture_output=True, text=True

@@ -12,7 +12,7 @@ from tests.support.command_line import run
 
 @pytest.mark.parametrize("typed", [typed for typed in REMOVED if typed.split()[0] not in STARTERS])
 def test_what_was_removed_says_what_serves_instead(typed: str) -> None:
-    """It is one line on stderr, and the exit code of wrong use."""
+    """A removed command prints one line on stderr and exits with the code of wrong use."""
     result = run(*typed.split())
     assert result.exit_code == 2
     assert result.stderr == f"acp-proxy: {instead(*parts(typed))}\n"
@@ -57,7 +57,7 @@ def test_nothing_that_exists_is_in_the_table() -> None:
 
 
 def test_a_variable_of_a_removed_option_changes_nothing() -> None:
-    """It has no effect, and no message."""
+    """A variable of a removed option has no effect, and prints no message."""
     for name in STARTERS:
         for option in removed_options(name):
             assert option.resolve_envvar_value(click.Context(cli)) is None

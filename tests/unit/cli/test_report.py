@@ -30,7 +30,7 @@ def banner(page: str) -> str:
 def test_it_writes_a_page_named_after_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the current directory, for its owner alone; stderr says what is in it."""
+    """The page is written in the current directory, readable for its owner only."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", LOST)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -107,7 +107,7 @@ def test_a_filter_without_a_match_is_reported(tmp_path: Path) -> None:
 
 
 def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
-    """If secrets are shown, the page says so in its first line, and so does stderr."""
+    """If secrets are shown, the first line of the page and a line on stderr say so."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
     path, output = write(conversation, tmp_path / "x.jsonl"), tmp_path / "x.html"
@@ -186,7 +186,7 @@ def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
-    """As in `diff`; --turn and what else is about one recording are refused."""
+    """A compared page has only frames that the filter matches, as in `diff`; --turn is refused."""
     compare = ("inspect", "report", TOUR, "--against", LOST)
     result = run(*compare, "method:session/new", "-o", tmp_path / "x.html")
     assert "filter <code><bdi>method:session/new" in (tmp_path / "x.html").read_text()

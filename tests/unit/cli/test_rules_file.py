@@ -25,7 +25,7 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=3).
 def test_what_is_written_is_read(
     ignore: tuple[str, ...], alias: tuple[str, ...], apart: tuple[str, ...]
 ) -> None:
-    """The text is TOML with the same lists, and hides nothing from a terminal."""
+    """Written rules are TOML that reads back the same, without control characters."""
     rules = ComparisonRules(ignore, alias, apart)
     written = {name: values for name, values in asdict(rules).items() if values}
     assert {name: tuple(values) for name, values in tomllib.loads(rules.toml).items()} == written
@@ -57,7 +57,7 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """Each command with --rules gives the reason; without the option there are no rules."""
+    """The error of each command about a --rules file that cannot be read has the reason."""
     assert _read(None, None, None) == ComparisonRules()
     path = record_conversation(tmp_path / "a.db")
     for words in (("diff", path, path), ("report", path), ("replay", path), ("verify", path)):

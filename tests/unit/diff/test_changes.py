@@ -163,7 +163,7 @@ def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
 
 
 def test_a_missing_call_does_not_shift_the_names_of_others() -> None:
-    """If a call is missing, the other calls keep their names."""
+    """If the first of three calls is missing, the other two keep their names."""
 
     def calls(run: Run, *names: str) -> Run:
         for name in names:

@@ -109,7 +109,7 @@ def test_an_agent_may_write_spaces() -> None:
 
 
 def test_the_same_id_of_two_kinds_is_two_values() -> None:
-    """The same id of a call and of a terminal is two values."""
+    """A call and a terminal with the same id are two separate values."""
 
     def run(number: int, call: str, terminal: str) -> Run:
         made = Run(number).tell("tool_call", toolCallId=call, title="x")

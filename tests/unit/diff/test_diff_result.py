@@ -61,7 +61,7 @@ def test_a_session_that_was_never_opened_is_reported() -> None:
 
 
 def test_only_one_direction_may_count() -> None:
-    """Only one direction is compared if the other direction follows from it."""
+    """A comparison may be restricted to one direction, if the other follows from it."""
 
     def run(number: int, word: str) -> Run:
         made = sessions(number, "cats")
@@ -78,7 +78,7 @@ def test_only_one_direction_may_count() -> None:
 
 
 def test_only_one_half_of_the_handshake_may_count() -> None:
-    """Only the half of the handshake in the compared direction counts."""
+    """If one direction is compared, only its half of the handshake counts."""
     a, b = Run(0).end(), Run(1).end()
     b.said[0] = (OUT, request(0, "initialize", protocolVersion=2, clientCapabilities={}))
     b.said[1] = (IN, result(0, protocolVersion=2, agentCapabilities={"loadSession": True}))

@@ -22,7 +22,7 @@ def test_a_text_is_the_same_in_other_pieces() -> None:
 
 
 def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
-    """If all chunks differ beside their text, the difference has a place."""
+    """A difference beside the text of all chunks is reported with its pointer."""
     a, b = Run(0).words("one", "two"), Run(1).words("onetwo", _meta={"x": 1})
     _, (entry,) = compare(a.end(), b.end())
     assert [(field.pointer, field.only) for field in entry.fields] == [
@@ -175,7 +175,7 @@ def test_text_after_a_cancel_counts_if_the_turn_goes_on() -> None:
 
 
 def test_another_text_after_a_cancel_counts() -> None:
-    """Another text that begins after a cancel counts."""
+    """If another text begins after a cancel, the difference counts."""
     a, b = (_cancelled(n) for n in (0, 1))
     b.said.insert(-1, Run(1).tell("agent_thought_chunk", content=text("hm")).said[-1])
     assert compare(a, b)[0].counts == Counts(only_b=1)

@@ -48,7 +48,7 @@ def asking(number: int, *answers: str) -> Run:
 
 @pytest.mark.parametrize("expect", [Expect.FRAMES, Expect.STRUCTURE])
 def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
-    """The same answers to swapped requests are a difference."""
+    """If two requests swap their answers, the comparison reports both as changed."""
     a = asking(0, "allow 0", "reject 1")
     assert compare(a, asking(1, "allow 0", "reject 1"), expect=expect)[0].is_equal
     result, entries = compare(a, asking(1, "allow 1", "reject 0"), expect=expect)
@@ -57,7 +57,7 @@ def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
 
 
 def test_the_missing_one_of_two_equal_answers_is_reported() -> None:
-    """If one of two equal answers is missing, its own request is reported."""
+    """If one of two equal answers is missing, the one of the missing request is reported."""
     _, (entry,) = compare(asking(0, "allow 0", "allow 1"), asking(1, "allow 1"))
     assert (entry.change, entry.a) == (Change.ONLY_A, 8)
 

@@ -59,7 +59,7 @@ def test_each_name_leads_to_an_agent() -> None:
 
 
 def test_an_installed_agent_is_preferred() -> None:
-    """If it is not installed, its compared package is run; otherwise the program is an error."""
+    """An agent that is not installed is run from its package, or by its program if it has none."""
     assert command_of("gemini", lambda name: name == "gemini") == ["gemini", "--acp"]
     package = ["npx", "-y", "@google/gemini-cli", "--acp"]
     assert command_of("gemini", lambda _: False) == package

@@ -232,7 +232,7 @@ def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
 
 
 def test_stats_counts_each_call() -> None:
-    """Each has its own frames, and the steps of a turn are those of its calls."""
+    """The statistics of calls that share an id have their own frames and steps."""
     with used_again().reader() as reader:
         statistics = gather(reader)
         steps = waterfall(reader, statistics.turns[0]).steps

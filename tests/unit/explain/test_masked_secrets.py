@@ -20,7 +20,7 @@ def values(path: Path) -> list[MaskedValue]:
 
 
 def test_each_place_of_a_value_is_listed(tmp_path: Path) -> None:
-    """Each place of a masked value is listed; in a message it has a pointer."""
+    """All places of a masked value are listed; a place in a message has a pointer."""
     masked = values(record_planted(tmp_path / "x.db"))
     assert not any(secret in repr(masked) for secret in SECRETS)
     assert all(value.in_file for value in masked)

@@ -168,7 +168,7 @@ def test_content_has_a_describer(kind: str) -> None:
 
 
 def test_the_tables_have_an_example_for_each_line() -> None:
-    """Each line of the tables has an example."""
+    """Each entry of the describers' tables has an example."""
     assert set(UPDATES) == set(UPDATE_KINDS)
     assert set(BLOCKS) == {*BLOCK_TYPES, *TOOL_CONTENT_TYPES}
     known = {*SERVER_REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS, *CHAINS, "_mcp/request"}

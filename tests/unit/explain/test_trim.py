@@ -81,7 +81,7 @@ def test_a_turn_is_kept_with_the_setup_of_its_session() -> None:
 
 
 def test_other_sessions_are_dropped() -> None:
-    """Other sessions are dropped, even if turns overlap and answers are reordered."""
+    """If one session is kept, the others are dropped, even if their turns overlap."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}

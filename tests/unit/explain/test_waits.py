@@ -263,7 +263,7 @@ def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
 
 
 def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
-    """The finding has the open request and the length of the silence, later also its end."""
+    """The finding about a silent agent has the open request and the length of the silence."""
     chunk(recorder)  # 7
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -378,7 +378,7 @@ def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
 
 
 def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
-    """Each member of a batch is waited for by itself."""
+    """Each member of a batch has its own wait."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent([request(1, "session/list"), request(2, "session/new")])
         recorder.t_ns += HOUR

@@ -80,7 +80,7 @@ CHANCE = Chance(42, "rule", "to-client s", 7)
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    """The same draw always gives the same number."""
+    """A draw for the same place always returns the same number."""
     first = CHANCE.draw("place")
     CHANCE.draw("other")
     assert CHANCE.draw("place") == first == Chance(42, "rule", "to-client s", 7).draw("place")
@@ -90,7 +90,7 @@ def test_the_same_question_has_the_same_answer() -> None:
     "change", [{"seed": 43}, {"rule": "r"}, {"scope": "to-agent s"}, {"match": 8}]
 )
 def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
-    """Another seed, rule, scope or match draws another number."""
+    """A draw for another seed, rule, scope or match returns another number."""
     assert CHANCE._replace(**change).draw() != CHANCE.draw()
 
 

@@ -208,7 +208,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
-    """The error for a recording in place of a plan suggests ``-`` in its place."""
+    """The error about a recording in place of a plan suggests to write ``-``."""
     record_conversation(tmp_path / "x.db")
     with pytest.raises(BadPlan, match="a recording, not a plan; to use --fault alone, write -"):
         load_plan(tmp_path / "x.db")
@@ -227,7 +227,7 @@ def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_rule_is_refused(text: str, message: str) -> None:
-    """The error for a wrong rule has the option as it was written."""
+    """The error about a wrong rule quotes the option as it was written."""
     with pytest.raises(BadPlan) as refusal:
         parse_rule(text)
     assert str(refusal.value) == f"--fault {text!r}: {message}"

@@ -299,7 +299,7 @@ def in_draft(name: str, said: Any = None) -> AppliedPlan:
 
 
 def test_a_needed_login_has_the_code_of_its_dialect() -> None:
-    """The error of a needed login has the code of the dialect."""
+    """The error of the plan `auth-required` has the code of the dialect."""
     (hit,) = in_draft("auth-required").hits
     assert json.loads(hit.injected[0])["error"]["code"] == -32001
 
@@ -333,7 +333,7 @@ def test_a_crash_leaves_half_a_frame() -> None:
 
 
 def test_a_late_reply_is_the_last_of_all() -> None:
-    """Without a cancellation a late reply comes at the very end."""
+    """If nothing is cancelled, a late reply is delivered at the very end."""
     run = applied("late-reply")
     assert seqs(run) == [34]
     assert run.delivered(CLIENT).endswith(run.hits[0].delivered or b"?")

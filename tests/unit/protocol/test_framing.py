@@ -50,7 +50,7 @@ _bytes = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"\xff", b"{}"])
 
 
 def test_lines_of_a_chunk() -> None:
-    """Each line comes without its newline, and with the offset of its end."""
+    """The cutter returns each line without its newline, and with the offset of its end."""
     cutter = LineCutter()
     assert list(cutter.feed(b"one\ntwo\r\n\nrest")) == [
         Cut(b"one", b"\n", 4),

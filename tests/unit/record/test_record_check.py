@@ -31,7 +31,7 @@ def test_what_is_wrong_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[s
 def test_a_check_that_takes_too_long_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """If the check takes too long, the command for it is printed."""
+    """If the check of a recording takes too long, the command for it is printed instead."""
     path, release = record_conversation(tmp_path / "x.db"), threading.Event()
     monkeypatch.setattr(judgement, "check_whole", lambda _: release.wait(60))
     report_findings(path, time.monotonic() + 0.05)

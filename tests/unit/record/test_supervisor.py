@@ -257,7 +257,7 @@ async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_after_its_client_is_left_alone(clock: MockClock) -> None:
-    """If it ends within its grace after the client's end, it gets no signal."""
+    """An agent that ends within its grace after the client left gets no signal."""
     scene = await play(clock, (10, Scene.client_leaves), (13.9, exits), answers=nothing_open)
     assert scene.agent.sent == []
     assert scene.relay.end_reason == ""
@@ -300,7 +300,7 @@ async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
 
 
 async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
-    """If nothing is recorded, open requests are unknown, and the agent may stay."""
+    """If nothing is indexed, open requests are unknown, and the agent is not stopped."""
     scene = await play(clock, (10, Scene.client_leaves), answers=None)
     assert scene.agent.sent == []
 
@@ -345,7 +345,7 @@ async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) ->
 
 
 async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockClock) -> None:
-    """If the agent closed its own input, the client does not count as gone."""
+    """If the agent closes its own input, the client does not count as gone."""
 
     def closes_its_input(scene: Scene) -> None:
         scene.relay.to_agent.ended.set()
@@ -366,7 +366,7 @@ async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock)
 
 
 async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
-    """If it holds the outputs after the agent's exit, it is killed after `LINGER` idle seconds."""
+    """A descendant that keeps the outputs open is killed after `LINGER` idle seconds."""
     scene = await play(clock, (10, Scene.agent_exits))
     assert scene.agent.sent == [(10 + LINGER, signal.SIGKILL)]
     assert scene.abandoned

@@ -45,7 +45,7 @@ JSON = st.recursive(
 
 @given(JSON, st.booleans(), st.integers(1, 40))
 def test_all_strings_are_found(value: object, ascii_only: bool, size: int) -> None:
-    """Each string has its path, and its bytes are at its offset in the line."""
+    """The walk finds all strings, each with its path and with the offset of its bytes."""
     raw = json.dumps(value, ensure_ascii=ascii_only).encode()
     walk = StringWalk()
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]

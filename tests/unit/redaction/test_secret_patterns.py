@@ -42,7 +42,7 @@ def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
 
 
 def test_a_named_value_is_secret_in_loose_text() -> None:
-    """In loose text a value after a secret's name is found, even if it is a word."""
+    """In loose text, the word after a secret's name is a secret."""
     text = "--token abc --password=def"
     assert find(text, loose=False) == []
     assert find(text, loose=True) == [SecretMatch(8, 11, "token"), SecretMatch(23, 26, "password")]

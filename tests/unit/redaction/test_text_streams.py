@@ -163,7 +163,7 @@ def test_another_message_is_another_text() -> None:
     ],
 )
 def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each character is searched a few times, not once for each piece before it."""
+    """The redactor searches each character a few times, not once for each earlier piece."""
     searched: list[int] = []
     search = SecretFinder.search
 

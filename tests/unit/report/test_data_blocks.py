@@ -101,7 +101,7 @@ def test_the_same_recording_gives_the_same_bytes() -> None:
 
 
 def test_pieces_of_text_are_shown_as_in_the_timeline(tmp_path: Path) -> None:
-    """Whatever the text is, and whatever differs from the piece before."""
+    """The report shows pieces of text as the timeline does, whatever the texts are."""
     words = ("a", "", "b" * 70, "word " * 900, "QmFzZTY0" * 30, "x;base64,AAAA", "\u202e", "\x7f")
     kinds = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "plan")
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -131,7 +131,7 @@ def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
-    """Each of a mebibyte in a block of its own, also of a line that is never held as a whole."""
+    """A large line has pieces of a mebibyte, each in its own block."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for size in (1, PAYLOAD_BYTES + 1, 2, WHOLE_VALUE + 5, 3):
             raw = line(notification("x", pad="y " * (size // 2)))
@@ -192,7 +192,7 @@ def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> None:
-    """Whatever the tables say, what can be read is in the report as it is."""
+    """A report of hostile tables has what can be read, or the recording is refused."""
     path = tmp_path / "x.db"
     shutil.copy(SHIPPED[0], path)
     with contextlib.closing(sqlite3.connect(path)) as connection:

@@ -50,7 +50,7 @@ def join(app: str, **others: str) -> str:
 
 
 def test_modules_become_one_strict_function() -> None:
-    """Each once, after those that it imports, without imports, exports and comments."""
+    """Joined modules are in the order of their imports, each once, without imports and exports."""
     made = joined("shell/app.js", FILES.__getitem__)
     assert made == (
         '(() => {\n"use strict";\n'
@@ -100,7 +100,7 @@ def test_the_script_does_what_the_modules_do() -> None:
     ],
 )
 def test_other_forms_are_refused(text: str, words: str) -> None:
-    """The error names the place and the expected form."""
+    """The error about an unsupported form names its place and the expected form."""
     with pytest.raises(NotJoined) as refused:
         join(text, b="export const one = 1;\nconst hidden = 2;\n")
     assert str(refused.value).startswith(words)
@@ -113,7 +113,7 @@ def test_types_are_left_out() -> None:
 
 
 def test_modules_that_import_each_other_are_refused() -> None:
-    """The error names the modules of the circle."""
+    """The error about modules that import each other names the circle."""
     first = 'import {two} from "./b.js";\nexport const one = 1;'
     second = 'import {one} from "./app.js";\nexport const two = 2;'
     with pytest.raises(NotJoined, match=r"each other: app\.js -> b\.js -> app\.js"):

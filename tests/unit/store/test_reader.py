@@ -614,7 +614,7 @@ def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_directory_for_a_log(tmp_path: Path) -> None:
-    """The error about a directory instead of a log says that it is a directory."""
+    """The error about a directory in place of a log says that it is a directory."""
     record_conversation(tmp_path / "x.db")
     (tmp_path / "x.db.log").mkdir()
     with pytest.raises(NotARecording, match=r"x\.db\.log as a recording: .*directory"):

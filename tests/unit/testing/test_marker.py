@@ -26,12 +26,12 @@ from acp_proxy.testing.marker import (
     ],
 )
 def test_a_recording_is_named_after_its_test(file: str, names: list[str], name: str) -> None:
-    """The name is made of module, classes and test, without common prefixes; never a path."""
+    """The default name of a recording is made of the module, the classes and the test."""
     assert default_name(Path("/tests", file), names) == name
 
 
 def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
-    """In `recordings`, or in the other directory if only that is there, or where one is given."""
+    """A recording is looked up in `recordings`, in `acp_recordings`, or in a given directory."""
     usual, other = tmp_path / "recordings", tmp_path / "acp_recordings"
     assert recording_place("x", tmp_path, None) == usual / "x.jsonl"
     other.mkdir()
@@ -49,7 +49,7 @@ def test_a_path_is_one_from_the_test(tmp_path: Path) -> None:
 
 
 def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
-    """The text form comes first, since it is reviewed; dots in a name belong to it."""
+    """If a recording exists as text and as a database, the text is used."""
     (tmp_path / "v1.2.db").touch()
     assert recording_place("v1.2", tmp_path, tmp_path) == tmp_path / "v1.2.db"
     (tmp_path / "v1.2.jsonl").touch()

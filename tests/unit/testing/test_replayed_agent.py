@@ -116,7 +116,7 @@ def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -
 
 
 def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, object]) -> None:
-    """The error has the reason if it is known; an incomplete report does not count."""
+    """The error about a start without a report has the reason, if the agent left one."""
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")

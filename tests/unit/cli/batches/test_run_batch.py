@@ -104,7 +104,7 @@ def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Pa
 
 
 def test_what_is_still_being_recorded_is_named(here: Path) -> None:
-    """Each command says so of one recording, and so does a batch; what is over is not named."""
+    """A batch names the recordings that are still running, as `check` does for a single one."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     with LogWriter(here / "some" / "live.db") as recorder:
@@ -157,7 +157,7 @@ def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
 
 
 def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
-    """Whatever is cut of a message, its end says what is wrong."""
+    """If an error message is cut, the cut is in the long name, not in the reason at the end."""
     name = f"{'n' * 250}.db"
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some" / name)
@@ -183,7 +183,7 @@ def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
 
 
 def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
-    """The same findings, the same exit code, also with options; variables are options as well."""
+    """A batch has the findings and the exit code of `check`, by options and by variables."""
     words = ("check", RECORDINGS / "tour.db", "--fail-on=info", "--ignore-rule", "meta")
     report = run(*words, "--json")
     variables: dict[str, Any] = {
@@ -257,7 +257,7 @@ def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch
 def test_a_file_of_rules_travels_with_each_verification(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Another machine compares by the same rules; other contents make another batch."""
+    """The rules of a file are sent with each job; a changed file makes another batch."""
     jobs: list[Job] = []
 
     class Kept(Inline):
@@ -389,7 +389,7 @@ def test_variables_are_repeated_as_options() -> None:
 
 
 def test_a_verdict_is_one_line() -> None:
-    """Whatever its texts are."""
+    """A verdict is one line, whatever its texts contain."""
     verdict = JobVerdict(
         *("a\x1b.db", "verify", "d", 1, VerdictKind.DIFFERS, 0.0),
         first_divergence=FirstDivergence(3, "it left"),
@@ -398,7 +398,7 @@ def test_a_verdict_is_one_line() -> None:
 
 
 def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
-    """Each failed run has its exit code and last line; plans that did not fire are named."""
+    """The line of a sweep has each failed run with its exit code and last line of output."""
     runs = (
         {"plan": "@x", "outcome": "crashed", "exit_code": 1, "output": "no module"},
         {"plan": "@y", "outcome": "not reached", "exit_code": 0, "output": ""},

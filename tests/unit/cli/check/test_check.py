@@ -147,14 +147,14 @@ def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path)
 
 
 def test_a_recorder_that_was_killed_says_whose_answer_is_missing(tmp_path: Path) -> None:
-    """If the recorder was killed, the finding about a missing answer blames the agent."""
+    """If the recorder was killed, the finding about a missing answer still blames the agent."""
     path = written(tmp_path / "x.jsonl", [HANDSHAKE[0], "== recorder is killed"])
     text = "the recording ends before the agent answered initialize (#1)"
     assert text in [finding["text"] for finding in findings(path)]
 
 
 def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
-    """If an import lacks its end, a missing answer is not a failure."""
+    """If an import lacks its end, a request without an answer is not a failure."""
     lines = ["== an excerpt begins", *HANDSHAKE, REUSED[2]]
     path = written(tmp_path / "x.jsonl", lines)
     assert run("check", path).exit_code == 0

@@ -41,7 +41,7 @@ def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_module_has_the_script_beside_its_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a script there, that in PATH is used, otherwise the module."""
+    """A module uses the script beside its Python, or else the script in PATH, or else itself."""
     monkeypatch.setattr(sys, "argv", ["/x/acp_proxy/__main__.py"])
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
     actual = script(tmp_path / "bin")

@@ -96,7 +96,7 @@ def test_it_lists_them_as_json(home: Path) -> None:
 
 
 def test_it_finds_nothing(tmp_path: Path) -> None:
-    """Without clients, the known clients are named."""
+    """If no client is installed, the error of `setup` names the known clients."""
     result = run("setup", HOME=str(tmp_path), PATH="", XDG_CONFIG_HOME=None)
     assert (result.exit_code, result.stdout) == (0, "")
     assert f"no ACP client was found for {tmp_path}; known ones are zed, " in result.stderr
@@ -122,7 +122,7 @@ def test_settings_are_ready_to_paste(home: Path) -> None:
 
 
 def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
-    """Without --agent, all agents are used; one without a command becomes the known agent."""
+    """Without --agent, `setup` uses all configured agents; one without a command is replaced."""
     actual = json.loads(setup(home, "zed").stdout)["agent_servers"]
     assert [*actual] == ["OpenCode (recorded)", "Gemini CLI (recorded)"]
     assert actual["Gemini CLI (recorded)"]["type"] == "custom"
@@ -132,7 +132,7 @@ def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
 
 
 def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Path) -> None:
-    """Without configured agents, an installed known agent is used, or an error says what to do."""
+    """Without configured agents, `setup` uses an installed known agent, or says what to do."""
     (home / JETBRAINS).unlink()
     assert [*json.loads(setup(home, "jetbrains").stdout)["agent_servers"]] == [
         "OpenCode (recorded)"
@@ -338,7 +338,7 @@ def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
 
 
 def test_what_is_kept_may_be_damaged(home: Path) -> None:
-    """If the change log is damaged, nothing is written, and the error names the log."""
+    """If the change log of `setup` is damaged, nothing is written, and the error names the log."""
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
     (kept,) = (home / ".local/share/acp-proxy/setup").iterdir()
     kept.write_text("{")

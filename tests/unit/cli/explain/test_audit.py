@@ -154,7 +154,7 @@ def test_nothing_was_done(tmp_path: Path) -> None:
 
 
 def test_very_large_lines(tmp_path: Path) -> None:
-    """Only the beginning of a line beyond 2 MB is read; a path after it is unknown."""
+    """Of a line beyond 2 MB only the beginning is searched, so that a later path is unknown."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for stream, message in showcase().lines[:5]:
             (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)

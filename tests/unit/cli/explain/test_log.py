@@ -63,7 +63,7 @@ def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> No
 
 
 def test_colours_can_be_forced(story: Path) -> None:
-    """With FORCE_COLOR each direction has its colour; NO_COLOR has precedence."""
+    """With FORCE_COLOR each direction has its own colour; NO_COLOR turns the colours off again."""
     lines = run("inspect", "log", story, FORCE_COLOR="1").stdout.splitlines()
     assert "\x1b[1;38;5;32m→ session/prompt" in lines[5]
     assert "\x1b[38;5;28m← agent_message_chunk" in lines[6]
@@ -74,7 +74,7 @@ def test_colours_can_be_forced(story: Path) -> None:
 
 
 def test_as_json_there_is_a_line_for_each(story: Path) -> None:
-    """Each frame and each event is one JSON object on one line, in one order."""
+    """`log --json` prints each frame and each event as one line of JSON, in order of numbers."""
     result = run("inspect", "log", "--json", story)
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert [row["seq"] for row in rows] == list(range(1, 24))
@@ -182,7 +182,7 @@ def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
 
 
 def test_a_batch_in_full(tmp_path: Path) -> None:
-    """Each message of a batch has a line, and all of them are in its JSON."""
+    """For a batch, `log --seq` prints a line for each message, and the JSON of the whole batch."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client([notification("_a"), notification("_b")])
     out = run("inspect", "log", "--seq", "2", recorder.path).stdout

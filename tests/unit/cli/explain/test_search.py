@@ -186,7 +186,7 @@ def test_recorded_text_does_not_control_a_terminal(home: Path) -> None:
 
 
 def test_colour_marks_the_match(home: Path) -> None:
-    """With FORCE_COLOR the match is coloured, and nothing else is changed."""
+    """With FORCE_COLOR the match is coloured; all other text is as without colours."""
     plain = run("inspect", "search", "hello", "new", home=home).stdout
     colored = run("inspect", "search", "hello", "new", home=home, FORCE_COLOR="1").stdout
     assert colored == plain.replace("hello", "\x1b[1;38;5;196mhello\x1b[0m")

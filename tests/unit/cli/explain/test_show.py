@@ -108,7 +108,7 @@ def test_a_running_recording_says_so(tmp_path: Path) -> None:
 
 
 def test_an_incomplete_recording_says_so(tmp_path: Path) -> None:
-    """If the last record is missing, the ending only claims what is known."""
+    """If a recording has no last record, its summary says that the recorder was killed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert shown(recorder.path)["ended"] == (
@@ -179,7 +179,7 @@ def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_hint_is_no_problem(tmp_path: Path) -> None:
-    """With only hints, the first line says that there are no problems, and counts the hints."""
+    """If there are only hints, the first line says so and counts them."""
     path = tmp_path / "x.jsonl"
     lines = [*before(SESSION), "== 90 bytes are left for the agent", "== client leaves"]
     path.write_bytes(b"".join(text_form_of(lines)))

@@ -11,7 +11,7 @@ from tests.support.command_line import complaint, run
 
 
 def test_explain_in_words() -> None:
-    """Each rule is a sentence, with its conditions."""
+    """`faults explain` describes each rule in a sentence, with its conditions."""
     rule = "latency latency_ms=20 after=3 every=2 times=1 probability=0.5 window=1s..2s"
     said = run("faults", "explain", "-", "--fault", rule, "--fault", "stray-stdout text=x").stdout
     assert said.splitlines() == [

@@ -9,7 +9,7 @@ from tests.support.command_line import complaint, run
 
 
 def test_list_has_all_kinds_and_plans() -> None:
-    """Each kind is listed with its settings, and each plan with its purpose."""
+    """`faults list` prints each kind with its settings, and each plan with its purpose."""
     said = run("faults", "list").stdout
     for kind in KINDS:
         assert f"\n{kind}\n" in f"\n{said}"
@@ -20,7 +20,7 @@ def test_list_has_all_kinds_and_plans() -> None:
 
 
 def test_list_can_be_narrowed() -> None:
-    """Only the named kinds are listed; an unknown one is refused."""
+    """`faults list` prints only the named kinds, and refuses an unknown one."""
     said = run("faults", "list", "drop", "noop").stdout
     assert said == "noop\n  Nothing happens.\n\ndrop\n  The frame never arrives.\n\n"
     assert complaint("faults", "list", "dorp") == "there is no kind 'dorp'; did you mean drop?"

@@ -53,7 +53,7 @@ def test_only_lines_that_are_printed_are_made(
     has_junit: bool,
     most: int,
 ) -> None:
-    """Without `--junit` for the screen alone; with it for as many as a failure has room for."""
+    """Only as many lines of a difference are made as the screen or the JUnit report prints."""
     junit = tmp_path / "report.xml" if has_junit else None
     old, new = (record(tmp_path, chatty(word)) for word in ("one", "another"))
     engine = Verification(RecordedClient(old.script(as_sent=True)), VerifyOptions())

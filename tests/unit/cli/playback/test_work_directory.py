@@ -118,7 +118,7 @@ def test_a_long_name_is_cut(name: str) -> None:
 
 
 def test_no_link_leads_out(tmp_path: Path) -> None:
-    """Nothing is made outside of the chosen directory."""
+    """A directory that a link would place outside of the chosen directory is refused."""
     work, outside = tmp_path / "work", tmp_path / "outside"
     work.mkdir()
     outside.mkdir()
@@ -133,7 +133,7 @@ def test_no_link_leads_out(tmp_path: Path) -> None:
 
 
 def test_directories_that_were_made_are_removed_if_empty(tmp_path: Path) -> None:
-    """Nothing elsewhere is removed, even if a link now leads there."""
+    """Only empty directories in the chosen directory are removed; a link is not followed."""
     work, outside = tmp_path / "work", tmp_path / "outside"
     (work / "there").mkdir(parents=True)
     (outside / "deep").mkdir(parents=True)

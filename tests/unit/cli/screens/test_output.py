@@ -170,7 +170,7 @@ def test_before_a_second_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_without_a_terminal_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a terminal there is no bar, and the clock is not read."""
+    """Without a terminal there is no progress bar, and the clock is not read."""
     stderr = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stderr)
     clock = Clock()
@@ -179,7 +179,7 @@ def test_without_a_terminal_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_total_may_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a total the bar counts."""
+    """If the total is unknown, the progress bar counts the items."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     assert len(list(progress(clock.work(20, 0.2), None, "reading", clock=clock))) == 20

@@ -47,7 +47,7 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 @pytest.mark.parametrize("command", ["show", "log", "stats", "audit", "transcript", "list"])
 def test_commands_for_people_use_it(terminal: Terminal, command: str) -> None:
-    """With colours, and as wide as the terminal; nothing is printed beside it."""
+    """The pager gets coloured text as wide as the terminal; standard output stays empty."""
     what = TOUR.parent if command == "list" else TOUR
     shown = run("inspect", command, what, ACP_PROXY_PAGER=terminal.command, COLUMNS="80")
     assert (shown.exit_code, shown.stdout) == (0, "")
@@ -81,7 +81,7 @@ def test_programs_get_none(terminal: Terminal, words: list[str | Path]) -> None:
 
 
 def test_a_pipe_has_none(tmp_path: Path) -> None:
-    """Whatever the variables say."""
+    """No pager is started for a pipe, whatever the variables say."""
     page = Terminal(tmp_path)
     assert run("inspect", "log", TOUR, ACP_PROXY_PAGER=page.command).stdout
     assert page.shown is None

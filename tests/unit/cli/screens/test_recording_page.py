@@ -31,7 +31,7 @@ def test_the_headline_has_the_state_and_what_was_found(
     counts: dict[str, int],
     shown: str,
 ) -> None:
-    """Without findings, it ends with the words of the screen."""
+    """The headline ends with the number of findings, or with a sentence if there are none."""
     page = RecordingPage(Screen())
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         page.headline(reader.recording, *verdict(counts, "fine"), live=live)

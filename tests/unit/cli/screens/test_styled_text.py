@@ -101,7 +101,7 @@ def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
     ],
 )
 def test_control_characters_become_visible(text: str, shown: str) -> None:
-    """Nothing recorded moves the cursor, changes colours or the direction of writing."""
+    """Recorded text cannot move the cursor, or change colours or the direction of writing."""
     assert visible(text) == shown
     assert visible(text).isprintable()
 

@@ -54,13 +54,13 @@ ROW = ("1", "a long name", "22", "some text")
 
 
 def test_without_a_terminal_everything_is_there() -> None:
-    """Each column is as wide as its widest cell, also where there is nothing in it."""
+    """Without a terminal, each column is as wide as its widest cell, and empty columns are kept."""
     assert _layout(HEADINGS, [ROW], None) == [(0, 1), (1, 11), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
 
 
 def test_columns_of_high_rank_are_left_out_first() -> None:
-    """Without room, the column of the highest rank is left out first, those of rank 0 never."""
+    """If columns do not fit, those of the highest rank are left out first, and rank 0 never."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
@@ -75,12 +75,12 @@ def test_room_goes_to_what_matters_most() -> None:
 
 
 def test_an_empty_column_is_left_out_on_a_terminal() -> None:
-    """Nothing is said in a column without cells."""
+    """On a terminal, a column without cells is left out."""
     assert [n for n, _ in _layout(HEADINGS, [("1", "n", "", "c")], 80)] == [0, 1, 3]
 
 
 def test_cells_are_cut_and_filled() -> None:
-    """In a list the gap is wide, the last cell is not filled, and a path loses its beginning."""
+    """Long cells are cut, a path at its beginning; the last cell of a row is not padded."""
     columns = [
         Column("A", [cell("abcdef"), cell("a")], least=4),
         Column("B", [cell("a/b/cd"), cell("b")], keeps_end=True, least=5),

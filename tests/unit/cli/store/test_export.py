@@ -67,7 +67,7 @@ def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
 
 
 def test_a_file_is_made_whole_and_private(path: Path, tmp_path: Path) -> None:
-    """With -o nothing is printed, and only the owner can read the file."""
+    """`export -o` prints nothing, and only the owner can read the file that it writes."""
     made = tmp_path / "made.jsonl"
     result = run("inspect", "export", path, "-o", made)
     assert (result.exit_code, result.output) == (0, "")

@@ -67,7 +67,7 @@ def test_a_recording_can_be_named(text: Path, home: Path) -> None:
 
 
 def test_several_are_imported_in_their_order(text: Path, home: Path) -> None:
-    """Each of several imports prints a line; --output and --name are for a single one."""
+    """Several imports print a line each; --output and --name are refused for them."""
     other = text.with_name("other.jsonl")
     other.write_bytes(HEADER)
     result = run("inspect", "import", other, text, home=home)

@@ -273,7 +273,7 @@ def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
-    """With --from, the error says that the log has no message of that format."""
+    """With --from, the error says that the log has no message of the chosen format."""
     said = refused("hello\n", "inspect", "import", "-", "--from", name, home=home)
     is_of_lines = name in ("acpx", "lines")
     assert ("line 1: expected" if is_of_lines else "none of its lines is a message of ") in said

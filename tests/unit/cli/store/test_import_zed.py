@@ -104,7 +104,7 @@ def test_screens_show_the_method_of_such_an_answer(home: Path) -> None:
 
 
 def test_such_a_recording_comes_back(home: Path) -> None:
-    """The text form keeps logged methods of answers, and omits the member if there are none."""
+    """The text form keeps the logged methods of answers; answers without one lack the member."""
     imported(EXCERPT, home)
     assert b'"named_answers":[{"seq":1,' in assert_comes_back(home / "zed.db")
     imported(EXCERPT[3:], home)

@@ -39,7 +39,7 @@ def test_answers(tmp_path: Path, script: str, answer: VersionAnswer) -> None:
 
 
 def test_what_cannot_start(tmp_path: Path) -> None:
-    """If a program cannot start, the answer has the reason that the system gives."""
+    """If an agent's program cannot start, the answer has the system's reason."""
     gone = program(tmp_path / "a", "#!/nowhere/python\n")
     assert ask_version([str(gone)], {}).trouble == (
         "cannot start: the interpreter of its first line was not found"

@@ -59,7 +59,7 @@ def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux and its /proc")
 def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
-    """Not even by the superuser, whom no permission holds; `record` says why."""
+    """The error about a directory that cannot be made has the reason, even for the superuser."""
     context = evolve(machine(tmp_path), recordings=Path("/proc/foo"))
     (line,) = lines(recordings_directory(context))
     assert line.startswith("✗ /proc/foo cannot be made: cannot record into /proc/foo/doctor-")
@@ -97,7 +97,7 @@ def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
 
 
 def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another user's directory is an error, except for the superuser; a read-only one is, too."""
+    """Another user's directory and a read-only one are errors, except for the superuser."""
     context = machine(tmp_path)
     owner = context.recordings.stat().st_uid
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)

@@ -445,7 +445,7 @@ def test_a_session_that_was_not_loaded_is_not_listed() -> None:
 
 
 def test_sessions_have_directories_and_terminals_of_their_own() -> None:
-    """The same relative path or terminal id means something else in each session."""
+    """Each session has its own directory for relative paths, and its own terminals."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "s2"}, cwd="/two")
     conversation.prompt("s2")
@@ -474,7 +474,7 @@ def test_words_of_a_command_count_from_its_directory() -> None:
 
 
 def test_options_with_one_id() -> None:
-    """If several options have one id, the chosen option is not known."""
+    """If several options have the same id, the decision is ambiguous."""
     conversation = Talk()
     options = [{"optionId": "1", "kind": "allow_once"}, {"optionId": "1", "kind": "reject_once"}]
     conversation.permission("1", {"toolCallId": "c", **edit(A)}, options=options)

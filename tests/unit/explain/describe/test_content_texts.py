@@ -46,7 +46,7 @@ def test_added_and_removed_lines_are_counted(old: str, new: str, changed: tuple[
 
 
 def test_the_lines_of_a_patch_are_counted() -> None:
-    """The names of files do not count, but a removed SQL comment does."""
+    """The lines with file names in a patch are not counted, but a removed SQL comment is."""
     assert patch_lines(PATCH) == (3, 4)
     assert patch_lines("-a\n+b\n c") == (1, 1)
     assert patch_lines("") == (0, 0)

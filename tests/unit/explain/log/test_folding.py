@@ -70,7 +70,7 @@ def test_a_run_is_one_value() -> None:
 
 
 def test_a_single_chunk_stays_a_row() -> None:
-    """One chunk is not a run."""
+    """A single chunk is not folded into a run."""
     given = rows(chunk("a"))
     assert list(fold(given)) == given
 

@@ -114,7 +114,7 @@ START = Recording("0", "x", "0", datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC).is
 
 
 def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
-    """Each column with a value is a fact, in words where its value is a code."""
+    """Each column that has a value is listed as a fact, in words if the value is a code."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         rows = {row["seq"]: row for row in reader.rows()}
     known = {name: value for name, value in facts(rows[9], START) if value}

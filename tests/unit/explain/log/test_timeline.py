@@ -213,7 +213,7 @@ def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> 
     ],
 )
 def test_events_are_described(kind: str, data: dict[str, Any], words: str) -> None:
-    """Each kind has its sentence; an unknown one shows its data."""
+    """Each kind of event is described by a sentence; an unknown kind shows its data."""
     assert describe_event(kind, data) == words
     row = {"seq": 1, "t_ns": 0, "kind": kind, "data": json.dumps(data)}
     assert event_line(row).text == words

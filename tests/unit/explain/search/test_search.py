@@ -203,7 +203,7 @@ def test_a_long_text_is_found_across_many_chunks() -> None:
 
 
 def test_memory_is_bounded_however_long_a_message_is() -> None:
-    """Only the end of an unfinished message is kept."""
+    """Of an unfinished message, the search keeps only the end in memory."""
     searcher = Searcher(Pattern("nothing like that"))
     for chunk in chunks(*["some text "] * 20_000):
         assert searcher.feed(chunk) == []

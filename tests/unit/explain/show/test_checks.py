@@ -309,7 +309,7 @@ def test_unknown_error_codes_have_no_name(code: Any, dialect: str | None, name: 
 
 
 def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -> None:
-    """The finding names the missing reader, the number of bytes, and the frames."""
+    """The finding about undelivered bytes names the missing reader, their number and the frames."""
     turn(recorder)
     recorder.to_client(CUSTOM)
     recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)
@@ -319,7 +319,7 @@ def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -
 
 
 def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
-    """The finding has the time, the first unread frame, the waiting bytes, and the end."""
+    """The finding about an agent that stops reading has the time, the frame, and the bytes."""
     turn(recorder)
     since = ORIGIN_NS + recorder.t_ns
     recorder.to_agent(CUSTOM)

@@ -267,7 +267,7 @@ def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
 
 
 def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> None:
-    """The finding quotes the last line of stderr, and blames nobody."""
+    """The finding about a hanging call quotes the last line of stderr, and blames nobody."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))

@@ -152,7 +152,7 @@ def test_the_answerer_is_charged_for_an_internal_error(recorder: LogWriter) -> N
     ],
 )
 def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict[str, Any]) -> None:
-    """Without an initialization, a login or a session nothing goes on."""
+    """An error answer to an initialization, a login or a new session is a problem."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(1, method, **params))
     recorder.to_client(error(1, -32001, "broken"))
@@ -253,7 +253,7 @@ def test_what_the_official_documents_show_is_allowed(example: Example) -> None:
 
 @pytest.mark.parametrize("example", draft(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_draft_shows_is_allowed(example: Example) -> None:
-    """No request of the draft breaks a rule of it."""
+    """No request of the draft breaks a rule of the draft."""
     assert complaint(example, "draft-1.0") == ""
 
 

@@ -80,7 +80,7 @@ def test_frames_are_counted_by_stream_and_kind(story: Summary) -> None:
 
 
 def test_turns_are_summarized(story: Summary) -> None:
-    """Each has its prompt, stop reason, duration, updates and tool calls."""
+    """The summary of a turn has its prompt, stop reason, duration, updates and tool calls."""
     (turn,) = story.turns
     assert (turn.session, turn.prompt, turn.stop_reason) == ("s-1", "hello 你好", "end_turn")
     assert (turn.prompt_seq, turn.end_seq, turn.duration_ns) == (6, 15, 9 * MS)

@@ -337,7 +337,7 @@ def test_sections_are_turns_and_what_is_outside() -> None:
 
 
 def test_a_turn_that_failed() -> None:
-    """The error that ended it is shown."""
+    """The section of a failed turn ends with the error that ended the turn."""
     conversation = Talk()
     conversation.to_client(
         {"jsonrpc": "2.0", "id": 3, "error": {"code": -32603, "message": "overloaded"}}
@@ -364,7 +364,7 @@ def test_a_turn_of_v2_ends_with_its_state() -> None:
 
 
 def test_concurrent_turns_are_apart() -> None:
-    """Each frame is in the section of its turn, and stderr in that of the latest turn."""
+    """If turns overlap, a frame is in the section of its turn, and stderr in the newest turn's."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "t"}, cwd="/t")
     conversation.prompt("t")
@@ -446,7 +446,7 @@ def test_limits_cut_and_leave_out() -> None:
 
 
 def test_the_raw_output_stands_beside_the_content_in_full() -> None:
-    """Without FULL only the content is shown, which says the same for people."""
+    """The raw output of a call is shown only in full; otherwise its content is enough."""
     conversation = Talk()
     shown = [{"type": "content", "content": {"type": "text", "text": "1 file"}}]
     conversation.ends("a", content=shown, rawOutput={"count": 1})

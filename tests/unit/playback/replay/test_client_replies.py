@@ -36,7 +36,7 @@ PERMISSION = {"params": {"options": [{"optionId": "y", "kind": "allow_once"}, 7]
     ],
 )  # fmt: skip
 def test_each_outcome_has_a_description(method: str, reply: Any, words: str) -> None:
-    """Each reply, whatever its form, has an outcome with a description."""
+    """Each reply of the client has an outcome with a description, whatever its form."""
     assert described(outcome(method, PERMISSION, reply)) == words
 
 

@@ -88,7 +88,7 @@ def test_a_divergence_is_shown_with_its_context() -> None:
 
 
 def test_only_some_divergences_are_shown() -> None:
-    """The text shows only some divergences; the file has all of them."""
+    """The text of a report shows some divergences and says that the file has all of them."""
     many = evolve(DIVERGED, divergences=(DIFFERS,) * 20, left_out=5)
     assert "... and 13 more; --report FILE has all of them" in text(many)
 
@@ -149,7 +149,7 @@ def test_the_report_is_json() -> None:
 
 
 def test_only_a_difference_of_params_can_be_ignored() -> None:
-    """Only differences of params have an option to paste that ignores them."""
+    """The report offers `--ignore` only for a difference of params."""
     assert DIFFERS.ignores == ("--ignore /params/a",)
     assert FOLLOWS.ignores == ()
 

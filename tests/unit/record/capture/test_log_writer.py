@@ -78,7 +78,7 @@ def test_what_is_appended_is_read(log: CaptureLog) -> None:
 
 
 def test_a_log_is_private_and_locked(tmp_path: Path) -> None:
-    """Only its owner can read the file, which is locked while its writer lives."""
+    """Only its owner can read the log, and its writer holds a lock on it."""
     log = CaptureLog.create(f"{tmp_path}/x.log")
     assert stat.S_IMODE(os.fstat(log.fd).st_mode) == 0o600
     with Path(log.path).open() as other, pytest.raises(BlockingIOError):
@@ -111,7 +111,7 @@ def test_a_null_log_keeps_nothing() -> None:
 
 
 def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
-    """Each record is whole even if other threads write at the same time."""
+    """Records are whole even if several threads write at the same time."""
     per_stream = {stream: [b"%d" % stream * n for n in range(200)] for stream in (1, 2, 3)}
 
     def write(stream: int) -> None:

@@ -227,7 +227,7 @@ async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
 
 
 async def test_slices_come_one_by_one(clock: MockClock) -> None:
-    """Each slice is written separately, at its own time."""
+    """The slices of a frame are written separately, each at its own time."""
     connection = play(clock, "slice bytes=6 delay_ms=100 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -332,7 +332,7 @@ async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
 
 
 async def test_a_flood_of_stderr(clock: MockClock) -> None:
-    """The lines of a stderr flood arrive on stderr, and the frame arrives at its receiver."""
+    """The lines of a stderr flood arrive on stderr, and the frame still arrives."""
     connection = play(clock, "stderr-flood lines=3 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -443,7 +443,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
-    """If no task keeps time, everything passes as if there were no faults."""
+    """A relay that no task adopts passes all bytes as if there were no faults."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))

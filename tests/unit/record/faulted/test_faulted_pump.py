@@ -86,7 +86,7 @@ def test_only_one_thread_writes(outlet: Outlet) -> None:
 
 
 def test_each_write_is_reported(outlet: Outlet) -> None:
-    """Each write is reported after its bytes are gone."""
+    """A write is reported when its bytes are gone from the outbox."""
     passed: list[int] = []
     outlet.queue.passed = lambda: passed.append(outlet.schedule.outboxes[OUTLET].size)
     outlet.put(b"12", 0)
@@ -140,7 +140,7 @@ def test_a_queue_that_is_shut(outlet: Outlet) -> None:
 
 
 def test_a_reader_that_is_gone(outlet: Outlet) -> None:
-    """If the reader is gone, the write raises, and all bytes not yet written are lost."""
+    """If the reader is gone, the write raises, and the bytes that are not written are lost."""
     os.close(outlet.end)
     outlet.put(b"123", 0)
     outlet.put(b"late", 9)

@@ -90,7 +90,7 @@ def test_our_reader_returns_the_expected_result(path: Path) -> None:
 
 @pytest.mark.parametrize("path", invalid(), ids=lambda path: path.stem)
 def test_our_reader_refuses_wrong_lines(path: Path) -> None:
-    """The error names the line that the remark names."""
+    """Our reader refuses each bad golden file, and names the line that its remark names."""
     number, _ = wrong_line(path)
     with pytest.raises(UnreadableRecording) as caught:
         RecordingReader(path)

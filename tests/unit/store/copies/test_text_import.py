@@ -148,7 +148,7 @@ def test_a_header_may_name_the_dialect() -> None:
     ],
 )
 def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
-    """The error has the number of the line, the expected and the actual content."""
+    """The error about a wrong line has its number, the expected and the actual content."""
     text = HEADER + b"# a remark\n" + b'{"event":"note"}\n' + line + b"\n"
     error = complaint(text)
     assert error.startswith("line 4: ")
@@ -174,7 +174,7 @@ def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
     ],
 )
 def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
-    """The error names the wrong member of the header."""
+    """The error about a wrong header names the wrong member."""
     error = complaint(b"# a remark\n" + HEADER.replace(old, new))
     assert error.startswith("line 2: ")
     assert said in error

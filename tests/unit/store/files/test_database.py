@@ -106,14 +106,14 @@ def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
 
 
 def test_a_text_is_not_a_recording(tmp_path: Path) -> None:
-    """The error says that a file is not a SQLite database."""
+    """The error about a text file says that it is not a SQLite database."""
     (tmp_path / "x.db").write_text("hello, world")
     with pytest.raises(NotARecording, match="it is not a SQLite database"):
         database.open_readonly(tmp_path / "x.db")
 
 
 def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
-    """The error says that the path is a directory."""
+    """The error about a directory says that it is a directory."""
     with pytest.raises(NotARecording, match="is a directory"):
         database.open_readonly(tmp_path)
 

@@ -168,7 +168,7 @@ def test_every_indexer_makes_the_same_rows(
     trims: set[int],
     size: int,
 ) -> None:
-    """One indexer, one per batch, or an emptied log give the same rows."""
+    """One indexer, one for each batch, and one for an emptied log write the same rows."""
     directory = tmp_path_factory.mktemp("logs")
     with (
         masking_log(directory / "a.db") as whole,

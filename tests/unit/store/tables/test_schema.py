@@ -90,7 +90,7 @@ def test_the_views_are_there(story: sqlite3.Connection) -> None:
 
 
 def test_the_file_has_our_application_id(story: sqlite3.Connection) -> None:
-    """The file's header has the application id, which `file` recognizes."""
+    """The header of a recording has our application id, which `file` recognizes."""
     assert rows(story, "PRAGMA user_version") == [(VERSION,)]
     assert rows(story, "PRAGMA application_id") == [(APPLICATION_ID,)]
     assert APPLICATION_ID.to_bytes(4, "big") == b"acp1"
