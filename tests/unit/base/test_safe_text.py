@@ -24,7 +24,7 @@ from acp_proxy.base.safe_text import plain, visible
     ],
 )
 def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
-    """Only the joiner within an emoji is not escaped, since it has a visible effect."""
+    """Invisible characters are escaped, except for the joiner within an emoji."""
     assert visible(text) == shown
 
 

@@ -77,7 +77,7 @@ def verdict(job: Job, kind: VerdictKind) -> JobVerdict:
     "end", [RuntimeError("4 workers were lost"), CancelledError(), OSError("no space")], ids=str
 )
 def test_a_job_that_ends_without_a_verdict_is_lost(end: Outcome) -> None:
-    """The other jobs have theirs."""
+    """A job that ends without a verdict is lost; the other jobs keep their verdicts."""
     actual = run_batch(jobs(3), Promises(lambda job: end if job.recording == "1.db" else CLEAN))
     assert {item.recording: item.kind for item in actual} == {
         "0.db": CLEAN, "1.db": LOST, "2.db": CLEAN,
@@ -85,7 +85,7 @@ def test_a_job_that_ends_without_a_verdict_is_lost(end: Outcome) -> None:
 
 
 def test_what_cannot_be_sent_is_unreadable() -> None:
-    """The batch goes on, and the verdict says why in one line."""
+    """A job that cannot be sent has a verdict with the reason, and the batch goes on."""
     job = Job("check", digest="digest", recording="unreadable.db", path="x")
     first, second = run_batch([job, *jobs(1)], Promises(lambda _: CLEAN))
     assert (first.kind, first.exit) == (VerdictKind.UNREADABLE, 2)
@@ -111,7 +111,7 @@ def test_an_error_of_ours_ends_the_batch() -> None:
 
 
 def test_no_more_is_in_flight_than_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster may grow while nothing ends."""
+    """If a cluster grows, more jobs are sent, although none has ended."""
     monkeypatch.setattr(batch, "_LOOK_S", 0.001)
     executor = Promises(lambda _: CLEAN, 2, is_held=True)
     actual: list[JobVerdict] = []

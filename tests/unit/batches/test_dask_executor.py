@@ -145,7 +145,7 @@ def answer(
 
 
 def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
-    """A worker of another version may join after the others were asked."""
+    """A worker of another version, which may have joined late, answers with its version."""
     said = f"expected acp-proxy 9.9 on each worker: {worker.address} has {__version__}"
     assert dask_executor.answer("9.9", b"of another form") == said
 
@@ -153,7 +153,7 @@ def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
 def test_the_job_is_done_beside_the_worker_and_leaves_nothing(
     worker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The verdict says where."""
+    """A job runs in the worker's directory, leaves no files, and its verdict names the worker."""
 
     def run(job: Job, _: object) -> JobVerdict:
         assert job.path.startswith(str(worker.local_directory))
@@ -182,7 +182,7 @@ def test_a_job_that_nobody_waits_for_is_ended(
     status: Status,
     is_surplus: bool,
 ) -> None:
-    """The caller is gone, or the worker leaves: then another one gets it. A full worker goes on."""
+    """A job ends if its caller is gone or its worker leaves; a full worker goes on."""
     worker.status, worker.task.state = status, state
     if state is None:
         worker.state.tasks.clear()

@@ -99,7 +99,7 @@ def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
     ],
 )
 def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
-    """The header of a later format is refused as well."""
+    """A line that is not a header is refused, and so is the header of a later format."""
     with pytest.raises(ValueError, match=words):
         header_of(line)
 
@@ -195,7 +195,7 @@ def test_the_file_of_another_batch_is_left_alone(
 
 @pytest.mark.parametrize("data", [b"x", b"SQLite format 3\0", b"{}\n", b'{"acp_proxy_resul'[:3]])
 def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
-    """A file without a line is refused, too, unless it is the beginning of a header."""
+    """A file that is not a results file is refused, except for the beginning of a header."""
     path.write_bytes(data)
     if data == b'{"a':
         assert written(path, A) == ["a"]

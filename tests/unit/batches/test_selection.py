@@ -75,7 +75,7 @@ def test_files_and_directories_can_be_left_out(here: Path) -> None:
 
 @pytest.mark.parametrize("word", ["empty", "recs/*.none", "recs/.git/*.none"])
 def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
-    """A gate that tests nothing must not pass."""
+    """A word that names no recordings is an error, so that no gate passes without a test."""
     (here / "empty").mkdir()
     with pytest.raises(NoSuchRecording, match="no recordings in"):
         names(word)

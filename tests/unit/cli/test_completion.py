@@ -83,7 +83,7 @@ def test_directories_are_offered_for_directory_arguments(
 def test_a_filter_is_completed(
     home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
 ) -> None:
-    """Keys, and the values of those that have a few, also within quotes."""
+    """Completion offers the keys of a filter, and the values of some keys, also within quotes."""
     assert home.is_dir()
     assert offered(monkeypatch, "inspect", "search", "x", "-w", *typed) == offers
 
@@ -117,7 +117,7 @@ def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever a plan can stand; else it is a file."""
+    """Completion offers ready plans wherever a plan is expected; other words may be files."""
     for words in (
         ["faults", "explain"],
         ["record", "--faults"],
@@ -144,7 +144,7 @@ def test_a_command_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(BASH is None or PROGRAM is None, reason="expected bash and the program")
 def test_bash_completes(home: Path) -> None:
-    """The script does in bash what it is there for."""
+    """The completion script completes recordings and filters when bash runs it."""
     assert BASH is not None
     assert PROGRAM is not None
     script = f"""

@@ -16,7 +16,7 @@ RECORDINGS = Path(__file__).parents[3] / "recordings"
 
 
 def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
-    """The root has the same command objects, and none hides a command of its own."""
+    """The root has the same command objects as `inspect`, and hides no command of its own."""
     root = click.Context(cli)
     inspect = cli.get_command(root, "inspect")
     assert isinstance(inspect, click.Group)
@@ -26,7 +26,7 @@ def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
 
 
 def test_help_and_mistakes_name_what_was_typed() -> None:
-    """Whoever left `inspect` out does not have to type it next time."""
+    """If `inspect` was left out, help and errors leave it out of the commands they suggest."""
     assert run("show", "--help").stdout.startswith("Usage: acp-proxy show [OPTIONS] [REC]\n")
     assert complaint("log", "--lin", "3") == (
         "no such option '--lin'; did you mean --lines? See `acp-proxy log --help`"
@@ -43,7 +43,7 @@ def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
 
 @pytest.mark.parametrize("word", ["show", "log", "stats", "audit", "secrets", "export"])
 def test_what_only_reads_takes_the_latest(word: str) -> None:
-    """REC may be left out; data and messages are those of `latest`."""
+    """A command that only reads uses `latest` if REC is left out."""
     without = run(word, home=RECORDINGS)
     assert without.exit_code == 0
     assert without.output == run("inspect", word, "latest", home=RECORDINGS).output
@@ -59,7 +59,7 @@ def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
 
 
 def test_a_gate_names_what_it_checks() -> None:
-    """`--check` without files would be green in CI for ever."""
+    """`secrets --check` without files is refused, since it would check nothing in CI."""
     assert complaint("secrets", "--check", home=RECORDINGS).startswith("expected the recordings")
 
 
@@ -86,7 +86,7 @@ def test_a_slip_is_answered_with_the_nearest_word(arguments: list[str], near: st
 
 
 def test_nothing_is_meant_that_is_not_like_it() -> None:
-    """A far-fetched guess is worse than the list of what there is."""
+    """A name that is not similar to any other is answered with the list, without a guess."""
     assert "did you mean" not in complaint("faults", "explain", "@nosuch")
     assert complaint("faults", "explain", "@nosuch").count(", ") > 5
     assert "did you mean" not in complaint("xyzzy")
@@ -102,7 +102,7 @@ def test_a_state_in_place_of_a_recording_is_a_filter(word: str, meant: str) -> N
 
 
 def test_a_filter_in_place_of_a_recording_is_recognized() -> None:
-    """The first word is always REC, and who forgets it is told so."""
+    """If REC is left out where it is required, the error says that the first word is REC."""
     assert complaint("log", "kind:error", home=RECORDINGS) == (
         "no recording named 'kind:error': it looks like a filter, which comes after the recording:"
         " `acp-proxy log latest kind:error`"

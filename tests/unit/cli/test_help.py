@@ -56,5 +56,5 @@ def test_the_help_of_the_root_says_what_serves_for_what() -> None:
 
 
 def test_the_usage_names_a_command_in_one_way() -> None:
-    """The word `inspect` is left out, also where it was typed."""
+    """Help leaves out the word `inspect`, even if it was typed."""
     assert help_of("acp-proxy inspect show") == help_of("acp-proxy show")

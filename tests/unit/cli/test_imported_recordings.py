@@ -115,7 +115,7 @@ EVERYTHING = log_of("zed", *LOST)
 
 
 def test_every_loss_has_claims() -> None:
-    """The table is whole."""
+    """The table of claims has a row for every fact that can be lost."""
     assert set(CLAIMS) == set(LOST)
 
 
@@ -145,7 +145,7 @@ def test_nothing_is_claimed_if_everything_was_lost(
 def test_members_that_are_not_known_are_null(
     output_of: Callable[[Origin | None, str], str], name: str
 ) -> None:
-    """All times, durations and sizes; of a recording of ours they are not."""
+    """If all facts were lost, all times, durations and sizes in JSON are null."""
     lost = TIMES if name == "list.json" else TIMES | SIZES  # its size is that of the file
     for line in output_of(EVERYTHING, name).splitlines():
         for member, value in members(json.loads(line)):
@@ -172,7 +172,7 @@ def members(value: Any) -> Iterator[tuple[str, Any]]:
 def test_inferred_times_are_shown_and_not_subtracted(
     output_of: Callable[[Origin | None, str], str],
 ) -> None:
-    """Where a line has the time of the one before, nothing is said of what lies between."""
+    """A time that was inferred is shown, but no duration is computed from it."""
     origin = log_of("lines", inferred_times=3, inferred_directions=2, skipped=1)
     assert "7.308" in output_of(origin, "log")
     assert "3 inferred times" in output_of(origin, "show")
@@ -256,7 +256,7 @@ def test_no_duration_is_finer_than_the_times(
 
 
 def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -> None:
-    """The messages are equal; latencies, and how the agent ended, are not compared."""
+    """A comparison with an import covers the messages, but no latencies and no ending."""
     ours = text_form(tmp_path / "ours.jsonl")
     crash = tmp_path / "crash.jsonl"
     text = ours.read_text(encoding="utf-8").replace('"exit_code": 3', '"exit_code": 4')
@@ -293,7 +293,7 @@ def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None
 
 
 def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
-    """The replayed agent stays until its client leaves; and the recording is not incomplete."""
+    """The replayed agent stays until its client leaves; the import is not called incomplete."""
     for origin in (None, log_of("zed", "ending")):
         path = text_form(tmp_path / "roof.jsonl", origin)
         with RecordingReader(path) as reader:
@@ -302,7 +302,7 @@ def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
 
 
 def test_copies_have_the_origin_of_their_recording(tmp_path: Path) -> None:
-    """A masked copy, a bundle, a test that is made of it, and the values for scripts."""
+    """Copies keep the origin: a masked copy, a bundle, an exported test, and JSON values."""
     origin = log_of("zed", "times", "ending", skipped=2)
     path = text_form(tmp_path / "roof.jsonl", origin)
     run("inspect", "export", path, "-o", tmp_path / "masked.db", "--level", "private")
@@ -333,7 +333,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("option", NEEDED)
 def test_an_option_is_refused_if_what_it_needs_was_lost(tmp_path: Path, option: str) -> None:
-    """The answer is one line, whichever of the words was lost."""
+    """If a needed fact was lost, the option is refused in one line."""
     words, expected = REFUSED[option]
     for lost in {"times" if fact == "durations" else fact for fact in NEEDED[option][0]}:
         path = text_form(tmp_path / f"{lost}.jsonl", log_of("zed", lost))

@@ -107,7 +107,7 @@ def test_other_mistakes_are_reported(error: Exception) -> None:
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL, lambda *_: None])
 def test_a_chosen_signal_handler_stays(handler: signal.Handlers) -> None:
-    """A shell chooses one for background commands, and so may a Python program that calls us."""
+    """A signal handler that a shell or a Python caller has chosen is not replaced."""
     signal.signal(signal.SIGINT, handler)
     leave_at_once()
     values = []

@@ -210,7 +210,7 @@ def test_wrong_use_in_the_environment(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["inspect", "-h"], ["record", "-h"]])
 def test_every_command_has_help(arguments: list[str]) -> None:
-    """Every command explains itself on stdout."""
+    """Each command prints its help on stdout."""
     result = run(*arguments)
     assert result.exit_code == 0
     assert result.stdout.startswith("Usage: acp-proxy")
@@ -218,14 +218,14 @@ def test_every_command_has_help(arguments: list[str]) -> None:
 
 
 def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
-    """A variable that looks like one of --version belongs to other programs."""
+    """The variable ACP_PROXY_VERSION has no effect, since it belongs to other programs."""
     assert run("inspect", "list", home=tmp_path, ACP_PROXY_VERSION="1.2").exit_code == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_full_disk_is_reported_in_one_line(options: tuple[str, ...]) -> None:
-    """A full disk does not look as if recordings differed."""
+    """A full disk is reported in one line, with another exit code than a difference."""
     recording = str(Path(__file__).parents[3] / "recordings" / "tour.db")
     command = [sys.executable, "-m", "acp_proxy", "inspect", "log", recording, *options]
     with Path("/dev/full").open("wb") as full:

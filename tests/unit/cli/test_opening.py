@@ -48,7 +48,7 @@ def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]:
     ids=lambda words: words[0],
 )
 def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[str]) -> None:
-    """The current directory's is preferred, and one line names the newer one elsewhere."""
+    """`latest` prefers the current directory's recordings; a line names a newer one elsewhere."""
     words = ["search", "x", "latest"] if command[0] == "search" else command
     if command[0] != "search":
         words = [command[0], "latest", *command[1:]]
@@ -90,7 +90,7 @@ def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
 
 
 def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
-    """A conversation is about files, whose names are searched."""
+    """A word that names a file, but not a recording, is a filter on the text."""
     home.parent.joinpath("a", "app.py").write_text("")
     home.parent.joinpath("a", "app.log").write_text("")
     record_conversation(home / "failed.db", id="cccc")
@@ -118,7 +118,7 @@ def test_a_recording_in_its_own_directory_hides_none(
 
 
 def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:
-    """Although the current directory has a recording, which has ended."""
+    """`--follow latest` prefers a running recording to an ended one of the current directory."""
     result = run("inspect", "log", "latest", "--follow", home=home)
     assert "initialize" in result.stdout
     assert result.stderr == f"acp-proxy: the recording has ended: {running.path}\n"
@@ -155,7 +155,7 @@ def test_following_waits_for_the_next_recording(
 
 
 def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C ends the wait as it ends every other command."""
+    """Ctrl-C ends the wait for the next recording, with the usual exit code."""
 
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
@@ -205,7 +205,7 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, where forks are used")
 def test_many_are_shared_among_processes() -> None:
-    """The results come in order, and Ctrl-C is for the first process alone."""
+    """Work that is divided among processes returns its results in order, and ends by Ctrl-C."""
     actual = list(mapped(where, THINGS))
     assert [number for number, _, _ in actual] == list(THINGS)
     assert os.getpid() not in {process for _, process, _ in actual}
@@ -221,12 +221,12 @@ def test_few_are_looked_at_here() -> None:
 
 
 def test_other_systems_use_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forks are not safe there, or do not exist."""
+    """On other systems than Linux the work stays in one process, since forks are not safe there."""
     monkeypatch.setattr(sys, "platform", "darwin")
     assert {process for _, process, _ in mapped(where, THINGS)} == {os.getpid()}
 
 
 def test_a_failure_is_raised() -> None:
-    """The exception is that of the work."""
+    """An exception of the work is raised to the caller."""
     with pytest.raises(ZeroDivisionError):
         list(mapped(broken, THINGS))

@@ -79,7 +79,7 @@ def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str
 def test_no_report_takes_the_place_of_the_new_run(
     golden: Path, option: str, report: str, is_there: bool
 ) -> None:
-    """A report spares the new run even if that has to take another name."""
+    """A report is not written over the new run, even if the run has to take another name."""
     Path("here").symlink_to(".")
     if is_there:
         shutil.copy(HELLO, "new.db")
@@ -172,7 +172,7 @@ def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> None:
-    """Between the check and the writing: the target keeps what it has."""
+    """A link that is planted between the check and the writing is not followed."""
     target = tmp_path / "target"
     target.write_text("mine")
     (tmp_path / "report").symlink_to(target)
@@ -182,13 +182,13 @@ def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> Non
 
 
 def test_a_device_may_take_two_reports() -> None:
-    """Two reports may go nowhere."""
+    """Two reports may both be written to /dev/null."""
     check_report_files(Path("/dev/null"), Path("/dev/null"), None)
     write_text(Path("/dev/null"), "x")
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    """The reason is one line."""
+    """The error about a file that cannot be written is one line with the reason."""
     with pytest.raises(Refusal, match=r"^cannot write .*: it is not a plain file$"):
         write_text(tmp_path, "x")
 
@@ -227,7 +227,7 @@ def test_a_file_name_that_is_too_long_is_refused() -> None:
 
 
 def test_a_failed_file_leaves_nothing(tmp_path: Path) -> None:
-    """An error halfway, or a file that came meanwhile, leaves what was there."""
+    """After an error halfway, no new file is left, and a file that came meanwhile is kept."""
 
     def fail() -> Iterator[bytes]:
         yield b"half"

@@ -43,7 +43,7 @@ def test_the_manual_lists_all_that_was_removed() -> None:
 
 
 def test_nothing_that_exists_is_in_the_table() -> None:
-    """A row for a command or an option that is there would never be told."""
+    """The table of removed words has no row for a command or an option that still exists."""
     for typed in REMOVED:
         name, *option = typed.split()
         command = cli.get_command(click.Context(cli), name)
@@ -64,7 +64,7 @@ def test_a_variable_of_a_removed_option_changes_nothing() -> None:
 
 
 def test_only_the_removed_values_of_an_option_are_refused() -> None:
-    """What stays is read as before, and what never was is an error of its own."""
+    """Values that an option still has are accepted; values that it never had are other errors."""
     assert instead("verify", "--order", "session") is None
     assert instead("verify", "--timing", "fixed:2.5") == instead("verify", "--timing", "fixed:MS")
     assert instead("verify", "--timing") is None
@@ -73,7 +73,7 @@ def test_only_the_removed_values_of_an_option_are_refused() -> None:
 def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A replay starts with the default, and a verification does not."""
+    """A removed value in a variable is ignored by `replay`, and refused by `verify`."""
     env = {"ACP_PROXY_REPLAY_ORDER": "causal", "ACP_PROXY_VERIFY_ORDER": "causal"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -92,7 +92,7 @@ def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
 
 
 def test_a_variable_of_what_was_removed_is_known() -> None:
-    """Of an option, of a command, and of a value; what stays has another meaning."""
+    """Variables of removed options, commands and values are recognized; others are not."""
     assert of_variable("ACP_PROXY_DIALECT", "v1") == instead("record", "--dialect")
     assert of_variable("ACP_PROXY_REDACT_LEVEL", "private") == instead("redact")
     assert of_variable("ACP_PROXY_VERIFY_ORDER", "causal") == instead("verify", "--order", "causal")

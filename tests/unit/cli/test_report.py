@@ -98,7 +98,7 @@ def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
 
 
 def test_a_filter_without_a_match_is_reported(tmp_path: Path) -> None:
-    """The page is made all the same."""
+    """If a filter matches nothing, stderr says so, and the page is written all the same."""
     result = run("inspect", "report", TOUR, "method:session/promt", "-o", tmp_path / "x.html")
     assert "did you mean method:session/prompt?" in result.stderr
     assert "has 0 of 62 frames" in result.stderr
@@ -153,7 +153,7 @@ def test_rules_of_a_long_recording_are_checked_at_its_beginning(
 
 
 def test_a_page_without_data_is_small(tmp_path: Path) -> None:
-    """A short recording makes a small file."""
+    """The page of a short recording is a small file."""
     run("inspect", "report", RECORDINGS / "hello.db", "-o", tmp_path / "x.html")
     html = (tmp_path / "x.html").read_text(encoding="utf-8")
     without = re.sub(
@@ -226,7 +226,7 @@ def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
 def test_a_strange_name_is_no_path(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording of somebody else does not choose where its page goes."""
+    """The name in a recording is never used as a path for its page."""
     first, *rest = run("inspect", "export", LOST).stdout.splitlines(keepends=True)
     head = json.loads(first)
     head["recording"]["name"] = name

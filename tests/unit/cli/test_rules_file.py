@@ -47,7 +47,7 @@ def test_what_is_written_is_read(
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    """The message names the file and what was expected there."""
+    """The error about a rule in a file names the file and what was expected there."""
     path = tmp_path / "rules.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(click.BadParameter) as error:
@@ -67,6 +67,6 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_rules_come_from_the_environment_too(tmp_path: Path) -> None:
-    """A variable names the file."""
+    """The variable ACP_PROXY_DIFF_RULES names the file of rules."""
     path = record_conversation(tmp_path / "a.db")
     assert run("diff", path, path, ACP_PROXY_DIFF_RULES=str(tmp_path / "no.toml")).exit_code == 2

@@ -58,7 +58,7 @@ def test_keys_that_are_values_keep_their_order() -> None:
 
 
 def test_a_rule_is_learned_for_keys_that_are_values() -> None:
-    """The rule learned for keys that are values has ``*`` for the key."""
+    """The rule that is learned for keys that are values has ``*`` in place of the key."""
     a, b = (_output(Run(n), {UUIDS[n]: word}) for n, word in ((0, "a"), (1, "b")))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == (("/params/update/rawOutput/*",), Counts())

@@ -51,7 +51,7 @@ def test_the_manual_has_every_agent() -> None:
 
 
 def test_each_name_leads_to_an_agent() -> None:
-    """Ids, ids without ``-acp`` and programs, in any case; each name has one agent."""
+    """Ids, ids without ``-acp`` and programs name an agent, in any case of letters."""
     assert {agent_id(name) for name in known_names()} == {*AGENTS}
     assert agent_id("Claude") == agent_id("claude-agent-acp") == "claude-acp"
     assert agent_id("copilot") == "github-copilot-cli"
@@ -68,7 +68,7 @@ def test_an_installed_agent_is_preferred() -> None:
 
 
 def test_a_package_that_was_not_compared_is_only_named() -> None:
-    """The command of such a package is only printed, unless the agent is installed."""
+    """The command of a package that was not compared is only printed."""
     assert advice("opencode", lambda _: False) == (
         "opencode is not in PATH, and nobody has compared the package @opencode/cli with the"
         " project of the agent; if you trust it, type: npx -y @opencode/cli acp"
@@ -78,7 +78,7 @@ def test_a_package_that_was_not_compared_is_only_named() -> None:
 
 
 def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
-    """The day and the repository, in the form in which repositories are compared."""
+    """The row of a compared package has the day of the comparison and the repository."""
     for agent in AGENTS.values():
         assert bool(agent["compared"]) == bool(agent["repository"])
         if agent["compared"]:
@@ -113,7 +113,7 @@ def comparison(agent: KnownAgent) -> tuple[str, str]:
 
 
 def test_rows_are_made_of_the_registry() -> None:
-    """Rows have packages without versions, and the programs of binaries."""
+    """Rows of the table are made of the registry: packages without versions, and programs."""
     agent = {
         "id": "x",
         "name": "X",
@@ -140,7 +140,7 @@ def test_rows_are_made_of_the_registry() -> None:
 
 
 def test_a_package_is_compared_by_its_repository() -> None:
-    """However that is spelled; an agent whose project is not known has nothing to compare."""
+    """A package is compared by its repository, however the address is spelled."""
     agent = {"id": "x", "name": "X", "version": "1", "distribution": {"uvx": {"package": "a"}}}
     named = [plain_repository("git+https://github.com/Them/x.git")]
     assert comparison(row(agent, lambda _: named)) == ("", "")
@@ -227,7 +227,7 @@ def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
 def test_the_command_line_expands_names_as_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For `verify`, and for `record` where click reads the options; variables that are set stay."""
+    """`verify` and `record` expand names of agents, and keep variables that are set."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("VT_ACP_ENABLED", "0")
     monkeypatch.delenv("VT_ACP_ZED_ENABLED", raising=False)

@@ -88,7 +88,7 @@ def test_a_number_chooses_a_row(story: RecordingReader) -> None:
 
 
 def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
-    """From the prompt to its answer; the error for an unknown turn has the number of turns."""
+    """A turn has the frames from the prompt to its answer; an unknown turn is an error."""
     numbers = [row["seq"] for row in story.rows(of_turn(story, 1))]
     assert (numbers[0], numbers[-1]) == (6, 15)
     with pytest.raises(BadFilter, match=r"no turn 2 in .*; it has 1$"):
@@ -277,7 +277,7 @@ def test_a_kind_is_suggested_where_there_is_one(tmp_path: Path) -> None:
 
 
 def test_a_search_asks_each_recording_for_its_last_turn(path: Path) -> None:
-    """`-w turn:last` is another turn in each."""
+    """In a search, `turn:last` is the last turn of each recording."""
     assert "done" in run("search", "-w", "turn:last", "done", path).stdout
     assert run("search", "-w", "turn:last", "pytest", path).exit_code == 1
 

@@ -61,7 +61,7 @@ def test_of_several_sessions_with_a_server_the_one_at_work_counts() -> None:
 
 
 def test_a_connection_belongs_to_the_session_of_its_server() -> None:
-    """An older form names a connection, which the answer to mcp/connect gives."""
+    """Messages of a connection belong to the session that declared its server."""
     lines = [
         *mcp("s", "t", prompted="s"),
         said("<-", 1, "mcp/connect", {"serverId": "m1"}),
@@ -73,7 +73,7 @@ def test_a_connection_belongs_to_the_session_of_its_server() -> None:
 
 
 def test_an_error_of_an_mcp_server_has_failed() -> None:
-    """The filter finds it, the log marks it, and the summary tells it by its own words."""
+    """An MCP server's error is found by `failed`, marked in the log and told in the summary."""
     failure = {"error": {"code": -32002, "message": "no such index"}}
     lines = [*mcp("s", prompted="s"), *asked(1, failure), *asked(2, {"result": {"content": []}})]
     with reader_of(lines) as reader:

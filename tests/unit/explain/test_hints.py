@@ -77,7 +77,7 @@ def texts(path: Path) -> dict[int, str]:
 
 
 def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -> None:
-    """The title is that of the first update."""
+    """Each update of a tool call has the title of the call's first update."""
     said = texts(worked)
     assert said[5] == "pytest -q (…789XyZ) [pending]"
     assert said[9] == "Read a.py (b) [completed]"

@@ -90,7 +90,7 @@ def test_every_time_that_is_printed_declares_what_it_needs() -> None:
 
 
 def test_the_reason_is_said() -> None:
-    """The reason why times, or times of turns, are not known is given."""
+    """The remark about unknown times gives the reason."""
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: zed, from which it was imported, has none"
     untimed = a_recording(Origin("lines", inferred_times=1))

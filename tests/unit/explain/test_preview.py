@@ -306,13 +306,13 @@ def test_any_depth_is_shown() -> None:
 
 
 def test_a_timeout_is_shown_with_its_signal() -> None:
-    """The signal does not hide that the command took too long."""
+    """A command that timed out is shown as timed out, even if it also has a signal."""
     raw = b'{"id":1,"result":{"exitCode":null,"signal":"SIGKILL","timedOut":true}}'
     assert preview(raw, "response", "terminal/wait_for_exit") == "timed out, signal SIGKILL"
 
 
 def test_an_option_may_be_an_object() -> None:
-    """The change is shown, whatever its shape."""
+    """A changed option is shown with its value, even if the value is an object."""
     data = b'{"key":"limits","currentValue":{"tokens":5},"previousValue":[1],"source":"user"}'
     raw = b'{"params":{"sessionId":"s","type":"config_option_update","data":' + data + b"}}"
     assert preview(raw, "notification", "session/update") == (

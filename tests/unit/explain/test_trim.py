@@ -192,7 +192,7 @@ def test_a_fork_keeps_the_opening_of_its_origin() -> None:
 
 
 def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
-    """The replay can reach the point where the agent died."""
+    """A turn that never ended keeps all later frames, so that a replay reaches the agent's end."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}

@@ -157,7 +157,7 @@ WAITS = [
 def test_an_hour_without_a_peer_to_act_is_no_hang(
     recorder: LogWriter, begin: Callable[[LogWriter], Callable[[], None]], awaited_: str, said: str
 ) -> None:
-    """An hour without a peer to act is listed as waiting, and leaves no silence."""
+    """An hour in which neither peer has to act is listed as waiting, and is not a silence."""
     go_on = begin(recorder)
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -176,7 +176,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
 
 
 def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
-    """An hour of chunks is a turn under way; its last update is what matters."""
+    """An hour of chunks is a turn under way, not a wait; its last update counts."""
     for _ in range(120):
         recorder.t_ns += 30 * S
         chunk(recorder)
@@ -190,7 +190,7 @@ def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
-    """A prompt that was just sent is not a hang, since a model may think."""
+    """A prompt without an answer is not a hang at once, since a model may think."""
     recorder.t_ns += 59 * S
     summary = summary_of(recorder, live=True)
     assert summary.findings == []
@@ -198,7 +198,7 @@ def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
-    """Some agents run commands themselves and send nothing meanwhile."""
+    """An agent's own running tool call is not a hang, although nothing is sent meanwhile."""
     recorder.to_client(update("s", "tool_call", toolCallId="c", title="make", status="pending"))
     recorder.to_client(update("s", "tool_call", toolCallId="d", title="ls", status="pending"))
     recorder.to_client(update("s", "tool_call_update", toolCallId="d", status="completed"))
@@ -235,7 +235,7 @@ def test_an_agent_whose_client_does_not_read_is_not_blamed(recorder: LogWriter) 
 
 
 def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> None:
-    """After its end nothing can come, so there is no silence."""
+    """After the agent's end there is no silence, since nothing more can come."""
     recorder.event(capture_log.EXIT, code=0)
     recorder.t_ns += HOUR
     recorder.close()
@@ -336,7 +336,7 @@ def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> N
 
 
 def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
-    """After a program's exit or release, the agent has to act again."""
+    """After a program has ended or is released, the agent is expected to act again."""
     terminal(recorder)
     recorder.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
     recorder.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))

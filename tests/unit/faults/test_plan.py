@@ -240,7 +240,7 @@ def test_a_rule_has_to_be_utf_8() -> None:
 
 
 def test_ready_plans_go_by_their_names() -> None:
-    """``@name`` is a plan of the package; an unknown one is refused with the nearest."""
+    """``@name`` loads a ready plan; the error about an unknown name suggests the nearest."""
     assert load_plan("@hung-permission").rules[0].kind == "drop"
     with pytest.raises(BadPlan, match="no ready plan @hung-permision; did you mean hung-perm"):
         load_plan("@hung-permision")

@@ -138,7 +138,7 @@ def test_a_changed_recording_is_checked_anew(here: Path) -> None:
 
 
 def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
-    """A pipe would never end; it is named, and the others have their verdicts."""
+    """A pipe is not read: its verdict says so, and the other recordings have their verdicts."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     os.mkfifo(here / "some" / "pipe.jsonl")
@@ -171,7 +171,7 @@ def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
 
 
 def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
-    """Verdicts on recordings that are not named this time are kept, and do not count."""
+    """Verdicts on recordings that are not named this time are kept in the file, but not counted."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
     assert run("check", "*.db", "--results", "r.jsonl").exit_code == 1
@@ -223,7 +223,7 @@ def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.usefixtures("here")
 def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Errors also come from elsewhere than from the command, such as from a cluster."""
+    """Secrets in an error are masked in the results, even in an error of the cluster."""
 
     class Refusing(Inline):
         def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
@@ -289,7 +289,7 @@ def test_a_file_of_rules_travels_with_each_verification(
 def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A terminal can be closed at any time; nothing can be printed then."""
+    """A batch whose terminal was closed still ends by the signal that it got."""
 
     def fail(_: BatchScreen) -> None:
         raise OSError(errno.EIO, "input/output error")
@@ -337,7 +337,7 @@ def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
 
 @pytest.mark.parametrize("word", [".", "home"])
 def test_new_runs_are_not_recorded_among_those_to_verify(here: Path, word: str) -> None:
-    """New runs beside the recordings would be verified the next time."""
+    """New runs are not recorded beside the recordings, since the next batch would verify them."""
     (here / "home").mkdir()
     said = complaint("verify", word, "--", "true", home=here / "home")
     assert said.startswith(f"new runs would be recorded into {here}/home, and be verified")
@@ -379,7 +379,7 @@ def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any,
 
 
 def test_variables_are_repeated_as_options() -> None:
-    """A switch that was set by a variable is repeated as its option."""
+    """A switch that was set by a variable is passed on as an option."""
     env = {"X_LENIENT": "1", "X_STRICT": "0", "X_CHECK": "1", "X_IGNORE": "/a /b", "X_JOBS": "3"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -408,7 +408,7 @@ def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
 
 
 def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
-    """A verdict is printed when those before it are there, or at the end; the runs are named."""
+    """Verdicts are printed in the order of names, each when those before it are there."""
     screen = BatchScreen("abcd", [], clock=lambda: 0.0)
 
     def show(name: str) -> list[str]:
@@ -444,7 +444,7 @@ def test_the_summary_counts_and_times() -> None:
 
 
 def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The progress is shown from the beginning, below the lines."""
+    """The progress is shown from the beginning of a batch, below the lines of the verdicts."""
     shown = io.StringIO()
     monkeypatch.setattr(shown, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", shown)

@@ -268,7 +268,7 @@ def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) ->
 
 
 def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
-    """The table has their path, and stderr the reason."""
+    """Broken settings are shown in the table by their path, and on stderr with the reason."""
     (home / ZED).write_text("{bad")
     result = setup(home)
     (line,) = (line for line in result.stdout.splitlines() if line.startswith("zed "))

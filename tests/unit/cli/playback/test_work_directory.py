@@ -42,7 +42,7 @@ def test_a_name_that_is_not_a_path_is_left_out() -> None:
 
 
 def test_a_relative_directory_is_resolved_like_the_recorded_one(tmp_path: Path) -> None:
-    """Of where the recorded agent was started; as an absolute path it is the same directory."""
+    """A relative directory is resolved from where the recorded agent was started."""
     recorded = [".", "sub", "./sub/../sub/deep", "", "/home/me/web/sub", "C:here", "a\\b"]
     with directories(recorded, tmp_path, "/home/me/web") as places:
         sub = f"{tmp_path}/sub"

@@ -39,7 +39,7 @@ def test_a_suite_counts_its_cases() -> None:
 
 
 def test_a_suite_may_be_empty() -> None:
-    """A case that printed nothing has an output, too."""
+    """A JUnit case has an output even if it printed nothing."""
     assert ET.fromstring(suite("none", [])).attrib == {
         "name": "none",
         "tests": "0",
@@ -50,7 +50,7 @@ def test_a_suite_may_be_empty() -> None:
 
 
 def test_characters_that_xml_forbids_become_visible() -> None:
-    """Everywhere, and lines stay lines."""
+    """Characters that XML forbids become visible in all parts of a report; lines stay lines."""
     case = Case(EVIL, EVIL, Failure(EVIL, EVIL, [EVIL, "end"]), output=[EVIL])
     root = ET.fromstring(suite(EVIL, [case]).encode())
     (actual,), (failure,), (output,) = root, root.iter("failure"), root.iter("system-out")
@@ -62,7 +62,7 @@ def test_characters_that_xml_forbids_become_visible() -> None:
 
 @pytest.mark.parametrize("module", ["cli.record", "cli.playback.replay", "testing.replayed_agent"])
 def test_xml_is_imported_only_for_reports(module: str) -> None:
-    """The start of an agent or client is not delayed by it."""
+    """The XML library is not imported when an agent or client starts, since that takes time."""
     script = f"import sys, acp_proxy.{module}; sys.exit('xml.etree.ElementTree' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 

@@ -162,7 +162,7 @@ def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.M
 
 
 def test_before_a_second_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fast work has no bar."""
+    """Work of less than a second shows no progress bar."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     assert len(list(progress(clock.work(9, 0.1), 9, "x", clock=clock))) == 9
@@ -189,7 +189,7 @@ def test_the_total_may_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_bar_is_cleared_when_the_loop_stops_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a break or an interruption the line is empty."""
+    """If the loop stops early, the line of the progress bar is cleared."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     items = progress(clock.work(100, 0.5), 100, "x", clock=clock)

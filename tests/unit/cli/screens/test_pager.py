@@ -88,14 +88,14 @@ def test_a_pipe_has_none(tmp_path: Path) -> None:
 
 
 def test_a_failure_starts_none(terminal: Terminal) -> None:
-    """The pager begins with the output."""
+    """The pager is started when the command prints its first output."""
     failed = run("inspect", "log", "nowhere", ACP_PROXY_PAGER=terminal.command)
     assert failed.exit_code == 2
     assert terminal.shown is None
 
 
 def test_who_quits_early_sees_no_error(terminal: Terminal) -> None:
-    """The rest is not printed."""
+    """If the user quits the pager, the rest of the output is dropped without an error."""
     assert terminal.shown is None
     shown = run("inspect", "log", TOUR, ACP_PROXY_PAGER="true")
     assert (shown.exit_code, shown.output) == (0, "")
@@ -112,7 +112,7 @@ def test_an_error_comes_after_what_was_printed(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize("pager", ["", "cat", "'", "no-such-pager -x"])
 def test_an_empty_or_missing_pager_is_none(terminal: Terminal, pager: str) -> None:
-    """The output is printed; `ACP_PROXY_PAGER` takes precedence over `PAGER`."""
+    """With an empty or missing pager, the output is printed directly."""
     shown = run("inspect", "show", TOUR, ACP_PROXY_PAGER=pager, PAGER=terminal.command)
     assert "tour" in shown.stdout
     assert terminal.shown is None
@@ -121,7 +121,7 @@ def test_an_empty_or_missing_pager_is_none(terminal: Terminal, pager: str) -> No
 def test_no_progress_bar_is_drawn_beside_it(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The pager and a bar would share a terminal; before the first output a bar is drawn."""
+    """No progress bar is drawn once the pager has output, since both use the terminal."""
     times = iter(range(1000))
     before = ""
 

@@ -59,7 +59,7 @@ def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_text_is_shortened() -> None:
-    """An ellipsis replaces what is cut off."""
+    """Text that is cut off is replaced by an ellipsis."""
     assert shortened("123456789012") == "123456789012"
     assert shortened("1234567890123") == "12345678901…"
     assert shortened("1234567890123", None) == "1234567890123"

@@ -29,7 +29,7 @@ def test_the_versions(tmp_path: Path) -> None:
 
 
 def test_a_path_that_all_is_well_with(tmp_path: Path) -> None:
-    """For an absolute path without problems there is one result."""
+    """If the installed path is absolute and has no problems, there is one result."""
     assert lines(start_script(machine(tmp_path))) == [f"✓ {tmp_path}/bin/acp-proxy"]
 
 

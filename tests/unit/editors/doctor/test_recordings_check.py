@@ -84,7 +84,7 @@ def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
     ],
 )
 def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
-    """The suggested command corrects the permissions."""
+    """The command that is suggested for wrong permissions of the directory corrects them."""
     context = machine(tmp_path)
     context.recordings.chmod(mode)
     *fine, actual = recordings_directory(context)

@@ -29,7 +29,7 @@ def test_usual_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [":/x", "/x:", "/x::/y", "x:/y", "."])
 def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: str) -> None:
-    """Code of a project would run in every Python program that an editor starts there."""
+    """An empty or relative part of PYTHONPATH is a warning, since editors would import from it."""
     first, *_ = lines(variables(machine(tmp_path, PYTHONPATH=value)))
     assert first.startswith("! PYTHONPATH has an empty or a relative part")
     assert len(lines(variables(machine(tmp_path, PYTHONPATH="/x:/y")))) == 1

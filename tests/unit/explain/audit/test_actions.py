@@ -44,7 +44,7 @@ def test_what_the_client_refused_and_what_it_left_open() -> None:
 
 
 def test_a_tool_call_and_its_write_are_one_action() -> None:
-    """The request comes while the only open call with that path has permission."""
+    """A request belongs to the only open call with its path, and both are one action."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -83,7 +83,7 @@ def test_two_calls_with_one_path_are_not_told_apart() -> None:
 
 
 def test_a_call_that_is_over_is_not_that_of_a_later_request() -> None:
-    """Gemini reports a read and then reads again through its client."""
+    """A request after the end of a call with its path is an action of its own, as for Gemini."""
     conversation = Talk()
     conversation.call("c", kind="read", locations=[{"path": A}], status="completed")
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -129,7 +129,7 @@ def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
 
 
 def test_a_call_that_is_only_asked_for() -> None:
-    """Gemini announces a call by its permission request; a refused one has no update at all."""
+    """A call that only a permission request announces has its state from the answer."""
     for chosen, decision, status in (
         (REJECT, "denied", "refused"),
         (None, "cancelled", "cancelled"),
@@ -295,7 +295,7 @@ def test_v2_tells_of_terminals_of_the_agent() -> None:
 
 
 def test_the_draft_names_operations_and_no_session() -> None:
-    """The session is found by the path; a tool is the method that it calls."""
+    """In the draft, the session is found by the path, and a tool is the method that it calls."""
     conversation = Talk("draft-1.0")
     conversation.call("c", tool="fs/write_text_file", input={"path": A}, requiresPermission=True)
     conversation.asks(

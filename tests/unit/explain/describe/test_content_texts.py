@@ -41,7 +41,7 @@ diff --git a/query.sql b/query.sql
     ],
 )
 def test_added_and_removed_lines_are_counted(old: str, new: str, changed: tuple[int, int]) -> None:
-    """A line that moved counts as neither."""
+    """A line that only moved counts neither as added nor as removed."""
     assert changed_lines(old, new) == changed
 
 

@@ -91,7 +91,7 @@ def test_a_regular_expression_sees_each_string_by_itself() -> None:
 
 
 def test_a_text_across_chunks_is_found_at_its_first_frame() -> None:
-    """The hit has the number of the last frame as well."""
+    """A text across chunks is found at its first frame, and its last frame is known."""
     hits = search("hello world", chunks("Oh! Hel", "lo wor", "ld."))
     assert numbers(hits) == [(1, 3)]
     assert hits[0].excerpt == ("Oh! ", "Hello world", ".")
@@ -104,7 +104,7 @@ def test_a_frame_is_a_hit_once() -> None:
 
 
 def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
-    """Some agents cut between the two escapes of one character."""
+    """A surrogate pair is found even if it is split between two chunks."""
     halves = [
         frame(n, {}, method="session/update", raw=line(update("s", "agent_message_chunk",
               content=text("@"))).rstrip().replace(b"@", half))
@@ -212,7 +212,7 @@ def test_memory_is_bounded_however_long_a_message_is() -> None:
 
 
 def test_a_hit_has_a_pointer() -> None:
-    """RFC 6901, also for the text of the first of several chunks."""
+    """A hit has a JSON pointer, also for the text of the first of several chunks."""
     message = notification("x", list=[{"a/b": "find me"}])
     (hit,) = search("find me", [frame(1, message)], with_pointers=True)
     assert hit.pointer == "/params/list/0/a~1b"

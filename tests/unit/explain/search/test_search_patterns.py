@@ -67,7 +67,7 @@ def test_a_regular_expression_in_lower_case_finds_any_case(
     ],
 )
 def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: str) -> None:
-    """The message says what is wrong, and where."""
+    """The error about an invalid pattern says what is wrong, and in which column."""
     with pytest.raises(BadPattern) as caught:
         Pattern(pattern, is_regex=True)
     assert str(caught.value) == message

@@ -174,7 +174,7 @@ def test_an_agent_that_does_nothing_after_an_answer_is_named(chat: LogWriter) ->
 
 
 def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWriter) -> None:
-    """The client is to blame, since no person decides in less than a tenth of a second."""
+    """A client that leaves within a tenth of a second is to blame for the open question."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(PERMISSION)

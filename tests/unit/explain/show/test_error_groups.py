@@ -106,7 +106,7 @@ def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
 def test_violations_of_a_request_are_described(
     recorder: LogWriter, sent: dict[str, Any], said: str
 ) -> None:
-    """A missing member or an unknown method; a valid request has no violation."""
+    """A violation is described by its missing member or unknown method."""
     assert refused(recorder, sent) == said
 
 
@@ -121,7 +121,7 @@ def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> No
 
 
 def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) -> None:
-    """A client must not load a session if the agent does not offer it."""
+    """A client that loads a session although the agent does not offer it is to blame."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(0, "initialize", protocolVersion=1))
     recorder.to_client(result(0, **AGENT))
@@ -174,7 +174,7 @@ def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
 
 
 def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
-    """The session is listed with what failed."""
+    """A session that could not be loaded is listed with the failed method."""
     recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     recorder.to_client(error(1, -32002, "gone"))
     (session,) = summary_of(recorder).opened
@@ -182,7 +182,7 @@ def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
 
 
 def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
-    """The draft reports both in answers that are not errors."""
+    """Refused logins and failed turns of the draft are problems, although not error answers."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     login = {"method": "api_key", "credentials": {"apiKey": "x"}}
     recorder.to_agent({"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": login})
@@ -196,7 +196,7 @@ def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
 
 
 def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
-    """An injected answer and a withheld request are remarks."""
+    """A fault's injected answer and its withheld request are remarks."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     fault(recorder, "error-on-prompt", "error-reply")
     made(recorder, error(1, -32603, "Internal error"))  # 5
@@ -211,7 +211,7 @@ def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
 
 
 def test_an_agent_that_a_fault_ended_is_not_to_blame(recorder: LogWriter) -> None:
-    """The end during a turn is reported as that of the fault."""
+    """If a fault ended the agent during a turn, the finding blames the fault."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     recorder.event(capture_log.EFFECT, TO_CLIENT, rule="crash", action="kill", signal=9)  # 5
     recorder.event(capture_log.EXIT, signal=9)  # 6
@@ -224,7 +224,7 @@ def test_an_agent_that_a_fault_ended_is_not_to_blame(recorder: LogWriter) -> Non
 
 
 def test_an_answer_that_a_fault_withheld_is_reported(recorder: LogWriter) -> None:
-    """The agent answered, and the client never received it."""
+    """The finding about an answer that a fault withheld names the fault and the answer."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     recorder.to_client(result(1, stopReason="end_turn"))  # 5
     recorder.event(capture_log.FAULT, TO_CLIENT, rule="lost", action="drop", delivered="none")

@@ -52,7 +52,7 @@ def test_both_peers_are_named(story: Summary) -> None:
 
 
 def test_a_fork_is_marked_on_the_session_that_it_made(tmp_path: Path) -> None:
-    """The session that was forked stays as it was opened."""
+    """A fork is marked on the new session; the forked session stays as it was opened."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/new", cwd="/a"))
         recorder.to_client(result(1, sessionId="old"))

@@ -69,7 +69,7 @@ def wait_for(turn: RunningTurn, *parts: Part) -> None:
 
 
 def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
-    """Until its first word and after each pause the agent is silent."""
+    """The agent is silent until its first word and after each pause."""
     turn = running_from(0)
     assert turn.pass_time(5) == (Part.SILENT, 5)
     turn.has_spoken = True
@@ -79,7 +79,7 @@ def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
 
 
 def test_parallel_waits_are_counted_once() -> None:
-    """While a person and a file are waited for, the person is; what comes later has the rest."""
+    """A person who is waited for counts before a file that is waited for."""
     turn = running_from(0)
     wait_for(turn, Part.FILES)
     assert turn.pass_time(10) == (Part.FILES, 10)
@@ -95,7 +95,7 @@ def test_parallel_waits_are_counted_once() -> None:
 
 
 def test_time_never_runs_backwards() -> None:
-    """An earlier time counts as the latest one, and what follows is measured from there."""
+    """A time before the latest one counts as the latest, so that time never runs backwards."""
     turn = running_from(100)
     assert turn.pass_time(40) == (Part.SILENT, 0)
     assert turn.pass_time(107) == (Part.SILENT, 7)
@@ -130,7 +130,7 @@ def parts(turn: TurnTime) -> dict[str, int]:
 
 
 def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
-    """A person thinks for an hour, a program runs for two, and the agent is blamed for neither."""
+    """The hours of a person and of a program within a turn are not counted as the agent's."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))  # at 1 ms
     recorder.t_ns += 3 * SECOND
@@ -158,7 +158,7 @@ def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
 
 
 def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
-    """A turn that nothing ended lasts until the last thing that happened, and so does its wait."""
+    """An open turn, and each wait in it, lasts until the last frame or event."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "session/request_permission"))
@@ -171,7 +171,7 @@ def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
-    """The answer to the prompt only accepts it."""
+    """In v2, a turn ends with the state idle, since the answer only accepts the prompt."""
     recorder = LogWriter(tmp_path / "x.db", dialect="v2")
     recorder.to_agent(prompt(1))
     recorder.to_client(result(1))

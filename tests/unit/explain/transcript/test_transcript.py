@@ -133,7 +133,7 @@ def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
 
 
 def test_a_tool_call_is_one_entry_where_it_began() -> None:
-    """The entry has the last status, the input, the diff, the output and the duration."""
+    """The entry of a tool call has its last status, input, diff, output and duration."""
     conversation = Talk()
     conversation.call("toolu_01XyZ", title="Edit a.py", kind="edit", rawInput={"path": "a.py"})
     chunk(conversation, "Meanwhile")
@@ -178,7 +178,7 @@ def test_a_late_update_is_shown_after_its_turn() -> None:
 
 
 def test_a_tool_call_of_v2_streams_its_content() -> None:
-    """Pieces are joined; a later content replaces them."""
+    """In v2, pieces of a call's content are joined; a later content replaces them."""
     conversation = Talk("v2")
     conversation.call("a", title="Run")
     for piece in ("3 of ", "9"):
@@ -192,7 +192,7 @@ def test_a_tool_call_of_v2_streams_its_content() -> None:
 
 
 def test_a_tool_call_of_the_draft() -> None:
-    """The entry has the tool, input, output and error; a terminal's output is a text."""
+    """The entry of a draft tool call has its tool, input, output and error."""
     conversation = Talk("draft-1.0")
     conversation.call("tc_1", tool="terminal/create", input={"command": "npm"})
     output = {"type": "terminal", "terminalId": "t", "command": "npm", "exitCode": 1, "stderr": "x"}
@@ -207,7 +207,7 @@ def test_a_tool_call_of_the_draft() -> None:
 
 
 def test_a_permission_has_its_options_and_the_answer() -> None:
-    """The entry has the title, all options and the chosen one."""
+    """The entry of a permission has its title, all options and the chosen one."""
     conversation = Talk()
     conversation.call("a", title="Edit a.py")
     conversation.permission(REJECT, {"toolCallId": "a"})
@@ -227,7 +227,7 @@ def test_a_permission_has_its_options_and_the_answer() -> None:
 
 
 def test_a_permission_of_the_draft() -> None:
-    """The entry has the operation, the resource, the reason and the scope of the answer."""
+    """The entry of a draft permission has its operation, resource, reason and scope."""
     conversation = Talk("draft-1.0")
     conversation.asks("session/request_permission", {"granted": True, "scope": "session"},
               sessionId="s", operation="file_write", resource="/a", reason="to fix it")  # fmt: skip
@@ -237,7 +237,7 @@ def test_a_permission_of_the_draft() -> None:
 
 
 def test_a_terminal_is_one_entry() -> None:
-    """The entry has the command, the whole output and the exit status."""
+    """The entry of a terminal has the command, the whole output and the exit status."""
     conversation = Talk()
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"], cwd=CWD)
     for output in ("1\n", "1\n2\n"):
@@ -288,7 +288,7 @@ def test_a_terminal_of_the_agent_in_v2() -> None:
 
 
 def test_requests_have_their_answers() -> None:
-    """Files are shown; an error and a missing answer are failures."""
+    """The entry of a request shows its file; an error and a missing answer are failures."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "A\n"}, path="/a", line=3)
     conversation.asks("fs/write_text_file", {}, path="/b", content="B\n")
@@ -302,7 +302,7 @@ def test_requests_have_their_answers() -> None:
 
 
 def test_a_plan_has_its_steps() -> None:
-    """The entry has the steps with their statuses, or the text of the plan, in every dialect."""
+    """The entry of a plan has the steps with their statuses, or the plan's text."""
     for dialect, name, step in (
         ("v1", "entries", {"content": "Read", "priority": "high", "status": "completed"}),
         ("draft-1.0", "steps", {"description": "Read", "status": "completed"}),
@@ -350,7 +350,7 @@ def test_a_turn_that_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_its_state() -> None:
-    """The turn ends with a state update, since the answer only accepts the prompt."""
+    """In v2, the turn ends with a state update, since the answer only accepts the prompt."""
     conversation = Talk("v2")
     stop(conversation, accepted=True)
     conversation.update("state_update", state="running")
