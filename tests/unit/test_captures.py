@@ -69,7 +69,7 @@ def test_each_is_whole(path: Path) -> None:
 
 
 def test_eight_recordings_are_of_twelve_turns() -> None:
-    """Eight captures have twelve turns with permissions and cancels; the others are named."""
+    """Eight captures have twelve turns each, with permissions and cancels."""
     whole = [path for path in all_text_forms() if path.stem[-1].isdigit()]
     assert (len(whole), len(all_text_forms())) == (8, 11)
     for capture in map(load_text_form, whole):
@@ -88,7 +88,7 @@ def test_a_recording_becomes_a_capture(path: Path, tmp_path: Path) -> None:
 
 
 def test_recordings_name_no_machine() -> None:
-    """All paths are those of an invented home; the texts are small."""
+    """The captures name only an invented home, and their texts are small."""
     for path in all_text_forms():
         text = path.read_text()
         assert len(text) < 200_000
@@ -97,7 +97,7 @@ def test_recordings_name_no_machine() -> None:
 
 
 def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
-    """A read, one that is not UTF-8, an end, a signal and an exit become their values."""
+    """Every kind of line in a capture is read: reads, ends, signals and exits."""
     path = write_capture(
         tmp_path / "x.jsonl",
         {"t": 0.5, "dir": "c2a", "n": 3, "text": "é\n"},
@@ -175,7 +175,7 @@ def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: 
 
 
 def test_the_client_fails_when_the_agent_got_other_bytes() -> None:
-    """Although the client received what was recorded."""
+    """The client fails if the agent was told something else than was recorded."""
     said = load(HANDSHAKE).stream_bytes("to-client")
     assert speak(said, exit_code=0).returncode == 0
     result = speak(said, exit_code=player.TOLD_SOMETHING_ELSE)

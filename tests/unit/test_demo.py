@@ -39,7 +39,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_each_demo_keeps_a_recording_of_its_own(recordings: Path) -> None:
-    """The first free name is taken, and one whose log is there alone is not free."""
+    """A demo takes the first free name; a name whose log exists is not free."""
     assert free_name(recordings / "missing") == "demo"
     assert free_name(recordings) == "demo-2"
     (recordings / "demo-2.db.log").touch()

@@ -481,7 +481,7 @@ def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
 
 
 def test_every_loss_of_an_origin_is_documented() -> None:
-    """The words of `LOST` are on the page of the database, in their order."""
+    """The page of the database lists the words of `LOST` in their order."""
     assert first_cells(section(page("database.md"), "Origin"))[-len(LOST) :] == list(LOST)
 
 
@@ -505,7 +505,7 @@ def test_the_format_of_a_database_is_documented() -> None:
 
 
 def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
-    """Every state, every kind of frame and event, and every view has its place."""
+    """States, kinds of frames and events, and views are documented on the page of the database."""
     text = page("database.md")
     states = ["recording", "complete", "unindexed", "incomplete"]
     assert first_cells(section(text, "States")) == states
@@ -523,7 +523,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
 
 
 def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands of the page find something in a recording with a turn."""
+    """Each command on the page of the database finds something in a recording with a turn."""
     monkeypatch.chdir(tmp_path)
     record_conversation(tmp_path / "run.db")
     text = page("database.md")
@@ -538,7 +538,7 @@ def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("question", [*questions()], ids=lambda question: question.sql[:60])
 def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
-    """Every query of the page returns just that; `tests.tools.questions` writes it anew."""
+    """Each query on the page returns the result that stands below it."""
     assert answer(question.sql) == question.result
 
 
@@ -585,7 +585,7 @@ def test_every_link_has_a_target(path: Path) -> None:
 
 
 def test_the_page_of_architecture_is_read_in_ten_minutes() -> None:
-    """The page of architecture has at most 130 lines."""
+    """The page of architecture is short: at most 130 lines."""
     assert len(page("architecture.md").splitlines()) <= 130
 
 
@@ -648,7 +648,7 @@ def test_examples_name_recordings_that_are_there(path: Path) -> None:
 
 
 def test_the_page_about_testing_begins_with_the_installation() -> None:
-    """Tests import acp_proxy, which pipx and uv tool do not provide."""
+    """The page about testing begins with `pip install`, since tests import acp_proxy."""
     beginning = page("testing.md").partition("\n## ")[0]
     assert "pip install" in beginning
     assert "pipx and `uv tool` provide only the command" in beginning
@@ -674,13 +674,13 @@ def test_every_make_target_has_its_line_of_help() -> None:
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="expected make")
 def test_make_alone_prints_help() -> None:
-    """`make` alone makes nothing."""
+    """`make` without a target prints the help and makes nothing."""
     result = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True)
     assert "make demo" in result.stdout
 
 
 def test_nothing_is_installed_from_an_index_that_does_not_have_it() -> None:
-    """Whoever took the name acp-proxy there would be run by all who follow a recipe."""
+    """No recipe installs the name acp-proxy from an index, where another project may own it."""
     places = ["README.md", "SECURITY.md", "action.yml", "ci", "docs", "examples", "acp_proxy"]
     files = [path for place in places for path in [ROOT / place, *(ROOT / place).rglob("*")]]
     by_name = re.compile(

@@ -63,7 +63,7 @@ def test_other_rooms_have_no_sql() -> None:
     ],
 )
 def test_planted_sql_is_found(line: str) -> None:
-    """A query, a statement and a call that runs one are found, in strings of every kind."""
+    """SQL is found in strings of every kind: queries, statements, and calls that run them."""
     assert sql_in(f'"""A module."""\n\n{line}\n') == [3]
 
 
@@ -76,5 +76,5 @@ def test_planted_sql_is_found(line: str) -> None:
     ],
 )
 def test_prose_is_no_sql(source: str) -> None:
-    """Docstrings, comments and messages may use the words."""
+    """Words of SQL in docstrings, comments and messages are allowed."""
     assert sql_in(source) == []

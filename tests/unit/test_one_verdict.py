@@ -85,13 +85,13 @@ def assert_subset(listed: Iterable[Finding], every: list[Finding]) -> None:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=lambda path: path.name)
 def test_all_tell_one_list(path: Path) -> None:
-    """Check, report, the API and list, of recordings, captures and rebuilt reports of bugs."""
+    """`check`, `report`, the API and `list` have the same findings for each recording."""
     agree(path)
 
 
 @pytest.mark.parametrize("path", [*captures.weighted_captures()])
 def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> None:
-    """Conversations of real agents, which were not recorded by us."""
+    """All commands have the same findings for the captured conversations of real agents."""
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(path), recorder)
         recorder.finish()
@@ -100,7 +100,7 @@ def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_all_print_one_list(path: Path) -> None:
-    """The JSON of `show`, `check` and `transcript` has the same list, with all members."""
+    """`show`, `check` and `transcript` have the same findings in JSON, with all members."""
     expected = told(agree(path))
     shown = json.loads(run("show", "--json", path).stdout)
     (checked,) = json.loads(run("check", "--json", path).stdout)["recordings"]
@@ -121,7 +121,7 @@ def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
 
 
 def test_the_worst_come_first() -> None:
-    """Of those, what is wrong with the conversation itself; then the first frame."""
+    """Findings are sorted by severity, then the conversation before rules, then by frame."""
     every = [
         Finding(rule, severity, "agent", seq, "")
         for severity in reversed(SEVERITIES)

@@ -122,7 +122,7 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
     ],
 )
 def test_the_score_of_the_reports(among: Collection, read: int | None, least: int) -> None:
-    """The points of all reports are enough; the score and what is missing are printed."""
+    """The reports together earn enough points; the test prints the score and missing points."""
     points = {entry["file"]: best_points(entry, among, read) for entry in among.reports}
     score = 100 * sum(map(sum, points.values())) / (3 * len(points))
     said = [f"{score:.0f} % of {3 * len(points)} points of {len(points)} reports"]
@@ -148,12 +148,12 @@ def test_every_report_names_frames_of_its_recording(
 def test_nobody_is_accused_in_a_healthy_conversation(
     among: Collection, entry: dict[str, Any]
 ) -> None:
-    """A conversation looks suspicious, but nothing is wrong and nobody is to blame."""
+    """No side is blamed in a healthy conversation, even if the conversation looks suspicious."""
     assert accusing(among.path / entry["file"]) == []
 
 
 @pytest.mark.parametrize("among", COLLECTIONS, ids=named)
 def test_every_file_is_listed(among: Collection) -> None:
-    """The list has each recording once."""
+    """The list of reports has each recording of the directory once."""
     files = sorted(path.name for path in among.path.glob("*.jsonl"))
     assert files == sorted(entry["file"] for entry in among.entries)

@@ -53,7 +53,7 @@ def test_a_room_has_the_lines_of_the_rooms_in_it(tmp_path: Path) -> None:
 
 
 def test_more_than_is_allowed_is_refused() -> None:
-    """A line or a file more fails."""
+    """One line or one file more than the allowed number is refused."""
     most = {"lines": 3, "files": 2}
     assert excess(3, 2, most) == ""
     assert excess(4, 2, most).startswith("expected at most 3 lines of code in 2 files, got 4 in 2")

@@ -15,7 +15,7 @@ def test_a_command_prints_what_is_shown(shown: Shown) -> None:
 
 
 def test_it_goes_through_every_recording() -> None:
-    """A command shows something of each."""
+    """The walkthrough has a command for each shipped recording."""
     words = {word for shown in commands() for word in shown.command.split()}
     assert [path.name for path in SHIPPED if f"recordings/{path.name}" not in words] == []
 

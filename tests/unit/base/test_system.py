@@ -250,7 +250,7 @@ def test_other_modules_run_on_windows() -> None:
 
 
 def test_a_pipe_gets_utf_8(recordings: Path) -> None:
-    """A transcript is written to a pipe as UTF-8, whatever the code page is."""
+    """A transcript is written to a pipe as UTF-8, whatever the system's code page is."""
     script = (
         "from acp_proxy.base import system; system.OUTPUT_ENCODING = 'utf-8'\n"
         "sys.stdout.reconfigure(encoding='cp1252')\n"
@@ -270,7 +270,7 @@ def test_flags_that_are_missing_are_left_out() -> None:
 def test_a_descriptor_is_readable_once_there_is_something(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A descriptor with data is readable; where that is unknown, it counts as not readable."""
+    """A descriptor with data is readable; where that cannot be known, `is_readable` is False."""
     source, sink = os.pipe()
     try:
         assert not system.is_readable(source)

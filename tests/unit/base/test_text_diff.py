@@ -118,6 +118,6 @@ def test_a_change_is_a_unified_diff() -> None:
 
 
 def test_equal_texts_have_no_diff() -> None:
-    """Equal texts and empty ones have no diff; a new text is only added."""
+    """Equal texts have an empty diff; the diff of a new text has only additions."""
     assert [*unified("a\nb\n", "a\nb\n")] == [*unified("", "")] == []
     assert [*unified("", "a\nb")] == ["@@ -0,0 +1,2 @@", "+a", "+b"]

@@ -100,7 +100,7 @@ def test_a_lost_job_says_why() -> None:
 
 
 def test_an_error_of_ours_ends_the_batch() -> None:
-    """A batch that one of our errors ends keeps the earlier verdicts."""
+    """If one of our own errors ends a batch, the earlier verdicts are kept."""
     actual = run_batch(
         jobs(9),
         Promises(lambda job: ClusterFailed("gone") if job.recording == "2.db" else CLEAN, 1),

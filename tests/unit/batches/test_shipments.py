@@ -28,7 +28,7 @@ def verdict(**more: Any) -> JobVerdict:
 
 
 def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
-    """Options name the unpacked files, and two files with the same name stay separate."""
+    """Options name the unpacked files; two files with the same name have different paths."""
     first, second = tmp_path / "a" / "x", tmp_path / "b" / "x"
     for place in (first, second):
         place.parent.mkdir()

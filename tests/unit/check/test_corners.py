@@ -44,7 +44,7 @@ def corners() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("lines", "settings"), [*corners()])
 def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[str, str]) -> None:
-    """A conversation has exactly the findings below its messages, or those of one rule."""
+    """The examples of corner cases have exactly the findings below their messages."""
     after = settings["after"].replace("nothing", "")
     only = None if settings["only"] == "all" else settings["only"]
     assert judge(lines, after, only, float(settings["gap"])) == lines

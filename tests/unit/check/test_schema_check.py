@@ -264,7 +264,7 @@ def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
 
 
 def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
-    """The usage of a prompt must match the unstable schema, which alone defines it."""
+    """The usage of a prompt is judged by the unstable schema, which alone defines it."""
     (problem,) = wrong_result(
         V1, TO_AGENT, "session/prompt", {"stopReason": "end_turn", "usage": "many"}
     )
@@ -351,7 +351,7 @@ def test_many_problems_are_not_all_named() -> None:
 
 
 def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
-    """A problem far behind in a list is found, although only the first items are explained."""
+    """A problem late in a long list is found, although only the first items are explained."""
     servers = [{"name": "n", "command": "c", "args": [], "env": []}] * 5_000
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": [*servers, 1]})
     assert str(problem) == "/params/mcpServers/5000: expected object, got 1"

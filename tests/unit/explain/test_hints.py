@@ -152,7 +152,7 @@ def test_an_error_code_has_the_name_of_its_dialect(
 
 
 def test_a_permission_of_the_draft_has_the_name_of_its_tool(tmp_path: Path) -> None:
-    """The request itself has only the id of the call."""
+    """A draft permission has its tool's name, although the request has only the call's id."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         data = {"id": "tc_123", "tool": "fs/write_text_file", "status": "pending"}
         recorder.to_client(

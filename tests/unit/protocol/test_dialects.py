@@ -308,7 +308,7 @@ def test_one_member_of_another_dialect_changes_nothing() -> None:
 
 
 def test_a_version_of_2_needs_both_sides() -> None:
-    """After version 1 was agreed nobody speaks v2; version 2 outweighs a few v1 messages."""
+    """Version 2 needs both sides: after version 1 was agreed, no message shows v2."""
     opening = asked("initialize", protocolVersion=1), BARE_RESULT
     two = asked("initialize", protocolVersion=2), answered("initialize", protocolVersion=2)
     best = found_by(*opening, updated("state_update", state="running"))
@@ -343,7 +343,7 @@ def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
 
 
 def test_a_message_of_each_kind_votes_once() -> None:
-    """The evidence stays small, however long a turn is."""
+    """A kind of message counts once as evidence, so that the evidence stays small."""
     chunk = updated("agent_message_chunk", content={})
     assert evidence_of(chunk, chunk) == evidence_of(chunk)
 

@@ -104,7 +104,7 @@ def test_a_batch_is_not_looked_into() -> None:
 
 @pytest.mark.parametrize("raw", ["x" * 900, f'"{BIG}"', f'{{"a":"{BIG}"}}', " " * 900, "{" * 900])
 def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
-    """A line that does not begin like a message is invalid."""
+    """A line without an envelope at its beginning is invalid, and the reason says so."""
     message = outline(raw)
     assert (message.kind, message.parse_error) == (Kind.INVALID, "no envelope in its first bytes")
 

@@ -120,7 +120,7 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
 def test_only_what_is_there_is_said_to_be_kept(
     log: CaptureLog, gone: list[str], said: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The complaint does not name files that somebody has removed meanwhile."""
+    """The complaint of the indexing thread does not name files that were removed meanwhile."""
     log.append(TO_AGENT, 1, LINE)
     it = Indexing(log)
     it._open()

@@ -306,7 +306,7 @@ async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
 
 
 async def test_a_living_client_keeps_its_agent(clock: MockClock) -> None:
-    """A client that closed its end and still runs decides itself when its agent ends."""
+    """If a client only closed its input and still runs, its agent is not ended."""
     scene = await play(clock, (10, Scene.client_closes), answers=nothing_open)
     assert scene.agent.sent == []
 

@@ -84,7 +84,7 @@ def test_invalid_json_is_noticed(raw: bytes) -> None:
 
 
 def test_a_long_string_comes_in_parts_that_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every substring as long as the overlap is complete in one of the parts."""
+    """Parts of a long string overlap, so that each short substring is complete in one part."""
     monkeypatch.setattr(json_strings, "WINDOW", 64)
     monkeypatch.setattr(json_strings, "OVERLAP", 16)
     raw = b'{"p":"' + b"ab\\n\\u0041" * 40 + b'","q":["z"]}'
@@ -101,7 +101,7 @@ def test_a_long_string_comes_in_parts_that_overlap(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_long_string_without_an_end_is_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All bytes of the string are yielded, and `is_json` is False."""
+    """A long string without an end is yielded to its last byte, and `is_json` is False."""
     monkeypatch.setattr(json_strings, "WINDOW", 64)
     monkeypatch.setattr(json_strings, "OVERLAP", 16)
     raw = b'{"p":"' + b"x" * 500

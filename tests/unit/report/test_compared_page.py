@@ -37,7 +37,7 @@ _ELEMENTS = (
 
 @pytest.mark.parametrize("paths", COMPARED, ids=lambda paths: f"{paths[0].stem}-{paths[1].stem}")
 def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
-    """Every difference is shown once, and all that is neither different nor equal is nothing."""
+    """The page shows each difference of `diff` once, and nothing for equal messages."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in paths)
         actual = diff(a, b)
@@ -110,7 +110,7 @@ def test_recordings_of_one_name_are_told_apart() -> None:
 
 
 def test_a_text_is_cut_to_what_has_changed() -> None:
-    """Either side has the words that only it has marked, and a few around them."""
+    """A changed text is cut to the words that changed, with a few words around them."""
     comparison = made_up(differing())
     page = "".join(part.decode(errors="replace") for part in comparison_parts(comparison))
     assert "41 passed, 1 failed" in ANSWER
@@ -121,7 +121,7 @@ def test_a_text_is_cut_to_what_has_changed() -> None:
 
 
 def test_nothing_is_left_out_silently() -> None:
-    """Differences, places, excerpts and long values say how much there is besides."""
+    """The page says how many differences, places, excerpts and characters it leaves out."""
     many = [DiffEntry(Change.ONLY_A, f"session:{n // 3}", "to-client", f"m{n}", n + 1, None, 1)
             for n in range(9)]  # fmt: skip
     places = tuple(Field(f"/{n}", n, n + 1) for n in range(60))

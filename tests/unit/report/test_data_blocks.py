@@ -46,7 +46,7 @@ def read(reader: RecordingReader, **options: Any) -> DecodedReport:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_rows_are_those_of_the_recording(path: Path) -> None:
-    """Every member of the JSON of a frame or event, its bytes, its text, and its run."""
+    """The rows of a report are those of the recording, with JSON, bytes, texts and runs."""
     with RecordingReader(path) as reader:
         report = read(reader)
         rows = list(reader.rows())
@@ -90,7 +90,7 @@ def check_runs(report: DecodedReport, rows: list[dict[str, Any]]) -> None:
 
 
 def test_the_same_recording_gives_the_same_bytes() -> None:
-    """The meta block comes last, and blocks in the order of their rows."""
+    """The same recording gives the same bytes, with the meta block at the end."""
     for path in (SHIPPED[0], RECORDINGS[-1]):
         made = []
         for _ in range(2):
@@ -119,7 +119,7 @@ def test_pieces_of_text_are_shown_as_in_the_timeline(tmp_path: Path) -> None:
 
 
 def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs, texts and lines go across the ends of blocks."""
+    """Runs, texts and lines continue across the ends of blocks."""
     monkeypatch.setattr(data_blocks, "CHUNK_ROWS", 3)
     monkeypatch.setattr(data_blocks, "CELL_ROWS", 2)
     monkeypatch.setattr(data_blocks, "PAYLOAD_BYTES", 500)
@@ -155,7 +155,7 @@ def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
 
 
 def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows become blocks, and what is held does not grow with their number."""
+    """The memory for making blocks does not grow with the number of rows."""
     for name in ("CHUNK_ROWS", "CELL_ROWS", "PAYLOAD_ROWS"):
         monkeypatch.setattr(data_blocks, name, 64)
     monkeypatch.setattr("acp_proxy.report.report_model.CHECKED_FRAMES", 1)  # findings are held
@@ -204,7 +204,7 @@ def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> N
 
 
 def test_without_payloads_there_are_no_lines() -> None:
-    """All else is the same."""
+    """Without payloads, a report has no lines; everything else is the same."""
     with RecordingReader(SHIPPED[0]) as reader:
         report, whole = read(reader, payloads=False), read(reader)
     assert report.lines is None

@@ -16,13 +16,13 @@ from acp_proxy.store.reader import RecordingReader
 
 
 def test_a_list_says_how_much_is_left() -> None:
-    """Beyond what is shown."""
+    """A shortened list has the number of items that are left out."""
     assert (shortened([1, 2, 3], 2).items, shortened([1, 2, 3], 2).more) == ([1, 2], 1)
     assert (shortened([1, 2], 2).items, shortened([1, 2], 2).more) == ([1, 2], 0)
 
 
 def test_a_bar_is_as_wide_as_its_time() -> None:
-    """Pieces follow each other without a gap, and a short one can still be seen."""
+    """The pieces of a bar are as wide as their times, without gaps, and never invisible."""
     spent = dict.fromkeys(Part, 0) | {Part.SILENT: 30, Part.PERSON: 60, Part.FILES: 10}
     pieces = bar(spent, 100)
     assert [(piece.part, piece.x, piece.width, piece.ns) for piece in pieces] == [
@@ -63,7 +63,7 @@ def hello(*findings: Finding) -> Summary:
     ],
 )
 def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
-    """A verdict is at the first bad frame; nobody is to blame while a tool call runs."""
+    """The verdict is at the first bad frame; while a tool call runs, nobody is to blame."""
     verdict = find_verdict(summary_of(name))
     assert (verdict.is_trouble, verdict.by, verdict.seq) == (True, by, seq)
     assert verdict.text.startswith(words)
@@ -87,7 +87,7 @@ def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
 
 
 def test_the_conversation_comes_before_a_broken_rule() -> None:
-    """The first error of the list is the verdict, and says how many there are besides."""
+    """The first problem of the conversation is the verdict, and comes before broken rules."""
     assert find_verdict(hello(HINT, BROKEN)) == Verdict("client", 8, "wrong", is_rule=True)
     assert find_verdict(hello(HINT, BROKEN, GAP)) == Verdict(
         None, 5, "bytes are missing", 1, unblamed="no room"
@@ -95,7 +95,7 @@ def test_the_conversation_comes_before_a_broken_rule() -> None:
 
 
 def test_nothing_wrong_is_not_more_than_is_known() -> None:
-    """A recording that runs may still fail, and frames that were not checked may break a rule."""
+    """A verdict without a problem is limited to what was checked, and to the time so far."""
     summary = hello()
     assert find_verdict(summary).text == (
         "No problem was found, and no rule of the protocol was broken."

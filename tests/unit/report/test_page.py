@@ -168,7 +168,7 @@ def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
 
 
 def test_nothing_is_allowed_but_the_two() -> None:
-    """The policy allows the two by their hashes, a worker, and the one policy for its URL."""
+    """The policy allows the script and the style by their hashes, and a worker; nothing else."""
     script, style = "let a = 'ä';", "a { b: c }"
     actual = dict(
         part.split(" ", 1) for part in content_policy((script, script), style).split("; ")

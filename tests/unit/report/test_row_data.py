@@ -46,7 +46,7 @@ def test_the_page_lists_all_columns() -> None:
 
 
 def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
-    """A frame that was cut, a copy of it, one that was withheld, and what was delivered."""
+    """Flags and cells show cut, copied and withheld frames, and the delivered bytes."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(4):
             recorder.to_client(notification("a", n=n))
@@ -114,7 +114,7 @@ def test_a_late_frame_and_those_behind_it_have_delays(
 def test_an_older_recording_does_not_say_how_late_frames_were(
     tmp_path: Path, version: int, unredacted: bool
 ) -> None:
-    """The page says so where frames went out, and an older file can be read without the column."""
+    """For an older recording, the page does not say how late frames were delivered."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for delivered in ("full", "none"):
             recorder.to_client(notification("a"))
@@ -139,7 +139,7 @@ def test_an_older_recording_does_not_say_how_late_frames_were(
 def test_an_older_recording_that_is_still_made_can_be_read(
     tmp_path: Path, unredacted: bool
 ) -> None:
-    """The database of an older recorder lacks a column for values that it does not log."""
+    """A running recording of an older recorder can be read, although it lacks a column."""
     fired = {"rule": "r", "action": "x", "delivered": "full", "same": 1}
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a"))

@@ -13,7 +13,7 @@ def fired_rows(*seqs: int) -> FiredRows:
 
 
 def test_each_frame_gets_its_own_rows() -> None:
-    """A frame gets all its rows in order, or none."""
+    """For each frame, its own rows are returned in order, or no rows."""
     fired = fired_rows(2, 2, 5)
     assert [row["n"] for row in fired.upto(2)] == [0, 1]
     assert list(fired.upto(3)) == []

@@ -38,7 +38,7 @@ def test_a_clean_recording_passes(tmp_path: Path) -> None:
 
 
 def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
-    """The message says which, by whom and where, and what to type."""
+    """A broken rule fails the test; the error has the rule, the side, the frame and a command."""
     agent = agent_of(tmp_path, [*CLEAN, "<- | a log line"])
     with pytest.raises(AssertionError) as raised:
         agent.check()
@@ -52,14 +52,14 @@ def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
 
 
 def test_only_what_is_severe_enough_counts(tmp_path: Path) -> None:
-    """A hint does not, unless it is asked for."""
+    """A hint does not fail the test, unless the test asks for that severity."""
     agent = agent_of(tmp_path, [line.replace("Info", "_info") for line in CLEAN[:1]])
     with pytest.raises(AssertionError, match="has findings"):
         agent.check("info")
 
 
 def test_wrong_use_is_an_error(tmp_path: Path) -> None:
-    """A severity, a rule or a recording that there is not."""
+    """An unknown severity, an unknown rule and a missing recording are errors."""
     agent = agent_of(tmp_path, CLEAN)
     with pytest.raises(ValueError, match="expected fail_on to be one of error, warning, info"):
         agent.check("never")

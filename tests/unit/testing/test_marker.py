@@ -57,7 +57,7 @@ def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
 
 
 def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
-    """The first has the plain name; one after a missing number is not used."""
+    """The files of a recording are numbered from 2; a file after a missing number is ignored."""
     place = tmp_path / "x.jsonl"
     assert files_of(place) == []
     for number in (1, 2, 4):

@@ -53,7 +53,7 @@ def clean() -> dict[str, object]:
 
 
 def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
-    """A living process holds the lock; one that has only made the file is just starting."""
+    """A start runs while its process holds the lock, and before it has taken the lock."""
     (tmp_path / "2.lock").touch()
     command = [sys.executable, "-c", HOLD, str(tmp_path / "1.lock")]
     with (
@@ -72,7 +72,7 @@ def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
 
 
 def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
-    """Checking a start that is over does not change it for others."""
+    """Checking whether a start is over takes no lock from another process."""
     leave(tmp_path, 1, None)
     (run,) = runs_in(tmp_path)
     assert run.is_over()
@@ -84,7 +84,7 @@ def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
 
 
 def test_starts_are_in_order(tmp_path: Path) -> None:
-    """The tenth comes after the ninth."""
+    """Starts are sorted by number: the tenth comes after the ninth."""
     for number in (10, 9, 1):
         leave(tmp_path, number, None)
     assert [run.number for run in runs_in(tmp_path)] == [1, 9, 10]
@@ -104,7 +104,7 @@ def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object])
 
 
 def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -> None:
-    """The verdict is the first that is not clean; no complaint means that all were."""
+    """The verdict of all starts is the first that is not clean."""
     leave(tmp_path, 1, clean)
     assert agent_in(tmp_path).verdict() == "clean"
     assert agent_in(tmp_path).complaint() is None
@@ -128,7 +128,7 @@ def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, o
 
 
 def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
-    """Before the first start, while one runs, and of a real agent: each is an error."""
+    """There is no report before the first start, during a start, or for a real agent."""
     with pytest.raises(RuntimeError, match="never started"):
         _ = agent_in(tmp_path).report
     (tmp_path / "1.lock").touch()
@@ -141,7 +141,7 @@ def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
 def test_the_environment_has_nothing_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Settings for other acp-proxies are not passed on; everything else is."""
+    """Our variables are not passed on to the agent; all other variables are."""
     monkeypatch.setenv("ACP_PROXY_OFF", "1")
     monkeypatch.setenv("SOMETHING", "2")
     env = agent_in(tmp_path).env
@@ -150,7 +150,7 @@ def test_the_environment_has_nothing_of_ours(
 
 
 def test_it_opens_what_is_played(tmp_path: Path) -> None:
-    """A test can look up what the agent is going to say."""
+    """The recording that an agent plays can be opened by the test."""
     with agent_in(tmp_path).open() as recording:
         assert recording.path == RECORDING
         assert [turn.prompt for turn in recording.turns()] == ["hello"]

@@ -72,7 +72,7 @@ def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
 
 
 def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
-    """Recordings with only known findings are clean in the summary; --top prints new ones."""
+    """Recordings with only known findings are clean in the summary; --top shows new findings."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -267,7 +267,7 @@ def test_a_rule_is_explained() -> None:
 
 
 def test_a_rule_that_no_specification_states_says_so() -> None:
-    """`check --explain` names acp-proxy as the source of such a rule, and links no page."""
+    """`check --explain` names acp-proxy as the source of a house rule, and links no page."""
     explained = run("check", "--explain", "turn.refusal").stdout
     assert "source      a rule of acp-proxy\n" in explained
     assert "\npage " not in explained

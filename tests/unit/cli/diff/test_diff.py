@@ -121,7 +121,7 @@ def test_screens_match_the_golden_files() -> None:
 @pytest.mark.parametrize("columns", [1, 39, 40, 80, 110, 400])
 @pytest.mark.parametrize("color", [False, True])
 def test_no_line_is_wider_than_the_terminal(columns: int, color: bool) -> None:
-    """No line is wider than the terminal, at any width, with colours or without."""
+    """No line of the screen is wider than the terminal, at any width, with colours or without."""
     for line in screen(differing(), columns, color=color).splitlines():
         assert columns_of(plain(line)) <= columns
 
@@ -287,7 +287,7 @@ def test_a_junit_failure_has_at_most_500_lines() -> None:
 
 
 def test_a_junit_failure_begins_with_the_first_difference() -> None:
-    """A JUnit failure begins with the first difference, even if it is too long and cut."""
+    """A JUnit failure begins with the first difference, which is cut if it is too long."""
     fields = tuple(Field(f"/params/{n}", 1, 2) for n in range(1000))
     long = DiffEntry(Change.CHANGED, "connection", "to-agent", "long", 5, 5, 1, 1, fields)
     short = DiffEntry(Change.ONLY_A, "connection", "to-agent", "short", 6, a_frames=1)
@@ -455,7 +455,7 @@ def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
 
 
 def test_differences_that_no_rule_removes_are_printed(tmp_path: Path) -> None:
-    """A frame that only one side has remains with any rules; the exit code is 1."""
+    """A frame that only one recording has is a difference under any rules; the exit code is 1."""
     a, b = record(tmp_path / "a.db"), record_conversation(tmp_path / "b.db")
     result = run("inspect", "diff", a, a, "--learn")
     assert (result.exit_code, result.stdout) == (0, "")

@@ -53,7 +53,7 @@ def answering(home: Path, how: str = "echo acp-proxy, version 0.1.0") -> Path:
 
 
 def test_a_healthy_machine(tmp_path: Path) -> None:
-    """No line begins with a cross, and the exit code is 0."""
+    """The results of doctor have no cross if all is well, and the exit code is 0."""
     configure(tmp_path, str(answering(tmp_path)), "record", "--", f"{tmp_path}/bin/agent")
     record_conversation(tmp_path / "x.db")
     result = doctor(tmp_path)
@@ -148,7 +148,7 @@ def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
 
 
 def test_arguments_are_read_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bad value in a variable of this shell is not reported as a mistake in the settings."""
+    """A bad value of a variable in this shell is not reported as a mistake in the settings."""
     monkeypatch.setenv("ACP_PROXY_GRACE", "x")
     assert command.read_record(["--check", "-o", "a", "--", "x", "--", "y"]) == ["x", "--", "y"]
 

@@ -122,7 +122,7 @@ def test_settings_are_ready_to_paste(home: Path) -> None:
 
 
 def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
-    """Without --agent, `setup` uses all configured agents; one without a command is replaced."""
+    """Without --agent, `setup` uses all agents; the known agent replaces a missing command."""
     actual = json.loads(setup(home, "zed").stdout)["agent_servers"]
     assert [*actual] == ["OpenCode (recorded)", "Gemini CLI (recorded)"]
     assert actual["Gemini CLI (recorded)"]["type"] == "custom"
@@ -256,7 +256,7 @@ def test_an_agent_of_ones_own_is_recorded(
 
 
 def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) -> None:
-    """Settings that are a program may have an agent that is not a known one."""
+    """Settings that are a program may start an agent that is not a known one."""
     (home / "bin/opencode").unlink()
     file = home / ".config/nvim/init.lua"
     file.parent.mkdir(parents=True, exist_ok=True)

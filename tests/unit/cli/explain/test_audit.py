@@ -119,7 +119,7 @@ def test_screens_match_the_golden_files(
 def test_no_line_is_wider_than_the_terminal(
     monkeypatch: pytest.MonkeyPatch, recording: Path, columns: int, color: str
 ) -> None:
-    """No line is wider than the terminal, with colours or without."""
+    """No line of an audit is wider than the terminal, with colours or without."""
     for line in screen(monkeypatch, columns, recording, FORCE_COLOR=color).splitlines():
         assert columns_of(plain(line)) <= columns
 
@@ -270,5 +270,5 @@ def all_findings() -> Iterator[tuple[str, str]]:
 
 
 def test_no_recording_in_the_repository_has_a_problem() -> None:
-    """No agent of a shipped recording did anything refused, unasked outside, or not permitted."""
+    """No agent of a shipped recording did anything that was refused, unasked or outside."""
     assert [*all_findings()] == []

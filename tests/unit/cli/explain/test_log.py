@@ -312,7 +312,7 @@ def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
 
 
 def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
-    """``--turn`` includes stderr lines during the turn, but not before or after it."""
+    """``--turn`` includes the stderr lines during the turn, and none before or after it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.stderr("before")  # 2
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 3

@@ -63,7 +63,7 @@ def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> N
 @pytest.mark.parametrize("columns", [1, 7, 20, 40, 79, 80, 109, 110, 111, 160, 400])
 @pytest.mark.parametrize("color", [True, False])
 def test_no_line_is_wider_than_the_terminal(tmp_path: Path, columns: int, color: bool) -> None:
-    """No line is wider than the terminal, whatever the width of the text."""
+    """No line of the log is wider than the terminal, whatever the width of the text."""
     path = record_odd(tmp_path / "x.db")
     for line in screen(path, columns, color=color).splitlines():
         assert sum(map(columns_of, clusters(plain(line)))) <= columns
@@ -83,7 +83,7 @@ def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
 
 
 def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
-    """A terminal shows the end of a long id, so that text has room; a pipe gets the whole id."""
+    """A terminal shows only the end of a long id, to leave room for text; a pipe gets all of it."""
     ids = [f"cd613e30-d8f1-4adf-91b7-584a2265b1f{n}" for n in range(2)]
     with LogWriter(tmp_path / "x.db") as recorder:
         for id_ in (*ids, 7):
@@ -112,7 +112,7 @@ def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
 
 
 def test_filtered_frames_make_no_silence(tmp_path: Path) -> None:
-    """No silence is shown between two lines if frames between them were filtered out."""
+    """Between two lines, no silence is shown if a filter left out frames between them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.t_ns += 6_000 * MS

@@ -75,7 +75,7 @@ def test_every_step_of_a_turn_can_be_asked_for(
 def test_no_line_is_wider_than_the_terminal(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int, color: str
 ) -> None:
-    """No line is wider than the terminal, with colours or without."""
+    """No line of the statistics is wider than the terminal, with colours or without."""
     for line in screen(monkeypatch, columns, waiting_chat, FORCE_COLOR=color).splitlines():
         assert columns_of(plain(line)) <= columns
 

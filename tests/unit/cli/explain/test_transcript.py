@@ -59,7 +59,7 @@ def hostile() -> Talk:
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    """Outside of fences and code spans there is no text of a peer."""
+    """A peer's text is only in fences and code spans of the Markdown."""
     shown = run("inspect", "transcript", write(hostile(), tmp_path / "x.jsonl")).stdout
     assert shown.replace("\n", "").replace("\t", "").isprintable()
     bare = markup(shown)

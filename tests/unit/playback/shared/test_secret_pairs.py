@@ -57,7 +57,7 @@ def pair(recorded: str, live: str) -> SecretPair:
 
 
 def test_pairs_are_one_to_one() -> None:
-    """A secret may be in only one pair, in the same message and in earlier ones."""
+    """A secret belongs to only one pair, within a message and across messages."""
     pairs = SecretPairs()
     assert not pairs.contradicts(pair(A, X), [])
     assert pairs.contradicts(pair(A, Y), [pair(A, X)])

@@ -182,10 +182,10 @@ def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
 
 
 def test_a_full_disk_becomes_a_gap() -> None:
-    """Writing really fails at a limit on the file's size, and works again once that is raised.
+    """On a full disk, earlier records stay whole, and the lost bytes are counted.
 
-    Earlier records are whole, bytes that did not fit are counted by stream, one line reports
-    that, and nothing is raised.
+    The disk is simulated by a limit on the file's size. Bytes that do not fit are counted by
+    stream, one line reports the loss, and nothing is raised.
     """
     with new_log() as log:
         program = """if True:
@@ -245,7 +245,7 @@ def mend(log: CaptureLog) -> None:
 
 
 def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog) -> None:
-    """A failing write or cut does not reach the pump; the loss is recorded later."""
+    """If writing or cutting fails, the pump goes on, and the loss is recorded later."""
     for t_ns in (2, 3):
         broken.append(TO_AGENT, t_ns, b"lost")
     broken.event(SIGNAL, {"signal": 15})

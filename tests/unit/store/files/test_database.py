@@ -78,7 +78,7 @@ def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: 
 
 
 def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
-    """A database of another program gets no table of ours."""
+    """A database of another program is refused and gets none of our tables."""
     path = tmp_path / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE songs (title)")

@@ -125,7 +125,7 @@ def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader],
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_filter_can_start_after_a_number(path: Path) -> None:
-    """Frames beyond a number are the same with and without a condition."""
+    """Frames after a number are the same frames, with and without a filter."""
     with RecordingReader(path) as reader:
         for chosen in (EVERYTHING, parse("dir:to-client")):
             frames = list(reader.frames(chosen))
