@@ -81,7 +81,7 @@ def test_a_gate_names_what_it_checks() -> None:
     ],
 )
 def test_a_slip_is_answered_with_the_nearest_word(arguments: list[str], near: str) -> None:
-    """Hints exist for commands, recordings, filters, kinds and plans."""
+    """A misspelt command, recording, filter, kind or plan is answered with the nearest word."""
     assert near in complaint(*arguments, home=RECORDINGS)
 
 

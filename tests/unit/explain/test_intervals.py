@@ -56,7 +56,7 @@ def test_an_answer_to_nothing_changes_nothing() -> None:
 
 
 def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
-    """While a person decides, the wait is the person's, in its session and in its turn."""
+    """While a person decides, both the wait and the time of the turn are the person's."""
     waits = waits_after(
         (0, "to-agent", frame('#1 session/prompt {"sessionId": "s"}')),
         (1 * SECOND, "to-client", frame('#5 session/request_permission {"sessionId": "s"}')),

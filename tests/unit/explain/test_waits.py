@@ -176,7 +176,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
 
 
 def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
-    """An hour of chunks is a turn under way, not a wait; its last update counts."""
+    """An hour of chunks is not a hang: the turn is streaming, and its last update counts."""
     for _ in range(120):
         recorder.t_ns += 30 * S
         chunk(recorder)

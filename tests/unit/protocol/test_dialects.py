@@ -308,7 +308,7 @@ def test_one_member_of_another_dialect_changes_nothing() -> None:
 
 
 def test_a_version_of_2_needs_both_sides() -> None:
-    """Version 2 needs both sides: after version 1 was agreed, no message shows v2."""
+    """Version 2 is detected only if both sides named it; then it outweighs a few v1 messages."""
     opening = asked("initialize", protocolVersion=1), BARE_RESULT
     two = asked("initialize", protocolVersion=2), answered("initialize", protocolVersion=2)
     best = found_by(*opening, updated("state_update", state="running"))

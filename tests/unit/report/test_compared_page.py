@@ -37,7 +37,7 @@ _ELEMENTS = (
 
 @pytest.mark.parametrize("paths", COMPARED, ids=lambda paths: f"{paths[0].stem}-{paths[1].stem}")
 def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
-    """The page shows each difference of `diff` once, and nothing for equal messages."""
+    """The page shows each difference once, with the numbers that `diff` counts."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in paths)
         actual = diff(a, b)

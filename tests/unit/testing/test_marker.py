@@ -31,7 +31,7 @@ def test_a_recording_is_named_after_its_test(file: str, names: list[str], name: 
 
 
 def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
-    """A recording is looked up in `recordings`, in `acp_recordings`, or in a given directory."""
+    """A recording is looked up in a given directory, else in `recordings` or `acp_recordings`."""
     usual, other = tmp_path / "recordings", tmp_path / "acp_recordings"
     assert recording_place("x", tmp_path, None) == usual / "x.jsonl"
     other.mkdir()

@@ -201,7 +201,7 @@ def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
 
 
 def test_a_report_of_a_directory_is_that_of_its_recordings(here: Path) -> None:
-    """Options of a report accept directories and patterns, and print which files they used."""
+    """`check --json` of a pattern prints the same as `check --json` of the named recordings."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
     named = run("check", "crash.db", "hello.db", "--json")
@@ -242,7 +242,7 @@ def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("here")
 def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that an option names is part of the identity of a batch."""
+    """The files of options belong to the identity of a batch; an unreadable file ends the batch."""
 
     def refuse(path: str) -> str:
         raise PermissionError(13, "Permission denied", path)

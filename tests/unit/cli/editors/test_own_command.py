@@ -55,7 +55,7 @@ def test_a_module_has_the_script_beside_its_python(
 
 
 def test_a_path_that_goes_away_is_known() -> None:
-    """A command in a temporary directory, such as one made by uvx, is not used."""
+    """A command in a temporary directory is recognized, such as one made by uvx."""
     assert is_temporary(("/home/me/.cache/uv/archive-v0/abc/bin/acp-proxy",))
     assert is_temporary(("/tmp/clone/.venv/bin/acp-proxy",))
     assert not is_temporary(("/home/me/.local/bin/acp-proxy",))

@@ -133,7 +133,7 @@ def test_no_link_leads_out(tmp_path: Path) -> None:
 
 
 def test_directories_that_were_made_are_removed_if_empty(tmp_path: Path) -> None:
-    """Only empty directories in the chosen directory are removed; a link is not followed."""
+    """Only directories that the run made are removed, if they are empty; no link is followed."""
     work, outside = tmp_path / "work", tmp_path / "outside"
     (work / "there").mkdir(parents=True)
     (outside / "deep").mkdir(parents=True)

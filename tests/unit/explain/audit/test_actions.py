@@ -445,7 +445,7 @@ def test_a_session_that_was_not_loaded_is_not_listed() -> None:
 
 
 def test_sessions_have_directories_and_terminals_of_their_own() -> None:
-    """Each session has its own directory for relative paths, and its own terminals."""
+    """Each session has its own directory and its own terminals, even if terminals share an id."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "s2"}, cwd="/two")
     conversation.prompt("s2")
