@@ -138,7 +138,7 @@ def test_every_command_that_runs_everywhere_is_inspected() -> None:
 
 
 def test_recordings_are_inspected(recordings: Path) -> None:
-    """Every command that starts no agent works in one process without them."""
+    """Each command that starts no agent also works without the functions that Windows lacks."""
     script = (
         f"for code, words in {INSPECT!r}:\n"
         "    found = run(*words)\n"
@@ -163,7 +163,7 @@ def conversation() -> tuple[bytes, bytes]:
 
 @pytest.mark.parametrize("options", [(), ("--fault", "latency latency_ms=1")])
 def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[str, ...]) -> None:
-    """A replay runs to its end; threads read stdin and write stdout."""
+    """Without the functions that Windows lacks, a replay still runs to its end."""
     client, agent = conversation()
     script = 'sys.argv = ["acp-proxy", "replay", *sys.argv[1:]]; main()'
     said, complaint = without(script, "hello", *options, directory=recordings, said=client)
@@ -203,7 +203,7 @@ def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> N
 def test_a_log_is_opened_where_there_are_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A log is opened only where files can be locked; a missing log is always reported so."""
+    """A log is opened only where files can be locked; a missing log is reported as missing."""
     path = record_conversation(tmp_path / "x.db")
     monkeypatch.setattr(system, "HAS_LOCKS", False)
     with pytest.raises(FileNotFoundError):

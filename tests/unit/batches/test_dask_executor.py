@@ -90,7 +90,7 @@ def test_other_ends_are_errors(
     error: type[Exception],
     said: str,
 ) -> None:
-    """Our own errors end the batch with one line; all other jobs may be tried again."""
+    """An error of our own ends the batch with one line; any other end of a job allows a new try."""
     future = executor.submit(JOB)
     end(tasks.futures[0])
     with pytest.raises(error, match=said) as raised:

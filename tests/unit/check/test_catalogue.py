@@ -51,13 +51,13 @@ _CUTS = ("start", "middle", "ending", "all")
     ],
 )
 def test_a_place_in_the_documentation_has_its_page(source: str, address: str) -> None:
-    """The address of a place is that of the page named at its beginning."""
+    """The address of a source is the address of the page with which the source begins."""
     assert address_of(source) == f"https://agentclientprotocol.com{address}"
 
 
 @pytest.mark.parametrize("rule", rules().values(), ids=lambda rule: rule.id)
 def test_every_source_of_a_rule_has_its_place(rule: Rule) -> None:
-    """A source is on a page of `_ADDRESSES`, in the draft, which is on no site, or `HOUSE`."""
+    """Each source of a rule is on a page with an address, in the draft, or is `HOUSE`."""
     assert rule.source
     assert HOUSE not in rule.source or rule.source == (HOUSE,)
     for source in rule.source:
@@ -132,9 +132,9 @@ def test_every_rule_declares_what_it_needs() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_missing_lines_are_nobodys_fault(group: str) -> None:
-    """A conversation that keeps a rule keeps it without any of its lines, or with some of them.
+    """A conversation without findings has no findings after some of its lines are left out.
 
-    If not, the `lost_if` of the rule that is found lacks a word, or its line in `CHECKS` does.
+    If a rule finds something, its `lost_if` lacks a word, or its line in `CHECKS` lacks one.
     """
     for example in examples(group):
         if not example.is_broken:
@@ -146,7 +146,7 @@ def test_missing_lines_are_nobodys_fault(group: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("cut", _CUTS)
 def test_no_missing_line_is_a_fault(cut: str) -> None:
-    """A conversation that is cut anywhere has no findings that the whole one does not have."""
+    """A conversation that is cut anywhere has no findings that the whole conversation lacks."""
     for group in GROUPS:
         for example in examples(group) if group not in CONVERSATION else ():
             _judge_parts(example, cut, every=True)

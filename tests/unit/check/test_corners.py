@@ -56,7 +56,7 @@ def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[s
     ids=lambda case: case.method,
 )
 def test_every_example_of_the_documents_ends_a_conversation(example: Example) -> None:
-    """An example from the documents breaks a rule if it has the wrong type, except unused nulls."""
+    """An example of the documents breaks a rule if its type is wrong, except for unused nulls."""
     arrow = "->" if example.direction is Direction.TO_AGENT else "<-"
     line = f"{arrow} {json.dumps(example.message)}\n"
     _, is_there, after = (DATA / "documents.txt").read_text("utf-8").partition(line)

@@ -54,7 +54,7 @@ def test_what_only_reads_takes_the_latest(word: str) -> None:
     [["note"], ["import"], ["replay"], ["verify"]],
 )
 def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
-    """A command that writes or plays needs the name of a recording."""
+    """A command that writes or plays requires the name of a recording."""
     assert complaint(*arguments, home=RECORDINGS).startswith("missing argument '")
 
 

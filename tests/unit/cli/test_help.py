@@ -38,7 +38,7 @@ def test_the_help_of_a_command_begins_with_examples(name: str) -> None:
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_the_whole_help_has_every_option_and_example(name: str) -> None:
-    """The option `--help-all` leaves nothing out that a command has."""
+    """The option `--help-all` shows all options and examples of a command."""
     text = "\n".join(help_of(name, "--help-all"))
     assert set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?![\w-])", text)) >= flags(COMMANDS[name])
     epilog = COMMANDS[name].epilog or ""

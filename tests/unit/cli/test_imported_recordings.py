@@ -184,7 +184,7 @@ def test_inferred_times_are_shown_and_not_subtracted(
 
 
 def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str]) -> None:
-    """The head names the source and the unit of its times."""
+    """`show` names the source of an import and the unit of its times."""
     origin = log_of("jetbrains", "zone", "ending", resolution_ns=1_000_000, skipped=2)
     shown = output_of(origin, "show")
     assert "imported    from jetbrains, times in steps of 1 ms, 2 lines left out" in shown
@@ -207,7 +207,7 @@ def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str
 def test_times_without_a_zone_stay_those_of_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    """Times without a zone are not converted to the reader's zone; others are."""
+    """Times without a zone are shown as they were logged; other times in the reader's zone."""
     values = []
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "<-05>5")
@@ -241,7 +241,7 @@ def test_no_duration_is_finer_than_the_times(
     said: str,
     unsaid: str,
 ) -> None:
-    """A duration below the unit of the times is only known to be shorter."""
+    """A duration that is shorter than the unit of the times is only shown as shorter."""
     origin = log_of("jetbrains", resolution_ns=step_ns)
     for name in TEXTS:
         assert re.search(unsaid, output_of(origin, name)) is None, name
@@ -281,7 +281,7 @@ def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -
 
 
 def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None:
-    """A pace that is not known is not played to a client or an agent; any other pace is."""
+    """If the times of a recording are not known, its pace cannot be played; a fixed pace can."""
     path = text_form(tmp_path / "roof.jsonl", log_of("zed", "times"))
     for timing in ("recorded", "x2"):
         words = complaint("verify", path, "--timing", timing, "--", "true")

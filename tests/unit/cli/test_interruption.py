@@ -80,7 +80,7 @@ def where_nothing_can_be_raised() -> None:
     "command", [in_a_class, in_a_chain, in_a_group, itself, where_nothing_can_be_raised]
 )
 def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> None:
-    """An interrupted command cleans up and prints nothing, whatever the exception."""
+    """An interrupted command cleans up and prints nothing, whichever exception was raised."""
     leave_at_once()
     tidied = []
 
@@ -97,7 +97,7 @@ def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> N
 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
 def test_other_mistakes_are_reported(error: Exception) -> None:
-    """Our own bugs are reported and not hidden."""
+    """Errors that are bugs of ours are raised, and not hidden as an interruption."""
 
     def run() -> None:
         raise error from ValueError()

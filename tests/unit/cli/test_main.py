@@ -134,7 +134,7 @@ def test_an_unreadable_file_is_reported(
 def test_an_unknown_recording_is_reported(
     tmp_path: Path, command: list[str], word: str, answer: str
 ) -> None:
-    """An unknown name, a wrong path and an ambiguous id have different messages."""
+    """The messages about an unknown name, a wrong path and an ambiguous id differ."""
     record_conversation(tmp_path / "one.db", id="aacc", wall=10**18)
     record_conversation(tmp_path / "two.db", id="aabb")
     assert complaint("inspect", *command, word, home=tmp_path).startswith(answer.format(tmp_path))
@@ -194,14 +194,14 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_wrong_use(arguments: list[str], answer: str) -> None:
-    """A wrong option, command or value is named in one line, with where to read on."""
+    """The error about a wrong option, command or value is one line that names the help."""
     actual = complaint(*arguments)
     assert actual.split(";")[-1] == answer.split(";")[-1]
     assert actual.replace('"', "'") == answer
 
 
 def test_wrong_use_in_the_environment(tmp_path: Path) -> None:
-    """A wrong value in a variable is named by the option it stands for."""
+    """The error about a wrong value in a variable names the option of the variable."""
     path = record_conversation(tmp_path / "x.db")
     assert complaint("inspect", "log", path, ACP_PROXY_LOG_SEQ="x").startswith(
         "invalid value for '--seq'"
@@ -235,7 +235,7 @@ def test_a_full_disk_is_reported_in_one_line(options: tuple[str, ...]) -> None:
 
 
 def test_a_closed_stdout_gives_no_traceback() -> None:
-    """A closed stdout is not an error."""
+    """If stdout is closed, a command ends without an error and without a traceback."""
     recording = str(Path(__file__).parents[3] / "recordings" / "hello.db")
     command = f"exec '{sys.executable}' -m acp_proxy inspect show '{recording}' >&-"
     result = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)

@@ -169,7 +169,7 @@ def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_removed_working_directory_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Recordings are found by path and by name where the working directory was removed."""
+    """If the working directory was removed, recordings are still found by path and by name."""
     path = record_conversation(tmp_path / "story.db")
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -213,7 +213,7 @@ def test_many_are_shared_among_processes() -> None:
 
 
 def test_few_are_looked_at_here() -> None:
-    """A short list is processed in this process, without a fork."""
+    """A short list is processed in this process, without other processes."""
     actual = list(mapped(where, range(3)))
     assert [(number, process) for number, process, _ in actual] == [
         (number, os.getpid()) for number in range(3)

@@ -142,7 +142,7 @@ def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, o
 )
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
 def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], kind: str) -> None:
-    """A symbolic link is not followed, and nobody waits for a reader of a FIFO."""
+    """A report is written neither through a symbolic link nor into a FIFO."""
     place, target = Path("place"), Path("target")
     if kind == "pipe":
         os.mkfifo(place)
@@ -157,7 +157,7 @@ def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], k
 
 
 def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
-    """A report quotes prompts, so it is private even if it replaces a file that was not."""
+    """Only its owner can read a report, even if the report replaces a file of all users."""
     umask = os.umask(0)
     try:
         for name in ("new", "old"):

@@ -23,7 +23,7 @@ def test_what_was_removed_says_what_serves_instead(typed: str) -> None:
 def test_the_command_of_an_editor_starts_whatever_was_removed(
     typed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A removed option prints its message, and the rest of the command line counts."""
+    """A removed option prints its message, and the rest of the command line is still read."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     assert command is not None

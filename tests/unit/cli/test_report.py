@@ -54,7 +54,7 @@ def test_it_writes_a_page_named_after_the_recording(
 
 
 def test_the_same_recording_makes_the_same_page(tmp_path: Path) -> None:
-    """Pages are equal byte for byte, on standard output and by the short command, too."""
+    """Pages of the same recording are equal byte for byte, in a file and on standard output."""
     for name in ("a.html", "b.html"):
         run("inspect", "report", TOUR, "-o", tmp_path / name)
     page = (tmp_path / "a.html").read_bytes()
@@ -78,7 +78,7 @@ def test_a_page_that_is_there_stays(tmp_path: Path) -> None:
 
 
 def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
-    """A filter and a turn select messages, but the head is about all of them."""
+    """A filter and a turn select the messages of a page; its head is about all messages."""
     page = tmp_path / "x.html"
     words = ("kind:request", "--turn", "1", "--no-payloads")
     result = run("inspect", "report", TOUR, *words, "-o", page)
@@ -142,7 +142,7 @@ def test_a_running_chat_has_a_page(tmp_path: Path) -> None:
 def test_rules_of_a_long_recording_are_checked_at_its_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page says up to which message the rules were checked."""
+    """The page of a long recording says up to which message the rules were checked."""
     monkeypatch.setattr("acp_proxy.report.report_model.CHECKED_FRAMES", 5)
     page, findings = tmp_path / "x.html", "comes after the end of the turn"
     run("inspect", "report", RECORDINGS / "late-updates.db", "-o", page)
@@ -163,7 +163,7 @@ def test_a_page_without_data_is_small(tmp_path: Path) -> None:
 
 
 def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page is named after both recordings; stderr counts the differences."""
+    """A compared page is named after both recordings, and stderr counts the differences."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", TOUR, "--against", LOST)
     assert (result.exit_code, result.stdout) == (0, "")

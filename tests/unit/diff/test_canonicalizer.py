@@ -27,7 +27,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """Keys that are different values stay different, even if they look alike without the values."""
+    """Keys with different values in them stay different, even if all their other text is equal."""
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -52,7 +52,7 @@ def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str
 
 
 def test_keys_that_are_values_keep_their_order() -> None:
-    """Keys that are values keep the order of their members in every run."""
+    """Keys that are values have the same order in every run."""
     a, b = (_output(Run(n), {UUIDS[n]: 1, UUIDS[1 - n]: 2}) for n in (0, 1))
     assert compare(a, b)[0].is_equal
 
@@ -65,7 +65,7 @@ def test_a_rule_is_learned_for_keys_that_are_values() -> None:
 
 
 def test_any_number_of_keys_may_be_values() -> None:
-    """Any number of keys may be values, without a search among earlier ones."""
+    """Thousands of keys may be values; none of them is searched for among the earlier ones."""
 
     def run(number: int) -> Run:
         return _output(
@@ -92,12 +92,12 @@ def _asked(number: int, *, parent_first: bool) -> Run:
 
 
 def test_calls_that_name_another_may_still_race() -> None:
-    """An item belongs to its own call, not to the first call that it names."""
+    """An item that names two calls belongs to its own call, not to the call named first."""
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """A call that only names a reading call is not a reading call, so its order counts."""
+    """A call that only names a reading call does not count as a reading call."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)

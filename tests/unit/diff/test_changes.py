@@ -19,7 +19,7 @@ def telling(number: int, *told: str) -> Run:
 
 
 def test_parallel_calls_may_be_reported_in_any_order() -> None:
-    """Parallel calls may be reported in any order, since it depends on their tools."""
+    """Parallel calls may be reported in any order, since the order depends on their tools."""
     at_once = ("a begun", "b begun", "a done", "b done")
     turned = ("b begun", "a begun", "b done", "a done")
     assert compare(telling(0, *at_once), telling(1, *turned))[0].is_equal
@@ -35,7 +35,7 @@ def test_parallel_calls_may_be_reported_in_any_order() -> None:
 def test_calls_that_run_in_parallel_on_one_side_only_have_an_order(
     first: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
-    """Calls that run in parallel on one side, but one after the other on the other side, differ."""
+    """Two calls that run in parallel in one recording only are a difference."""
     for a, b in ((first, other), (other, first)):
         result, _ = compare(telling(0, *a), telling(1, *b))
         assert (result.counts.moved > 0, result.counts.total) == (True, result.counts.moved)
@@ -57,7 +57,7 @@ def reading(number: int, *told: str, kind: str = "read") -> Run:
 
 
 def test_calls_that_only_read_have_no_order() -> None:
-    """Reads, searches and fetches have no order without other messages between; edits have one."""
+    """Reads, searches and fetches in a row have no order; edits have one."""
     in_turn = ("a begun", "a done", "b begun", "b done")
     turned = ("b begun", "b done", "a begun", "a done")
     assert compare(reading(0, *in_turn), reading(1, *turned))[0].is_equal
@@ -68,7 +68,7 @@ def test_calls_that_only_read_have_no_order() -> None:
 
 
 def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
-    """A request for a file may follow the end of another call, but not precede its own call."""
+    """A request for a file may not come before its own call, but after another call's end."""
     told = ("a begun", "fs x", "b begun", "a done", "fs y", "b done")
     early = ("fs x", "a begun", "b begun", "a done", "fs y", "b done")
     assert compare(reading(0, *told), reading(1, *early))[0].counts == Counts(moved=1)

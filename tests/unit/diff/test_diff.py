@@ -241,7 +241,7 @@ def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
 
 
 def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
-    """A call and a terminal with the same id are two values, even if a text has the id first."""
+    """A call and a terminal with the same id are two values, even if a text mentions the id."""
 
     def run(number: int, text: str) -> Run:
         made = Run(number).tell("plan", entries=[{"content": text}])
@@ -332,7 +332,7 @@ def test_a_system_directory_is_not_recognized_inside_texts() -> None:
 
 
 def test_the_structure_is_what_was_done() -> None:
-    """The structure includes renamed tools and missing calls, but not texts or their chunks."""
+    """A structural comparison counts renamed tools and missing calls, but no texts."""
 
     def run(number: int, title: str, *more: str) -> Run:
         made = Run(number).words(*["word"] * (number + 1))
@@ -371,7 +371,7 @@ def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
 
 
 def test_two_directories_can_be_one() -> None:
-    """Two directories can be made one, as `verify` does for the directory of the live agent."""
+    """Two directories can be declared equal, as `verify` does for the live agent's directory."""
     a = Run(0).words("wrote /home/a/project/x").end()
     b = Run(1).words("wrote /home/a/project/x").end()
     assert not compare(a, b)[0].is_equal

@@ -46,7 +46,7 @@ def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> No
 
 
 def test_a_session_that_was_never_opened_is_reported() -> None:
-    """A session that was never opened is reported, whichever side has it."""
+    """A session that was never opened is reported, whichever recording has it."""
 
     def run(number: int, *, has_more: bool) -> Run:
         made = Run(number).words("hello").end()

@@ -92,7 +92,7 @@ MARKER = "[redacted:env:0a0b0c0d]"
     ],
 )
 def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, hidden: Any) -> None:
-    """A text is hidden where the other side has a marker; the text around it stays."""
+    """A text is hidden where the other recording has a marker; the text around it is shown."""
     masked = f"sign in with {marker} now"
     assert hide_secrets(Field("/a", masked, text)) == Field("/a", masked, hidden)
     assert hide_secrets(Field("/a", text, masked)) == Field("/a", hidden, masked)
@@ -109,7 +109,7 @@ def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, h
     ],
 )
 def test_what_has_markers_on_both_sides_is_shown(a: Any, b: Any) -> None:
-    """Texts are shown where both sides have markers, or neither."""
+    """Texts are shown if both recordings have markers in them, or if neither has."""
     assert hide_secrets(Field("/a", a, b)) == Field("/a", a, b)
 
 

@@ -52,7 +52,7 @@ def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
 
 
 def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
-    """A check of a directory prints the same with and without writing a report file."""
+    """`check` prints the same text whether or not it also writes a report file."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -89,7 +89,7 @@ def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
 
 
 def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
-    """A clean recording is one line with the numbers of rules and frames."""
+    """The check of a clean recording is one line with the numbers of rules and frames."""
     result = run("check", written(tmp_path / "x.jsonl", HANDSHAKE))
     assert result.exit_code == 0
     assert re.fullmatch(
@@ -179,7 +179,7 @@ def test_json_has_all_of_it(tmp_path: Path) -> None:
 
 
 def test_rules_are_chosen(tmp_path: Path) -> None:
-    """Choosing rules by name or group does not change the findings of other rules."""
+    """A check can be limited to some rules, or can leave out some rules, by name or by group."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert {finding["rule"] for finding in findings(path, "--rule", "rpc.id-reused")} == {
         "rpc.id-reused"
@@ -207,7 +207,7 @@ def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
 
 
 def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
-    """Findings in the baseline do not count, but new findings do."""
+    """Findings in the baseline do not fail the check, but new findings do."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     made = run("check", path, "--baseline", known, "--update-baseline")
     assert made.exit_code == 0

@@ -361,7 +361,7 @@ def test_a_filter_without_matches_is_reported(pair: tuple[Path, Path]) -> None:
 
 
 def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> None:
-    """An ending that one recording lacks is not a difference, but another exit code is."""
+    """If one recording has no exit code, this is not a difference; another exit code is one."""
     recorded = record_conversation(tmp_path / "a.db")
     header, *lines = run("inspect", "export", recorded).stdout.splitlines()
     silent, failed = json.loads(header), json.loads(header)

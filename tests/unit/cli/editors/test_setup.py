@@ -56,7 +56,7 @@ def linux(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_lists_clients_and_agents(home: Path) -> None:
-    """The list has a line for each agent, with names of variables, but no values or secrets."""
+    """`setup` lists each agent with the names of its variables, but without values and secrets."""
     shown = setup(home).stdout
     for name, agents in AGENTS.items():
         assert f"\n{name} " in shown
@@ -70,7 +70,7 @@ def test_it_lists_clients_and_agents(home: Path) -> None:
 
 
 def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path) -> None:
-    """The list ends with ``setup`` for a client with such an agent, or else with ``list``."""
+    """The last line suggests ``setup`` for a client with unrecorded agents, or else ``list``."""
     plain = {"OpenCode": {"type": "custom", "command": "opencode", "args": ["acp"]}}
     (tmp_path / ZED).parent.mkdir(parents=True)
     (tmp_path / ZED).write_text(json.dumps({"agent_servers": plain}))
@@ -81,7 +81,7 @@ def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path)
 
 
 def test_it_lists_them_as_json(home: Path) -> None:
-    """JSON has an object for each client, with the same agents; with CLIENT, only this client."""
+    """`setup --json` prints an object for each client with its agents, or for one CLIENT only."""
     lines = [json.loads(line) for line in setup(home, "--json").stdout.splitlines()]
     assert {item["client"]: [a["name"] for a in item["agents"]] for item in lines} == {
         name: [*agents] for name, agents in AGENTS.items()
@@ -145,7 +145,7 @@ def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Pa
 
 
 def test_an_entry_is_written_and_taken_back(home: Path) -> None:
-    """An entry is added beside others, with the values that the screen hides; undo restores all."""
+    """An entry is written beside the others, with the values that the screen hides, and undone."""
     path = home / ZED
     path.chmod(0o640)
     before = path.read_bytes()
@@ -172,7 +172,7 @@ def test_an_entry_is_written_and_taken_back(home: Path) -> None:
 
 
 def test_a_missing_file_is_made_and_removed(home: Path) -> None:
-    """A file that setup made is removed by undo; several changes are undone, the latest first."""
+    """Undo removes a file that setup made; several changes are undone one by one, latest first."""
     path = home / JETBRAINS
     path.unlink()
     path.parent.rmdir()
@@ -242,7 +242,7 @@ def test_it_asks_on_a_terminal(
 def test_an_agent_of_ones_own_is_recorded(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files in the command get absolute paths, since a client may start it anywhere."""
+    """File names in the agent's command become absolute, since a client may start it anywhere."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").touch()
     (tmp_path / "acp").touch()
@@ -309,7 +309,7 @@ def test_it_never_writes_without_being_told_to(home: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
-    """Wrong arguments are one line on stderr that says what was expected."""
+    """Wrong arguments of `setup` are answered by one line that says what was expected."""
     assert refusal(home, *words).startswith(said)
 
 

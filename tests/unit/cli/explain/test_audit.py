@@ -127,7 +127,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_rows_with_marks_are_shown_before_others(
     monkeypatch: pytest.MonkeyPatch, recording: Path
 ) -> None:
-    """A shortened table keeps the marked rows, in their order."""
+    """If a table is shortened, its marked rows are kept, in their order."""
     read = screen(monkeypatch, None, recording, "--top", "2").partition("\nread  23\n")[2]
     assert [line.split()[1] for line in read.splitlines()[1:3]] == ["#6", "#50"]
     assert "and 21 more, see --top" in read
@@ -147,7 +147,7 @@ def test_a_filter_chooses_actions(recording: Path) -> None:
 
 
 def test_nothing_was_done(tmp_path: Path) -> None:
-    """A recording without actions says so, in every form."""
+    """`audit` reports that a recording has no actions, as text and as JSON."""
     path = write(Talk(), tmp_path / "x.jsonl")
     assert "nothing to look at" in run("inspect", "audit", path).stdout
     assert values(path)["actions"] == []

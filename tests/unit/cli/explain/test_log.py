@@ -37,7 +37,7 @@ def story(tmp_path: Path) -> Path:
 
 
 def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
-    """Columns are aligned, the text follows them, and nothing is cut."""
+    """The columns of the log are aligned, each line ends with the text, and nothing is cut."""
     lines = run("inspect", "log", story).stdout.splitlines()
     assert [line.split()[0] for line in lines] == [str(n) for n in range(1, 24)]
     assert lines[5:10] == [
@@ -224,7 +224,7 @@ def test_one_frame_as_json_and_as_bytes(story: Path) -> None:
 
 
 def test_one_event_in_full(story: Path) -> None:
-    """An event has its line, its time and its data; it has no bytes."""
+    """``--seq`` prints an event with its line, its time and its data; an event has no bytes."""
     lines = run("inspect", "log", "--seq", "23", story).stdout.splitlines()
     assert lines[0].endswith("the agent exited with 3")
     assert lines[1].startswith("  time ")
@@ -337,7 +337,7 @@ def test_a_missing_recording_is_reported(streamed: Path) -> None:
 
 
 def test_around_a_frame(streamed: Path) -> None:
-    """The frame and its pair are marked, and are not folded into runs."""
+    """``--around`` marks a frame and its pair, and does not fold either of them into a run."""
     lines = run("inspect", "log", "--around", "5", "--context", "2", streamed).stdout.splitlines()
     assert [line[:2].strip() for line in lines] == ["", "", "▸", ""]
     assert [line[2:].split()[0] for line in lines] == ["3", "4", "5", "6–7"]

@@ -101,7 +101,7 @@ def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
-    """Rules and silences are only drawn on a terminal; a pipe gets one line for each item."""
+    """Separators and silences are drawn on a terminal only; a pipe gets one line for each item."""
     path = record_odd(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         items = list(fold(reader.rows()))
@@ -127,7 +127,7 @@ def test_filtered_frames_make_no_silence(tmp_path: Path) -> None:
 
 
 def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
-    """A frame and its pair have signs in the margin; a terminal marks omitted numbers."""
+    """The margin marks a frame and its pair; on a terminal it also marks omitted numbers."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(5, "session/list"))

@@ -45,7 +45,7 @@ def shown(path: Path) -> dict[str, str]:
 
 
 def test_the_first_screen(tmp_path: Path) -> None:
-    """The first screen has the peers, the traffic, the findings and the last lines of stderr."""
+    """`show` prints the peers, the traffic, the findings and the last lines of stderr."""
     path = record_conversation(tmp_path / "story.db")
     dialect = "v1, protocol 1 (protocolVersion 1 in initialize, and no sign of another dialect)"
     assert (
@@ -126,7 +126,7 @@ def test_a_killed_agent_ended_by_a_signal(tmp_path: Path) -> None:
 
 
 def test_peers_without_a_name(tmp_path: Path) -> None:
-    """Peers without a handshake have no names."""
+    """If there was no handshake, `show` says that the peers did not give their names."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(notification("x"))
     out = run("inspect", "show", recorder.path).stdout
@@ -202,7 +202,7 @@ def test_a_child_session_names_its_parent() -> None:
 
 
 def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
-    """The screen says up to which frame rules were checked, and how to check the rest."""
+    """`show` says up to which frame rules were checked, and how to check the rest."""
     path = tmp_path / "x.jsonl"
     plan = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'
@@ -218,7 +218,7 @@ def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
 
 
 def test_unlisted_findings_are_counted(tmp_path: Path) -> None:
-    """The first line counts all findings, although only five of each kind are listed."""
+    """The first line of `show` counts all findings, although only five of a kind are listed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.GAP, reason="disk full", since=0)
@@ -269,7 +269,7 @@ def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
 def test_a_running_recording_that_waits_has_no_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first line names who is waited for; an open permission is not a finding."""
+    """The first line of `show` names the party that the conversation waits for."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(
@@ -374,7 +374,7 @@ def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("count", "heading"), [(2, "(2 lines)"), (99, "of 99 lines)")])
 def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading: str) -> None:
-    """The heading of stderr has the number of lines, and how many of them are shown."""
+    """The heading of stderr has the number of all lines and the number of shown lines."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in range(count):

@@ -106,7 +106,7 @@ def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
 
 
 def test_a_turn_or_a_filter(tmp_path: Path) -> None:
-    """The page names its turn or filter; a turn that does not exist is an error."""
+    """The transcript of a turn or a filter names it; a turn that does not exist is an error."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.prompt()

@@ -30,7 +30,7 @@ def test_every_kind_can_be_explained(kind: str) -> None:
 
 
 def test_explain_as_json() -> None:
-    """The JSON has the same sentences for a program."""
+    """`faults explain --json` has the sentences of the screen."""
     data = json.loads(run("faults", "explain", "@flaky-agent", "--json").stdout)
     assert data.keys() == {"about", "seed", "rules"}
     assert data["rules"][0].keys() == {"name", "kind", "where", "words"}

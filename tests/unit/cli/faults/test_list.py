@@ -27,7 +27,7 @@ def test_list_can_be_narrowed() -> None:
 
 
 def test_list_as_json() -> None:
-    """The JSON has the same kinds and plans for a program."""
+    """`faults list --json` has the kinds and plans of the screen."""
     listed = json.loads(run("faults", "list", "--json").stdout)
     assert [kind["kind"] for kind in listed["kinds"]] == list(KINDS)
     (mode, *_) = next(k for k in listed["kinds"] if k["kind"] == "corrupt")["settings"]

@@ -102,7 +102,7 @@ def test_who_quits_early_sees_no_error(terminal: Terminal) -> None:
 
 
 def test_an_error_comes_after_what_was_printed(terminal: Terminal) -> None:
-    """The exit code is that of the error, or the verdict of the command, also if the user quits."""
+    """With a pager, the exit code is still the command's own, even if the user quits the pager."""
     other = TOUR.with_name("hello.db")
     for pager in (terminal.command, "true"):
         assert run("inspect", "diff", TOUR, other, ACP_PROXY_PAGER=pager).exit_code == 1

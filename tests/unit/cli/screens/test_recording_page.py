@@ -42,7 +42,7 @@ def test_the_headline_has_the_state_and_what_was_found(
 
 
 def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    """Labels have one width, an empty row is left out, and a mark shows the severity."""
+    """Rows have labels of one width, empty rows are left out, and a mark shows the severity."""
     page = RecordingPage(Screen())
     page.row("agent", "codex ", piece("1.0", Ink.FAINT))
     page.row("note", "")

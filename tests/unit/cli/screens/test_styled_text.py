@@ -40,12 +40,12 @@ FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
     ],
 )
 def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
-    """CJK and emoji take two columns, joined ones as well; accents none, all else one."""
+    """CJK characters and emoji take two columns, accents none, and all other characters one."""
     assert columns_of(text) == columns
 
 
 def test_characters_that_are_not_looked_up_take_one_column() -> None:
-    """The short way agrees with the tables, for each character by itself."""
+    """Each character that the fast path treats as narrow has one column in the tables, too."""
     narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
     assert len(narrow) > 500
     assert {character for character in narrow if wcwidth(character) != 1} == set()
@@ -75,7 +75,7 @@ def test_characters_that_are_not_looked_up_take_one_column() -> None:
     ],
 )
 def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cut: str) -> None:
-    """Text that does not fit ends in an ellipsis, never in half a character; None cuts nothing."""
+    """Text that does not fit ends in an ellipsis, and no wide character is cut in half."""
     assert fit(text, columns) == cut
     if columns is not None:
         assert columns_of(fit(text, columns)) <= columns
@@ -116,7 +116,7 @@ def test_control_characters_become_visible(text: str, shown: str) -> None:
     ],
 )
 def test_text_is_painted(ink: Ink | None, bold: bool, painted: str) -> None:
-    """A colour ends where the text does, and what has none stays as it is."""
+    """The colour of a text ends with the text; a text without a colour is not changed."""
     screen = Screen(color=True)
     assert screen.line(piece("a", ink, bold=bold)) == painted
     assert screen.line(piece("", ink, bold=bold)) == ""

@@ -31,14 +31,14 @@ COLUMNS = [
     ],
 )
 def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list[str]) -> None:
-    """First columns of the highest rank are left out, then cells are cut, then the whole line."""
+    """Columns of the highest rank are left out first; then cells are cut, then whole lines."""
     actual = list(table(COLUMNS, Screen(width)))
     assert actual == lines
     assert width is None or max(map(columns_of, actual)) <= width
 
 
 def test_colours_end_where_a_cell_ends() -> None:
-    """A coloured cell is painted by itself, and spaces stay as they are."""
+    """The colour of a cell covers its text only, and not the spaces around the text."""
     column = Column("a", [cell("x", 28), cell("long", 28)], right=True)
     _, short, _ = table([column], Screen(color=True))
     assert short == "   \x1b[38;5;28mx\x1b[0m"
@@ -68,7 +68,7 @@ def test_columns_of_high_rank_are_left_out_first() -> None:
 
 
 def test_room_goes_to_what_matters_most() -> None:
-    """Columns first grow up to their `most`, and then up to their widest cell."""
+    """Columns first grow up to their `most`, and then up to the width of their widest cell."""
     assert _layout(HEADINGS, [ROW], 18) == [(0, 1), (1, 6), (2, 2), (3, 3)]
     assert _layout(HEADINGS, [ROW], 24) == [(0, 1), (1, 6), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]
@@ -90,7 +90,7 @@ def test_cells_are_cut_and_filled() -> None:
 
 
 def test_a_stacked_bar_shows_every_part() -> None:
-    """A stacked bar is as long as its share of the whole, and no part of it is missing."""
+    """A stacked bar is as long as its share of the whole, and shows each part at least once."""
     parts = [*map(piece, "█░ptf")]
     spent = dict(zip(parts, (500, 499, 1), strict=False))
     bar = text_of(stacked(spent, 2000, 20))
@@ -113,6 +113,6 @@ def test_a_bar_is_drawn_at_its_time(start: int, duration: int, shown: str) -> No
 
 
 def test_a_turn_of_zero_length_has_bars() -> None:
-    """A turn that took no time has bars as well."""
+    """The bars of a turn that took no time are not empty."""
     assert text_of(placed(0, 0, 0, 3, piece("#"))) == "#  "
     assert stacked({piece("#"): 1}, 0, 3)

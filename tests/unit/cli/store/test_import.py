@@ -44,7 +44,7 @@ def test_a_database_is_made_in_the_recordings_directory(text: Path, home: Path) 
 
 
 def test_a_name_that_is_taken_is_counted_up(text: Path, home: Path) -> None:
-    """The second import of a name gets another path, which a line on stderr names."""
+    """If the name of an import is used already, the import gets another path and says so."""
     run("inspect", "import", text, home=home)
     before = (home / "story.db").read_bytes()
     result = run("inspect", "import", text, home=home)
@@ -56,7 +56,7 @@ def test_a_name_that_is_taken_is_counted_up(text: Path, home: Path) -> None:
 
 
 def test_a_recording_can_be_named(text: Path, home: Path) -> None:
-    """--name is the name of the recording, and of its file unless --output is given."""
+    """--name sets the name of the recording, and also the name of the file without --output."""
     assert run("inspect", "import", text, "--name", "n", home=home).stdout == f"{home / 'n.db'}\n"
     assert rows_of_recording(home / "n.db")["recording"][0]["name"] == "n"
     out = home / "o"

@@ -50,7 +50,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
-    """A list is newest first; in a pipe it has all columns and absolute times."""
+    """A list is sorted by time, newest first; in a pipe it has all columns and absolute times."""
     size = record_conversation(home / "old.db", id="aaaaaa1", wall=10**18).stat().st_size
     record_conversation(home / "new.db", id="bbbbbb1")
     result = run("inspect", "list", home=home)
@@ -390,7 +390,7 @@ def test_the_next_command_follows_a_running_recording(home: Path) -> None:
 
 
 def test_the_next_command_means_the_newest(home: Path) -> None:
-    """The suggested command finds the newest of two recordings with one name."""
+    """If two recordings have the same name, the suggested command finds the newer one."""
     record_conversation(home / "my run.db", id="aaaa", wall=10**18, name="my run")
     record_conversation(home / "my run-2.db", id="bbbb", name="my run")
     assert run(home=home).stdout.splitlines()[-2:] == [
