@@ -319,7 +319,7 @@ STORY = """
 
 IMPORTS = """
     ONLY = {"acp_proxy", "acp_proxy.pytest_plugin", "acp_proxy.testing"}
-    ONLY |= {f"acp_proxy.testing.{name}" for name in ("agent", "marker", "runs")}
+    ONLY |= {f"acp_proxy.testing.{name}" for name in ("marker", "replayed_agent", "runs")}
 
     def test_imports():
         ours = {name for name in sys.modules if name.split(".")[0] == "acp_proxy"}

@@ -138,9 +138,11 @@ def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: 
     with TemporaryDirectory() as directory:
         path = Path(directory, "x.db")
         recording = Recording("c0ffee", "x", "0.1.0", STARTED_AT, state="complete", seed=seed)
-        recording = evolve(recording, note=note, end_reason=note, command='["a", "\\ud800"]')
+        recording = evolve(recording, note=note, end_reason=note, command='["a", "\\ud800"]',
+                           dialect="v1", dialect_reason="given")  # fmt: skip
         with contextlib.closing(database.create(path)) as connection:
             write = RowWriter(connection, IndexerState(recording=recording), resumable=False)
+            write.set_dialect("v1")
             for frame in frames:
                 add(write, dict(frame))
             write.commit()
