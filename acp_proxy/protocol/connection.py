@@ -129,7 +129,7 @@ class Connection:
         return Transition()
 
     def _batch(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
-        """Processes all members of a batch; labels that are equal in all members label the batch."""
+        """Processes all members of a batch; the batch gets the labels that all members share."""
         members = [self.feed(seq, t_ns, direction, member) for member in message.members]
         transition = Transition(members=members)
         for name in ("exchange", "session", "turn", "tool_call", "terminal"):

@@ -34,8 +34,8 @@ session."""
 OPENING = ("session/new", "session/load", "session/resume", FORK)
 """Requests that open a session and name its directories."""
 CLOSING = ("session/close", "session/delete", "session/archive")
-"""Requests that free a session; ``session/archive`` does so "as if `session/close` had been called".
-"""
+"""Requests that free a session. ``session/archive`` frees it "as if `session/close` had been
+called"."""
 PROMPT, PERMISSION = "session/prompt", "session/request_permission"
 CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
 MCP_MESSAGE = "mcp/message"
@@ -46,7 +46,7 @@ PROMPT_WITH_CONTENT = "session/prompt with content"
 """The reason for reading a recording without ``initialize`` as the draft: v1 has ``prompt``."""
 
 FORMER_REASON = "capabilities and clientInfo in the initialize request"
-"""The only reason for which earlier versions of acp-proxy chose the draft."""
+"""The only reason that made earlier versions of acp-proxy choose the draft."""
 
 _RESULT = "the answer to initialize"
 _HANDSHAKE = (INITIALIZE[0], _RESULT)
@@ -95,7 +95,8 @@ class Evidence:
     kinds: set[str] = field(factory=set, metadata={"json": "seen"})
     """The methods, updates and answers that have voted or abstained."""
     is_complete: bool = False
-    """Whether later messages change nothing: the first turn has ended and the dialect is decided."""
+    """Whether the first turn has ended with a decided dialect, so that later messages change
+    nothing."""
 
     def take(self, message: Message, answered: str | None = None) -> bool:
         """Considers the next message.

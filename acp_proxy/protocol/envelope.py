@@ -114,8 +114,8 @@ class Envelope(Struct, gc=False):
 
 
 decode = msgspec.json.Decoder(Envelope).decode
-"""Decodes a line. Raises `msgspec.MsgspecError` if the line is not JSON or a field has another type,
-`RecursionError` if it is nested too deeply, and `UnicodeDecodeError` if it is not UTF-8."""
+"""Decodes a line. Raises `msgspec.MsgspecError` if the line is not JSON or if a field has another
+type, `RecursionError` if it is nested too deeply, and `UnicodeDecodeError` if it is not UTF-8."""
 
 
 class Number(str):

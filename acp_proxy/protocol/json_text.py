@@ -42,7 +42,7 @@ def parse(raw: bytes) -> Any:
 
 
 def encode_json(value: Any) -> bytes:
-    """Encodes a value as JSON; keeps half of a surrogate pair, and writes NaN and infinity as null."""
+    """Encodes a value as JSON; keeps half of a surrogate pair; writes NaN and infinity as null."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -222,7 +222,8 @@ class Token(NamedTuple):
     """The bytes between the quotes, with escapes unchanged."""
     word: bytes | None
     is_whole: bool
-    """False if the token may be cut: a string without its closing quote, a word at the text's end."""
+    """False if the token may be cut: a string without its closing quote, or a word at the end of
+    the text."""
 
 
 def tokens(text: bytes, at: int = 0) -> Iterator[Token]:

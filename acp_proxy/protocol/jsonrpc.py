@@ -1,10 +1,11 @@
 """Reads the labels of a line: kind, method, id, and the values that correlate frames.
 
-Parsing never raises: a line that is not JSON-RPC is data too, with a reason. The fast reader in
-`envelope` is tried first; lines that it refuses go to a tolerant reader, which decides their kind.
+Parsing never raises: a line that is not JSON-RPC is data too, and `Message.parse_error` gives the
+reason. The fast reader in `envelope` is tried first. A tolerant reader reads the lines that the fast
+reader refuses.
 
-Follows JSON-RPC 2.0, sections 4 to 6. An id is kept as its *token*: ``7``, ``"7"`` and ``7.0``
-differ, and numbers beyond 2**53 keep every digit.
+The rules are those of JSON-RPC 2.0, sections 4 to 6. An id is kept as its *token*, the JSON text of
+the id: ``7``, ``"7"`` and ``7.0`` differ, and numbers beyond 2**53 keep every digit.
 """
 
 import json
@@ -57,13 +58,14 @@ class Message:
     rpc_id: str | None = None
     """The JSON token of the id."""
     parse_error: str | None = None
+    """The reason why the line is not a valid message."""
     session: str | None = None
     update: str | None = None
     """The kind of a session update."""
     tool_call: str | None = None
     terminal: str | None = None
     target: str | None = None
-    """The id token that a ``$/cancel_request`` names."""
+    """The id token of the request that a ``$/cancel_request`` cancels."""
     stop_reason: str | None = None
     status: str | None = None
     """The status of the tool call."""
@@ -73,13 +75,13 @@ class Message:
     """The session state of a ``state_update`` (v2)."""
     error_code: int | None = None
     text: str | None = None
-    """The text of a session update with a single block of text."""
+    """The text of a session update whose content is a single block of text."""
     message_id: str | None = None
-    """The id that all pieces of one message share, or those of one compaction."""
+    """The id that all pieces of one message, or of one compaction's summary, share."""
     members: "tuple[Message, ...]" = ()
     """The messages of a batch."""
     raw: bytes | None = None
-    """The line, for readers of other members; None if it is too large to keep."""
+    """The line, for code that needs other members; None if the line is too large to keep."""
 
 
 class _Id(Struct, gc=False):
@@ -94,7 +96,7 @@ _NOTIFICATION, _REQUEST = Kind.NOTIFICATION, Kind.REQUEST  # enum lookups are sl
 
 
 def read(raw: bytes) -> Message:
-    """Reads one line, without its newline; never raises."""
+    """Reads one line, passed without its newline; never raises."""
     if not raw or raw.isspace():
         return Message(Kind.BLANK, raw=raw)
     if not raw.isascii():
@@ -169,7 +171,7 @@ def _label(message: Message, params: Params) -> None:
 
 
 def _shown_terminal(params: Params) -> str | None:
-    """Returns the first terminal that a tool call shows in its content or its output."""
+    """Returns the id of the first terminal that a tool call shows in its content or output."""
     data = params.data if isinstance(params.data, Update) else None
     subject = params.subject.toolCall if params.subject is not None else None
     for call in (params.update, data, params.toolCall, subject):
@@ -181,7 +183,7 @@ def _shown_terminal(params: Params) -> str | None:
 
 
 def _read_tolerantly(raw: bytes) -> Message:
-    """Reads a line that the fast reader refuses, or finds out why it is not JSON."""
+    """Reads a line that the fast reader refuses; if it is not JSON, finds the reason."""
     try:
         value = json.loads(raw.decode(), parse_constant=_refuse_constant, parse_int=Number)
         if isinstance(value, list):
@@ -206,7 +208,7 @@ def _read_batch(raw: bytes, values: list[Any]) -> Message:
 
 
 def _read_member(raw: bytes) -> Message:
-    """Reads a member of a batch; arrays are never entered, however deep they are."""
+    """Reads a member of a batch; a batch within a batch is not read."""
     return _invalid(raw, "a batch within a batch") if raw.startswith(b"[") else read(raw)
 
 
@@ -255,7 +257,7 @@ def _token(raw: bytes, value: dict[str, Any]) -> str | None:
 
 
 def _written(text: str) -> Iterator[tuple[str, str]]:
-    """Yields the members of a JSON object, or the items of an array, in their original spelling."""
+    """Yields the key and the original text of each member of a JSON object or item of an array."""
     for key, start, end in members(text):
         yield key, text[start:end]
 

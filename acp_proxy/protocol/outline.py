@@ -1,9 +1,10 @@
 """Reads the labels of a line that is too large for memory, from its first and last bytes.
 
-A frame of 64 MB is one enormous string in a small envelope. The head is scanned token by token, and
-the scan continues in the tail after the end of that string. If the brackets close at the end of the
-line, the labels of the tail are used. If they do not, there was more than one string in between:
-then only the head is used, and an id at the very end of the line, which needs no path.
+A frame of 64 MB is usually one enormous string in a small envelope. The scanner reads the head of
+the line token by token, and continues in the tail after the end of the large string. If the
+brackets then close at the end of the line, the labels in the tail are used. Otherwise there was
+more than one string between head and tail. In this case only the labels in the head are used, and
+the id if it is the last member of the line, since its path is then certain.
 """
 
 import json
@@ -25,7 +26,7 @@ _ID_AT_END = re.compile(rb',\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|null)
 def _paths(
     kind: type[Struct], outer: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """Yields the paths that the reader of whole lines takes, and whether each is an object."""
+    """Yields the paths that the reader of whole lines reads, each with whether it is an object."""
     for name, (inner, is_scalar) in fields_of(kind).items():
         path = (*outer, name)
         if inner is not None and inner is not Block:
@@ -40,21 +41,22 @@ _WANTED = {path for path, is_object in _paths(Envelope) if not is_object}
 _ID, _TARGET = ("id",), ("params", "requestId")
 """Paths of ids, which are kept in their original spelling."""
 _DEEPEST = 4
-"""The length of the longest path of interest."""
+"""The number of keys in the longest path that is read."""
 
 Scalar = tuple[tuple[str, ...], bytes]
-"""A path and its text: a scalar, the opening bracket of a container, or empty for a key."""
+"""A path and the text of its value: a scalar, or the opening bracket of a container. The text is
+empty if only the key is known."""
 
 
 def read_outline(head: bytes, tail: bytes) -> Message:
-    """Reads a line from its edges; never raises.
+    """Reads the labels of a line from its head and its tail; never raises.
 
     Args:
-        head: the first `LINE_EDGE` bytes.
-        tail: the last bytes, without the newline.
+        head: the first `LINE_EDGE` bytes of the line.
+        tail: the last bytes of the line, without the newline.
 
     Returns:
-        The same labels as `jsonrpc.read`, without the large values.
+        The labels that `jsonrpc.read` returns, except those between the head and the tail.
     """
     if head.lstrip()[:1] == b"[":
         return Message(Kind.BATCH, parse_error="a batch too large to look into")
@@ -101,7 +103,7 @@ def _put(envelope: dict[str, object], path: tuple[str, ...], text: bytes) -> Non
 
 
 def _scalars(head: bytes, tail: bytes) -> Iterator[Scalar]:
-    """Yields the scalars before the large string, and those after it if their paths are certain."""
+    """Yields the scalars before the large string; also those after it if their paths are certain."""
     scanner = _Scanner()
     yield from scanner.feed(head)
     if head[scanner.place :].lstrip()[:1] != b'"':
@@ -117,10 +119,11 @@ def _scalars(head: bytes, tail: bytes) -> Iterator[Scalar]:
 
 @define
 class _Scanner:
-    """Tracks the brackets from token to token, up to the first truncated token."""
+    """Tracks the open objects and arrays from token to token, up to the first truncated token."""
 
     path: list[str | None] = field(factory=list)
-    """The keys of the open containers: None in an array, empty for the outermost."""
+    """The keys of the open objects, outermost first. The outermost object has the key "", and each
+    open array is None."""
     key: str | None = None
     expect_key: bool = False
     place: int = 0

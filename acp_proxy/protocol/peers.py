@@ -12,18 +12,19 @@ class Stream(StrEnum):
 
 
 class Direction(StrEnum):
-    """The direction of a message. Both peers number their requests, so an id needs a direction."""
+    """The direction of a message. Both peers number their requests from 0, so an id is only unique
+    together with a direction."""
 
     TO_AGENT = "to-agent"
     TO_CLIENT = "to-client"
 
     @property
     def other(self) -> "Direction":
-        """The direction of an answer."""
+        """The opposite direction: that of an answer."""
         return _OTHER[self]
 
 
-# Looking up an enum member takes as long as parsing a short message; these tables do not.
+# Tables, because looking up an enum member takes as long as parsing a short message.
 _OTHER = {
     Direction.TO_AGENT: Direction.TO_CLIENT,
     Direction.TO_CLIENT: Direction.TO_AGENT,

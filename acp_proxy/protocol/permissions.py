@@ -12,7 +12,7 @@ from attrs import frozen
 from acp_proxy.protocol.json_text import member
 
 GRANTED, DENIED = "granted", "denied"
-"""Decisions, in any dialect."""
+"""The two usual decisions, in any dialect."""
 _CANCELLED, _NO_DECISION = "cancelled", "nothing"
 _OFFICIAL = ("options", "toolCall", "subject")
 """Members of a request in v1 and v2 that the 1.0 draft does not have."""
@@ -23,20 +23,21 @@ class PermissionAnswer:
     """The answer of a client to a permission request."""
 
     result: Any
-    """The result of the answer; None if it is an error."""
+    """The result of the answer; None if the answer is an error."""
     kinds: tuple[Any, ...] = ()
-    """The kinds of the offered options with the selected id, perhaps several."""
+    """The kinds of the offered options with the selected id. Several options may have the same
+    id."""
 
     @property
     def granted(self) -> bool | None:
-        """The answer of the 1.0 draft; None in other dialects."""
+        """The decision in an answer of the 1.0 draft; None in other dialects."""
         if isinstance(self.result, dict) and "granted" in self.result:
             return bool(self.result["granted"])
         return None
 
     @property
     def has_outcome(self) -> bool:
-        """Whether it has the form of v1 and v2."""
+        """Whether the answer has the form of v1 and v2."""
         return isinstance(member(self.result, "outcome"), dict)
 
     @property
@@ -46,17 +47,17 @@ class PermissionAnswer:
 
     @property
     def option_id(self) -> Any:
-        """The id of the selected option; None if there is none."""
+        """The id of the selected option; None if no option is selected."""
         return member(self.result, "outcome", "optionId")
 
     @property
     def kind(self) -> str:
-        """The kind of the selected option, or its id if the request does not offer it."""
+        """The kind of the selected option; its id if the request does not offer this option."""
         return str(self.kinds[0] if self.kinds else self.option_id)
 
     @property
     def decision(self) -> str:
-        """``granted``, ``denied``, ``cancelled``, or another word of the answer."""
+        """``granted``, ``denied``, ``cancelled``, ``nothing``, or another word in the answer."""
         if self.granted is not None:
             return GRANTED if self.granted else DENIED
         if not isinstance(self.option_id, str):
@@ -70,7 +71,7 @@ class PermissionAnswer:
 
     @property
     def may_allow(self) -> bool:
-        """Whether an agent may take it as permission: true unless it is known to refuse."""
+        """Whether an agent may read the answer as permission: true unless it certainly refuses."""
         if member(self.result, "granted") is False:
             return False
         if not self.has_outcome:
@@ -84,7 +85,7 @@ def read_answer(options: Iterable[dict[str, Any]], answer: Any) -> PermissionAns
     """Reads the answer to a permission request.
 
     Args:
-        options: the options of the request, as returned by `options_of`.
+        options: the options that `options_of` returned for the request.
         answer: the whole answer, decoded.
     """
     result = member(answer, "result") if member(answer, "error") is None else None
@@ -99,13 +100,16 @@ def read_answer(options: Iterable[dict[str, Any]], answer: Any) -> PermissionAns
 
 
 def options_of(request: Any) -> list[dict[str, Any]]:
-    """Returns the options of a decoded permission request that are objects."""
+    """Returns the options of a decoded permission request; skips options that are not objects."""
     options = member(request, "params", "options")
     return [item for item in options if isinstance(item, dict)] if isinstance(options, list) else []
 
 
 def unambiguous(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the options whose id no different option shares: an answer only gives an id."""
+    """Returns the options that an answer can select unambiguously, since an answer has only an id.
+
+    An option is left out if a different option has the same id.
+    """
     return [
         option
         for option in options
@@ -115,7 +119,10 @@ def unambiguous(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def rejecting_option(request: Any) -> str | None:
-    """Returns the id of a rejecting option, preferably once; None if none is offered."""
+    """Returns the id of an offered option that rejects; None if no option rejects.
+
+    Prefers an option that rejects once to an option that always rejects.
+    """
     offered = unambiguous(options_of(request))
     for kind in ("reject_once", "reject_always"):
         for option in offered:
@@ -125,6 +132,6 @@ def rejecting_option(request: Any) -> str | None:
 
 
 def is_draft(request: Any) -> bool:
-    """Whether a request has the form of the 1.0 draft: no options and no tool call."""
+    """Whether a permission request has the form of the 1.0 draft: no options and no tool call."""
     params = member(request, "params")
     return isinstance(params, dict) and params.keys().isdisjoint(_OFFICIAL)

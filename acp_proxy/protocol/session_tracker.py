@@ -10,13 +10,13 @@ from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.updates import FINAL
 
 _EXITS = ("terminal/wait_for_exit", "terminal/kill")
-"""Requests whose result says that the command of a terminal has ended."""
+"""Requests whose result shows that the command of a terminal has ended."""
 _SET_MODE = "session/set_mode"
 _RESPONSE = Kind.RESPONSE  # enum lookups are slow
 
 
 class SessionTracker:
-    """Writes the ``sessions``, ``calls``, ``terminals`` and ``unnamed`` of a connection's state.
+    """Keeps what a connection's state contains about sessions, tool calls, terminals and servers.
 
     Args:
         state: the state of the connection.
@@ -26,7 +26,7 @@ class SessionTracker:
         self._state = state
 
     def request(self, exchange: Exchange, message: Message) -> None:
-        """Takes a request that neither initializes the connection nor opens a session.
+        """Notes the changes by a request that neither initializes a connection nor opens a session.
 
         Args:
             exchange: the request's exchange.
@@ -39,10 +39,10 @@ class SessionTracker:
             self._follow_call(exchange.session, message.tool_call, message.status)
 
     def answer(self, exchange: Exchange, message: Message) -> None:
-        """Takes the answer to any request.
+        """Notes the changes by the answer to any request.
 
         Args:
-            exchange: the answered exchange, with the session that the answer may name.
+            exchange: the answered exchange; its session may come from the answer.
             message: the answer.
         """
         state, method = self._state, exchange.method
@@ -71,10 +71,10 @@ class SessionTracker:
             self._follow_terminal(exchange.terminal, method, message)
 
     def update(self, session: str | None, message: Message) -> None:
-        """Takes a session update.
+        """Notes the changes by a session update.
 
         Args:
-            session: the session that it updates.
+            session: the id of the updated session.
             message: the update.
         """
         if message.tool_call is not None:
@@ -83,12 +83,12 @@ class SessionTracker:
             known.mode = message.mode or known.mode
 
     def begin_call(self, session: str | None, message: Message, turn: Turn | None) -> bool:
-        """Begins a tool call if the message begins one; call `update` or `request` next.
+        """Begins a tool call if the message begins one; afterwards call `update` or `request`.
 
         Args:
-            session: the session of the message.
+            session: the id of the message's session.
             message: a session update or a request about a tool call.
-            turn: the turn of the message.
+            turn: the turn of the message; None if no turn is open.
 
         Returns:
             Whether the message begins a call.
@@ -100,7 +100,7 @@ class SessionTracker:
             return False
         calls = self._state.calls.setdefault(session or "", {})
         known = calls.get(call)
-        is_over = known is None or known in FINAL  # finished calls are forgotten after a turn
+        is_over = known is None or known in FINAL  # calls that are over are forgotten after a turn
         is_of_turn = turn is None or call in turn.counted or call in turn.asked
         if not is_another(how, is_over=is_over, is_of_turn=is_of_turn):
             return False
@@ -111,12 +111,12 @@ class SessionTracker:
         return True
 
     def open_calls(self, session: str | None) -> dict[str, str]:
-        """Returns the tool calls of a session that are not over, with their statuses."""
+        """Returns the ids of a session's tool calls that are not over, with their statuses."""
         calls = self._state.calls.get(session or "", {})
         return {call: status for call, status in calls.items() if status not in FINAL}
 
     def forget_calls(self, session: str | None) -> None:
-        """Forgets the finished tool calls of a session."""
+        """Forgets the tool calls of a session that are over."""
         if left := self.open_calls(session):
             self._state.calls[session or ""] = left
         else:
@@ -141,7 +141,7 @@ class SessionTracker:
 
 
 def _keep(known: dict[str, Any], key: str, value: Any) -> None:
-    """Adds an entry, and evicts the oldest if there are too many."""
+    """Adds an entry; evicts the oldest entry if there are too many."""
     known[key] = value
     if len(known) > REMEMBERED:
         del known[next(iter(known))]

@@ -1,8 +1,8 @@
 """The current state of a tool call: the only code that merges the messages about a call.
 
-A message about a tool call contains only the members that change. Each replaces the earlier value,
-and omitted members stay. A member that is null changes nothing; in v2 it removes the earlier value.
-A ``tool_call_content_chunk`` (v2) adds an item to the content.
+A message about a tool call contains only the members that change. Each member replaces its earlier
+value; a missing member keeps it. In v2 a member that is null removes the earlier value, and in the
+other dialects it changes nothing. A ``tool_call_content_chunk`` (v2) adds an item to the content.
 
 `call_ids` decides which messages are about the same tool call.
 """
@@ -24,12 +24,12 @@ _ABOUT_UPDATE = frozenset({"sessionUpdate", "_meta"})
 
 @define
 class CallStatus:
-    """The status of a tool call, where nothing else of it is needed."""
+    """The status of a tool call, for code that needs nothing else of the call."""
 
     status: str = ""
-    """Empty until a message names a status."""
+    """The latest status; empty until a message names one."""
     status_seq: int = 0
-    """The frame of the last message that named a status."""
+    """The frame number of the last message that named a status; 0 if there is none."""
 
     @property
     def is_over(self) -> bool:
@@ -42,11 +42,11 @@ class CallStatus:
         return self.status in FAILED
 
     def take_status(self, status: str | None, seq: int) -> None:
-        """Takes the status of a message; does nothing if the message has none.
+        """Sets the status to that of a message; does nothing if the message has no status.
 
         Args:
-            status: the status.
-            seq: the frame of the message.
+            status: the status in the message.
+            seq: the number of the message's frame.
         """
         if status:
             self.status, self.status_seq = status, seq
@@ -54,26 +54,26 @@ class CallStatus:
 
 @define
 class CallState(CallStatus):
-    """A tool call according to the messages so far; unknown members are empty.
+    """A tool call according to the messages so far; unknown fields are empty.
 
-    Its texts are cut and safe to print. They show people the latest known value, so null changes
-    nothing here, in any dialect.
+    Its texts are cut and safe to print. They show the latest known value to people, so a member
+    that is null does not change them in any dialect.
     """
 
     title: str = ""
     """The title, or the name of the tool."""
     kind: str = ""
     tool: str = ""
-    """The name of the tool, which the 1.0 draft has in place of the kind."""
+    """The name of the tool; the 1.0 draft gives it instead of the kind."""
     members: dict[str, Any] | None = None
-    """All members of the call, merged; None where only the fields above are kept."""
+    """All members of the call, merged; None if only the fields above are kept."""
 
     def take(self, call: dict[str, Any], seq: int = 0) -> None:
-        """Takes the members of a call in a message.
+        """Updates the call with the members in a message.
 
         Args:
-            call: the members, as returned by `call_of`.
-            seq: the frame of the message.
+            call: the members that `call_of` returned for the message.
+            seq: the number of the message's frame.
         """
         self.title = _text(call, *NAMES) or self.title
         self.kind = _text(call, "kind") or self.kind
@@ -86,13 +86,13 @@ class CallState(CallStatus):
 def merge(
     known: dict[str, Any], call: dict[str, Any], update: str = "", *, null_clears: bool = False
 ) -> None:
-    """Merges the members of a call in a message into the earlier ones.
+    """Merges a call's members in a message into the members from earlier messages.
 
     Args:
         known: the members so far; changed in place.
-        call: the members, as returned by `call_of`.
-        update: the kind of the session update, if it may be a `CONTENT_CHUNK`.
-        null_clears: whether null removes a member, as in v2.
+        call: the members that `call_of` returned for the message.
+        update: the kind of the session update; may be empty unless it is a `CONTENT_CHUNK`.
+        null_clears: whether null removes the earlier value, as in v2.
     """
     if update == CONTENT_CHUNK:
         items = known.get("content")
@@ -107,10 +107,13 @@ def merge(
 
 
 def call_of(params: dict[str, Any]) -> dict[str, Any]:
-    """Returns the members of the call in a session update or a permission request; may be empty.
+    """Returns the members of the tool call in a session update or a permission request.
 
     Args:
         params: the params of the message, decoded.
+
+    Returns:
+        The members; empty if there is no call. Those of an update include ``sessionUpdate``.
     """
     _, update = kind_and_update(params)
     for call in (update, params.get("toolCall"), member(params, "subject", "toolCall")):

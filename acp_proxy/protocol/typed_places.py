@@ -1,8 +1,8 @@
-"""Finds typed values in a line of JSON, so that they can be replaced and all else stays.
+"""Finds typed values in a line of JSON, so that they can be replaced without changing the rest.
 
-The places of all dialects are searched together. A line is never serialized again, because ``1e3``,
-escapes, the order of keys and repeated keys must be preserved: a replacement is inserted at the
-character range of its place.
+The places of all dialects are searched together. A line is never serialized again, because numbers
+such as ``1e3``, escapes, the order of keys and repeated keys must be preserved. Instead, each
+replacement is inserted at the character range of the value.
 """
 
 from collections.abc import Callable
@@ -30,15 +30,15 @@ class Place(Enum):
     URI = "uri"
     TERMINAL = "terminal"
     MESSAGE = "message"
-    """The id of a message; the client may choose ids, and the agent refers to them."""
+    """The id of a message. The client may choose the id, and the agent then refers to it."""
     CONNECTION = "connection"
-    """The id of a connection to an MCP server, which the client opens."""
+    """The id of a connection to an MCP server; the client opens the connection."""
     FREE = "free"
     """A setting of the client, or a value that differs between runs; any value is accepted."""
 
 
 Places = dict[str, Any]
-"""Places by key, nested like the message; ``*`` stands for every item of a list."""
+"""The places to search, nested like the message: by key, with ``*`` for every item of an array."""
 
 
 _PLACES = {
@@ -63,11 +63,11 @@ _PLACES = {
 
 @cache
 def places_of(kind: str, method: str | None, *roles: Role) -> Places:
-    """Returns the places in a message, except that of its id.
+    """Returns the places of typed values in a message, except the place of its id.
 
     Args:
-        kind: request, notification, response or error; other kinds have no places.
-        method: the method of the message, or of the request that it answers.
+        kind: request, notification, response or error; messages of other kinds have no places.
+        method: the method of the message; for an answer, the method of the request.
         *roles: the roles of the wanted values; all roles if none are given.
     """
     places: Places = {}
@@ -81,7 +81,7 @@ def places_of(kind: str, method: str | None, *roles: Role) -> Places:
 
 
 def _put(places: Places, path: tuple[str, ...], place: Place) -> None:
-    """Adds a place at its path, unless another place contains it."""
+    """Adds a place at its path, unless an outer place contains the path."""
     *outer, last = path
     for key in outer:
         inner = places.setdefault(key, {})
@@ -93,7 +93,7 @@ def _put(places: Places, path: tuple[str, ...], place: Place) -> None:
 
 @frozen
 class Span:
-    """The place of a typed value in a line."""
+    """A typed value in a line: its character range and its kind."""
 
     start: int
     end: int
@@ -101,11 +101,11 @@ class Span:
 
 
 def spans(text: str, places: Places) -> list[Span]:
-    """Finds all places in a line, in order; none in a line that is not JSON.
+    """Finds all typed values in a line, in order; returns none if the line is not JSON.
 
     Args:
         text: the line.
-        places: the places to find.
+        places: the places to search.
     """
     hits: list[Span] = []
     try:
@@ -116,7 +116,11 @@ def spans(text: str, places: Places) -> list[Span]:
 
 
 def _collect(text: str, at: int, places: Places, hits: list[Span]) -> int:
-    """Adds the places in the value that begins at ``at``; returns where its last member ends."""
+    """Finds the typed values in the JSON value that begins at ``at``.
+
+    Returns:
+        The index after the last member of the JSON value.
+    """
     end = at
     for key, start, end in members(text, at):
         inner = places.get(key)
@@ -134,12 +138,12 @@ def splice(
     replacements: list[tuple[Span, str]],
     between: Callable[[str], str] = str,
 ) -> str:
-    """Replaces the text of places and leaves the rest unchanged.
+    """Replaces typed values in a line.
 
     Args:
-        text: a line.
-        replacements: places and their new text, in order.
-        between: converts the text between the places.
+        text: the line.
+        replacements: the typed values and their new text, in order.
+        between: converts the text between these values; by default leaves it unchanged.
     """
     parts, at = [], 0
     for span, new in replacements:

@@ -12,19 +12,19 @@ CHUNKS = frozenset(
         USER_TEXT, AGENT_TEXT, *THOUGHT_CHUNKS, "compaction_summary_chunk", "session_message_chunk",
     }
 )  # fmt: skip
-"""Updates that are a piece of a message, a thought or a summary."""
+"""Updates that contain a piece of a message, a thought or a summary."""
 
 WHOLE_THOUGHT = "agent_thought"
 WHOLE_MESSAGES = ("user_message", "agent_message", WHOLE_THOUGHT)
-"""v2 updates with a whole message, which replace the pieces streamed before."""
+"""Updates that contain a whole message (v2). They replace the pieces streamed before."""
 
 NEW_CALL = "tool_call"
 TOOL_CALLS = (NEW_CALL, "tool_call_update")
-"""Kinds of updates that announce or change a tool call."""
+"""Updates that announce or change a tool call."""
 CONTENT_CHUNK = "tool_call_content_chunk"
 """Adds an item to the content of a tool call (v2)."""
 CALL_UPDATES = (*TOOL_CALLS, CONTENT_CHUNK)
-"""All kinds of updates about a tool call."""
+"""All updates about a tool call."""
 PLANS = ("plan", "plan_update")
 """Updates that contain or change a plan."""
 
@@ -34,16 +34,16 @@ STATE_UPDATES = (
     "session_info_update",
     "usage_update",
 )
-"""Updates that describe the state of the session beside the conversation. Their times and
-repetitions differ between any two runs."""
+"""Updates that describe the state of the session and not the conversation. When and how often they
+are sent differs between any two runs."""
 
 NEW_CHILD = "subagent_update"
-"""Announces a child session, in a message of its parent; no request opens the child."""
+"""Announces a child session, in an update of the parent session. No request opens the child."""
 SUBAGENTS = (NEW_CHILD, "session_message", "session_message_chunk")
 """Updates about child sessions, and about messages between sessions."""
 
 V1_UPDATES = frozenset({"tool_call", "plan", "current_mode_update"})
-"""Updates that v2 does not have; the draft has some of them, in another envelope."""
+"""Updates that v1 has and v2 does not. The draft has some of them in another envelope."""
 V2_UPDATES = frozenset(
     {
         "state_update", *WHOLE_MESSAGES,
@@ -53,30 +53,32 @@ V2_UPDATES = frozenset(
 """Updates that only v2 has."""
 
 MESSAGES = frozenset({USER_TEXT, AGENT_TEXT, *THOUGHT_CHUNKS, *WHOLE_MESSAGES})
-"""Updates that are a message or a thought, or a piece of one."""
+"""Updates that contain a message or a thought, whole or in part."""
 WITH_CONTENT = MESSAGES | {*CALL_UPDATES}
-"""Updates that have content."""
+"""Updates with a ``content`` member."""
 WORK = WITH_CONTENT | {*PLANS, "plan_removed"}
-"""Updates that belong to the work of a turn. Commands, modes, options, titles, usage, notices and
-custom updates may come at any time."""
+"""Updates that belong to the work of a turn. All others may be sent at any time: commands, modes,
+options, titles, usage, notices and custom updates."""
 TURN_OUTPUT = WORK - {USER_TEXT, "user_message", "plan_removed"}
-"""`WORK` without an echo of the user's message; these come only within a turn."""
+"""`WORK` without echoes of the user's message and removed plans. These updates are only sent within
+a turn."""
 
 RUNNING = ("pending", "in_progress", "awaiting_permission")
 """The statuses of a tool call that is not over."""
 FAILED = frozenset({"failed", "denied"})
+"""The final statuses of a tool call that failed or was denied."""
 FINAL = FAILED | {"completed", "cancelled"}
-"""The statuses of a tool call that never change again."""
+"""The final statuses of a tool call: they never change again."""
 
 
 def kind_and_update(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Returns the kind of an update and its members, from the envelope of any dialect.
+    """Returns the kind and the members of a session update, in the envelope of any dialect.
 
     Args:
         params: the decoded params of ``session/update``.
 
     Returns:
-        An empty kind if there is none, and empty members if they are not an object.
+        The kind, empty if there is none; and the members, empty if the update is not an object.
     """
     update = params.get("update")
     kind = update.get("sessionUpdate") if isinstance(update, dict) else None

@@ -1,9 +1,9 @@
 """The places of typed values in ACP messages, in every dialect: one table.
 
 A row names a place by a JSON pointer from the root of a message; ``*`` stands for any item. The
-table follows the schema (v1 with its unstable part, v2), the 1.0 draft, and additions of real
-agents. The dialect of a recording may be unknown, so values are searched for at the places of all
-dialects and of all kinds of session updates.
+sources of the table are the schemas of v1 (with its unstable part) and v2, the 1.0 draft, and
+additions of real agents. Since the dialect of a recording may be unknown, the places of all
+dialects and of all kinds of session updates are searched.
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,17 +44,17 @@ class Role(Enum):
 
 
 class Position(NamedTuple):
-    """A place of a typed value."""
+    """A row of the table: a place of typed values in messages."""
 
     role: Role
     pointer: str
     methods: tuple[str, ...] = ()
-    """The methods of the messages with this place, or of the requests that they answer. A name that
-    ends in a slash is a prefix; no name means every method."""
+    """The methods of the messages that have this place; for answers, the methods of the requests.
+    A name that ends in a slash is a prefix. If there are no names, every method has the place."""
 
     @property
     def is_in_response(self) -> bool:
-        """Whether only responses have this place."""
+        """Whether only answers (results or errors) have this place."""
         return self.pointer.startswith(("/result", "/error"))
 
 
@@ -69,7 +69,7 @@ _PERMISSION = ("session/request_permission",)
 
 
 def _at(pointer: str, rows: Iterable[Position]) -> Iterator[Position]:
-    """Returns rows with their places moved below another place."""
+    """Returns rows with their pointers moved below another pointer."""
     return (row._replace(pointer=pointer + row.pointer) for row in rows)
 
 
@@ -83,7 +83,7 @@ _BLOCK = (
     Position(Role.URI, "/source/url"),
     Position(Role.PATH, "/path"),
 )
-"""A content block."""
+"""The places in a content block."""
 _PART = (
     Position(Role.PATH, "/path"),
     Position(Role.TERMINAL, "/terminalId"),
@@ -93,8 +93,8 @@ _PART = (
     Position(Role.PATH, "/changes/*/newPath"),
     *_BLOCK[:3],
 )
-"""An item of a tool call's content, or the draft's output. An example in the official document has
-a bare content block there."""
+"""The places in an item of a tool call's content or, in the draft, of its output. In an example of
+the official documentation the item is a content block itself, hence the last row."""
 _CALL = (
     Position(Role.CALL, "/toolCallId"),
     *_at("/content/*", _PART),
@@ -217,16 +217,16 @@ TABLE: tuple[Position, ...] = (
     Position(Role.CONNECTION, "/result/connectionId", ("mcp/connect",)),
     Position(Role.CONNECTION, "/params/connectionId", ("mcp/message", "mcp/disconnect")),
 )
-"""All places."""
+"""The places of all typed values."""
 
 
 @cache
 def positions(method: str | None, *, is_response: bool) -> tuple[Position, ...]:
-    """Returns the places in the messages of a method, in any dialect, in the order of the table.
+    """Returns where a method's messages may have typed values: the rows of all dialects, in order.
 
     Args:
-        method: the method; for a response, the method that it answers.
-        is_response: whether it is a response, a result or an error.
+        method: the method of the messages; for answers, the method of the requests.
+        is_response: whether the messages are answers (results or errors).
     """
     return tuple(
         row
@@ -237,7 +237,8 @@ def positions(method: str | None, *, is_response: bool) -> tuple[Position, ...]:
 
 
 def pointers(*roles: Role) -> tuple[str, ...]:
-    """Returns the places of some kinds of values, in messages of any method, without duplicates."""
+    """Returns the pointers to the values with some roles in messages of any method, without
+    duplicates."""
     return tuple(dict.fromkeys(row.pointer for row in TABLE if row.role in roles))
 
 
