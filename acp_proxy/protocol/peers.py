@@ -12,8 +12,7 @@ class Stream(StrEnum):
 
 
 class Direction(StrEnum):
-    """The direction of a message. Both peers number their requests from 0, so an id is only unique
-    together with a direction."""
+    """The direction of a message. An id needs a direction, since both peers number from 0."""
 
     TO_AGENT = "to-agent"
     TO_CLIENT = "to-client"

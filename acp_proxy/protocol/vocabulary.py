@@ -237,8 +237,7 @@ def positions(method: str | None, *, is_response: bool) -> tuple[Position, ...]:
 
 
 def pointers(*roles: Role) -> tuple[str, ...]:
-    """Returns the pointers to the values with some roles in messages of any method, without
-    duplicates."""
+    """Returns the pointers of the rows with some roles, for all methods, without duplicates."""
     return tuple(dict.fromkeys(row.pointer for row in TABLE if row.role in roles))
 
 

@@ -1,7 +1,8 @@
-"""Finds the word of a command that names the agent; ``npx`` and ``env`` only start it.
+"""Finds the word of a command that names the agent; programs such as ``npx`` only start the agent.
 
-This word names a recording just before its agent is started, so nothing is imported here. A program
-that is not in the table counts as the agent: a wrong name does no harm.
+This word becomes part of a recording's name just before the agent is started. To save time, this
+module imports nothing. A program that is not in the table counts as the agent, since a wrong name
+does no harm.
 """
 
 TYPE_CHECKING = False
@@ -13,12 +14,12 @@ class _Runner:
     """A program that runs the command in its arguments.
 
     Args:
-        subcommands: words that may come first, such as ``run`` in ``uv run``.
-        valued: options with a value in the next word.
-        skipped: the number of words before the command, such as the duration of ``timeout``.
-        script: options followed by a line of shell.
-        code: options followed by a program's text, which has no name.
-        module: options followed by the name of a module.
+        subcommands: words that may precede the command, such as ``run`` in ``uv run``.
+        valued: options whose value is the next word.
+        skipped: the number of other words before the command, such as the duration of ``timeout``.
+        script: the last letter of the options that precede a line of shell commands.
+        code: options that precede the text of a program, which has no name.
+        module: options that precede the name of a module.
     """
 
     def __init__(
@@ -85,9 +86,9 @@ _RUNNERS = {
                          "--keep --fault --faults --seed"),
 }  # fmt: skip
 _NOT_AGENTS = ("cd", "export", "set", "source", ".", "umask", "ulimit", "eval", "unset", "test")
-"""Shell commands that may precede the agent's command."""
+"""Shell commands that may precede the agent's command in a line of shell commands."""
 _ENTRY_FILES = ("index", "main", "__main__", "cli", "app", "server", "run", "start")
-"""File names that say nothing: the directory of their package says more."""
+"""File names that do not name an agent; the name of an outer directory is used instead."""
 _BUILD_DIRECTORIES = (".", "..", "dist", "build", "out", "lib", "src", "bin", "target", "release")
 _MOST_RUNNERS = 10
 
@@ -114,7 +115,10 @@ def agent_name(command: "Sequence[str]") -> str:
 
 
 def _after(runner: _Runner, words: "list[str]") -> "tuple[list[str], str]":
-    """Returns the command that a runner starts, or the name of a module."""
+    """Returns the command that a runner starts, and the name of the module that it runs.
+
+    At least one of the two is empty.
+    """
     skipped = runner.skipped
     may_be_option = True
     while words:
@@ -140,7 +144,7 @@ def _after(runner: _Runner, words: "list[str]") -> "tuple[list[str], str]":
 
 
 def _of_shell(line: str) -> "list[str]":
-    """Returns the words of the first command in a line of shell that can be an agent."""
+    """Returns the words of the first command that can be an agent in a line of shell commands."""
     for part in line.replace("&&", ";").replace("||", ";").replace("\n", ";").split(";"):
         words = [word.strip("'\"") for word in part.split()]
         while words and (_is_assignment(words[0]) or not words[0]):
@@ -156,13 +160,16 @@ def _is_assignment(word: str) -> bool:
 
 
 def _program(word: str) -> str:
-    """Returns the name of a program without directory and version: ``python3.12``, ``node@20``."""
+    """Returns the name of a program without its directory and version.
+
+    For example, ``python`` for ``/usr/bin/python3.12`` and ``node`` for ``node@20``.
+    """
     name = word.rstrip("/").rsplit("/", 1)[-1].removesuffix(".exe")
     return name.partition("@")[0].rstrip("0123456789.") or name
 
 
 def _plain(word: str) -> str:
-    """Returns the name in a path, in a versioned package name, or in a package's address."""
+    """Returns the name in a path, in a package name with a version, or in a package's URL."""
     word = word.partition("#")[0] or word
     parts = [part for part in word.split("/") if part] or [word]
     if "://" not in word:

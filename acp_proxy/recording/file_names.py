@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 LOG_SUFFIX = ".log"
-"""A capture log is next to its database: ``NAME.db.log`` next to ``NAME.db``."""
+"""The suffix of capture logs. The log ``NAME.db.log`` is next to its database ``NAME.db``."""
 
 DAMAGED_SUFFIX = ".damaged"
-"""``NAME.db.damaged`` contains the unreadable parts of a log."""
+"""The suffix of the file with the unreadable parts of a log: ``NAME.db.damaged``."""
 
 SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite creates next to ``NAME.db``."""
@@ -23,10 +23,14 @@ _LONGEST_AGENT = 40
 
 
 def recordings_directory(environ: "Mapping[str, str]") -> str:
-    """Returns ``$ACP_PROXY_RECORDINGS``, else the user's data directory for acp-proxy.
+    """Returns ``$ACP_PROXY_RECORDINGS`` if it is set, else the user's data directory for acp-proxy.
 
-    Equal to ``platformdirs.user_data_dir("acp-proxy", appauthor=False)`` (a test checks it), whose
-    import takes longer than everything else before the agent's start.
+    That directory equals ``platformdirs.user_data_dir("acp-proxy", appauthor=False)``, as a test
+    checks. This function does not use platformdirs, because importing it takes longer than
+    everything else before the agent is started.
+
+    Args:
+        environ: the environment variables.
     """
     if chosen := environ.get("ACP_PROXY_RECORDINGS"):
         return os.path.abspath(os.path.expanduser(chosen))
@@ -51,10 +55,10 @@ def _home(environ: "Mapping[str, str]") -> str:
 
 
 def make_private(directory: str) -> None:
-    """Creates a directory and its missing parents, accessible only to the owner.
+    """Creates a directory and its missing parents, accessible only to their owner.
 
     Raises:
-        OSError: it cannot be created.
+        OSError: a directory cannot be created.
     """
     if not os.path.isdir(directory):
         make_private(os.path.dirname(directory))
@@ -66,8 +70,8 @@ def fresh_name(command: "Sequence[str]", recording_id: str, wall_ns: int) -> str
 
     Args:
         command: the agent's program and its arguments.
-        recording_id: the recording's id, whose beginning makes the name unique.
-        wall_ns: when it began, in nanoseconds since 1970.
+        recording_id: the recording's id; its first characters make the name unique.
+        wall_ns: when the recording began, in nanoseconds since 1970.
     """
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(wall_ns // 10**9))
     plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in agent_name(command))
@@ -76,7 +80,7 @@ def fresh_name(command: "Sequence[str]", recording_id: str, wall_ns: int) -> str
 
 
 def candidates(path: str) -> "Iterator[str]":
-    """Yields ``path``, then ``NAME-2.db``, ``NAME-3.db``, ... in case it is taken."""
+    """Yields ``path``, then alternatives in case it is taken: ``NAME-2.db``, ``NAME-3.db``, ..."""
     stem, suffix = os.path.splitext(path)
     yield path
     for n in range(2, 1_000_000):

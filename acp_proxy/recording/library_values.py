@@ -1,7 +1,8 @@
 """The contents of a recording as values for scripts, notebooks and tests.
 
-`acp_proxy` exports them too. They are attrs classes, so ``attrs.asdict`` converts them to
-dictionaries. Times are in seconds. Frames are numbered as in ``acp-proxy log``.
+The package `acp_proxy` also exports these classes. They are attrs classes, so ``attrs.asdict``
+converts their objects to dictionaries. Times and durations are in seconds. Frames have the same
+numbers as in ``acp-proxy log``.
 """
 
 from datetime import datetime
@@ -20,9 +21,9 @@ class RecordedFrame:
     seq: int
     """The number of the frame, from 1, in the order in which the lines were read."""
     seconds: float | None
-    """Seconds since the recording began; None if it was imported from a source without times."""
+    """Seconds since the recording began; None if the times of the recording are unknown."""
     time: datetime | None
-    """The time of day, with a time zone; None if the start of the recording is unknown."""
+    """The date and time of day, with a time zone; None if the recording's start is unknown."""
     stream: str
     """``to-agent``, ``to-client`` or ``stderr``."""
     kind: str
@@ -30,7 +31,7 @@ class RecordedFrame:
     method: str | None
     """The method of a request or notification; for an answer, the method of its request."""
     id: Any
-    """The JSON-RPC id; None if there is none."""
+    """The decoded JSON-RPC id; None if there is no id."""
     session: str | None
     turn: int | None
     tool_call: str | None
@@ -38,15 +39,15 @@ class RecordedFrame:
     size: int
     """The length of the line in bytes, without the newline."""
     raw: bytes = field(repr=False)
-    """The line without its newline; only the first 64 KiB if it is larger than 16 MiB."""
+    """The line without its newline; if it is larger than 16 MiB, only its first 64 KiB."""
     delivered: str
     """``full``; or ``part`` or ``none`` if a fault or the end of the connection withheld bytes."""
     fault: str | None
-    """The rule of the plan that changed, delayed or withheld the frame."""
+    """The rule of the fault plan that changed, delayed or withheld the frame; None if none did."""
     pair: int | None
-    """For a request, the number of its answer; for an answer, the number of its request."""
+    """For a request, the frame number of its answer; for an answer, that of its request."""
     latency: float | None
-    """Seconds between the request and its answer."""
+    """Seconds from a request to its answer; None if it has no answer, or if times are unknown."""
 
     @property
     def message(self) -> Any:
@@ -56,7 +57,7 @@ class RecordedFrame:
 
 @frozen
 class RecordedTurn:
-    """A prompt and everything until its stop reason."""
+    """A prompt and all messages until its stop reason."""
 
     id: int
     """The number of the turn in the recording, from 1."""
@@ -110,14 +111,14 @@ class RecordedMessage:
 
 @frozen
 class RecordedToolCall:
-    """All messages about one tool call in one turn."""
+    """A tool call in one turn, according to all messages about it."""
 
     id: str
     title: str
     kind: str
-    """read, edit, execute and the like; empty if the agent names none."""
+    """read, edit, execute or another kind; empty if the agent names no kind."""
     status: str
-    """The latest status; empty if the agent names none."""
+    """The latest status; empty if the agent names no status."""
     has_failed: bool
     session: str | None
     turn: int | None

@@ -1,8 +1,9 @@
 """The format of a capture log: its records, and the interface that writes them.
 
-A log is a sequence of records, each with a header of 20 bytes and a payload. A header has a magic
-word, the kind of record, the stream, the length of the payload, and monotonic nanoseconds. The
-payload of a chunk is its bytes; that of most others is a list of fields.
+A log is a sequence of records. Each record has a header of 20 bytes and a payload. The header
+contains a magic word, the kind of record, the stream, the length of the payload, and the time in
+nanoseconds of the monotonic clock. The payload of a data record is the bytes that were read. The
+payload of most other records is a list of fields.
 """
 
 import os
@@ -13,7 +14,8 @@ MAGIC = b"\xf5acp"
 HEADER = struct.Struct("<4sBBxxIQ")
 HEADER_SIZE = HEADER.size
 MAX_PAYLOAD = 1 << 24
-"""No record is larger, so a longer length means a torn record and is never allocated."""
+"""The largest length of a payload. A larger length in a header means that the record is torn, so no
+memory is allocated for it."""
 
 # Streams.
 NO_STREAM, TO_AGENT, TO_CLIENT, STDERR = 0, 1, 2, 3
@@ -39,25 +41,26 @@ SENT = 16  # a delayed line is delivered; fields: held, late
 LAST_KIND = SENT
 
 STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
-"""Signals that stop a recorder; all others are only forwarded."""
+"""Signals that stop a recorder; it only forwards all other signals."""
 
 MARKER_KEY = "marker_key"
-"""The field of ``START`` with the key of the markers that replace secrets; only in the log."""
+"""The field of ``START`` with the key for making the markers of secrets. It is only in the log."""
 
 SECRETS_KEY = "secret"
-"""The field of ``START`` with secrets that were known before: markers and values in turn. Only in
-the log."""
+"""The field of ``START`` with the secrets known before the start: markers and values in turn. It is
+only in the log."""
 
 HASHES_KEY = "secret_hash"
-"""The field of ``START`` with keyed hashes of secrets in our environment; only in the log."""
+"""The field of ``START`` with keyed hashes of the secrets in the recorder's environment. It is only
+in the log."""
 
 BASE_SIZE = HEADER_SIZE + 8
 
 
 def pack_fields(fields: "dict[str, str | int | list[str]]") -> bytes:
-    """Encodes an event's fields as ``key=value`` joined by NUL; a list repeats its key.
+    """Encodes the fields of a record as ``key=value``, joined by NUL; a list repeats its key.
 
-    File names and arguments may contain any byte but NUL, so they are preserved.
+    This preserves file names and arguments, since they may contain any byte except NUL.
     """
     parts = []
     for key, value in fields.items():
@@ -67,7 +70,7 @@ def pack_fields(fields: "dict[str, str | int | list[str]]") -> bytes:
 
 
 def unpack_fields(payload: bytes) -> "dict[str, list[str]]":
-    """Decodes the result of `pack_fields`; every value is a list, in the order written."""
+    """Decodes the result of `pack_fields`; each key has the list of its values, in order."""
     fields: dict[str, list[str]] = {}
     for part in payload.split(b"\0") if payload else []:
         key, _, value = os.fsdecode(part).partition("=")
@@ -76,11 +79,11 @@ def unpack_fields(payload: bytes) -> "dict[str, list[str]]":
 
 
 class Log:
-    """The interface of a log; this class stores nothing, for when no recording can be made.
+    """The interface of a log. This class itself stores nothing; it is used if recording fails.
 
     Attributes:
-        path: the path of the file, or empty.
-        size: the logical end of the log, in bytes.
+        path: the path of the log file; empty if there is none.
+        size: the logical offset of the log's end, in bytes.
     """
 
     path = ""
@@ -90,8 +93,8 @@ class Log:
         """Logs a chunk that was read.
 
         Args:
-            stream: the stream it was read from.
-            t_ns: when it was read, by the monotonic clock.
+            stream: the stream that the chunk was read from.
+            t_ns: when the chunk was read, in nanoseconds of the monotonic clock.
             chunk: the bytes.
         """
 
@@ -101,10 +104,10 @@ class Log:
         Args:
             kind: the kind of record.
             fields: see `pack_fields`.
-            stream: the stream that it concerns, if any.
+            stream: the stream that the record is about, if any.
 
         Returns:
-            Whether it was logged.
+            Whether the record was logged.
         """
         return False
 
@@ -112,5 +115,5 @@ class Log:
         """Logs chunks together with notes about them.
 
         Args:
-            records: the kind, stream, monotonic nanoseconds and payload of each.
+            records: for each record, its kind, stream, monotonic nanoseconds and payload.
         """

@@ -1,11 +1,11 @@
 """The filter grammar, which describes a set of frames.
 
-In ``dir:to-client method:session/* not kind:error (size:>10k or latency:>2s)`` all terms must
-match; ``or``, ``not`` and parentheses combine them. A term is ``key:value`` or a path into the
-message, ``params.update.sessionUpdate=tool_call``.
+An example is ``dir:to-client method:session/* not kind:error (size:>10k or latency:>2s)``. A frame
+must match all terms, unless ``or``, ``not`` and parentheses combine them. A term is ``key:value``,
+or a path into the message and a value, such as ``params.update.sessionUpdate=tool_call``.
 
-A filter has two uses. Its `condition` selects the frames to look at, possibly too many; `matches`
-is the exact answer for one row. Both are pure.
+A filter is used in two steps. Its `condition` selects the frames to examine; these may be too many.
+Then `matches` decides exactly whether a row matches. Both are pure.
 """
 
 from acp_proxy.recording.filters.filter_conditions import UNREAD, Known

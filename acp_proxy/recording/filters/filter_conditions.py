@@ -1,8 +1,8 @@
 """The conditions of a filter on columns, as values that the store translates into a query.
 
-A condition may select too many frames, never too few. Columns are those of ``frames`` in the
-contract, and ``latency_ns`` of the exchange that a frame belongs to. The facts that the parser
-needs about the recording are a value as well.
+A condition may select too many frames, but never too few. The columns are those of the view
+``frames`` in the contract, and ``latency_ns`` of the frame's exchange. This module also has the
+facts about a recording that the parser needs.
 """
 
 from collections.abc import Callable
@@ -45,14 +45,14 @@ class Present:
 
 @frozen
 class Every:
-    """All parts are true; always true without parts."""
+    """All parts are true. True if there are no parts."""
 
     parts: "tuple[Condition, ...]"
 
 
 @frozen
 class Some:
-    """At least one part is true; never true without parts."""
+    """At least one part is true. False if there are no parts."""
 
     parts: "tuple[Condition, ...]"
 
@@ -66,7 +66,7 @@ class No:
 
 @frozen
 class Beyond:
-    """A condition beyond columns, such as one on a member of a message."""
+    """A condition that no column can decide, such as one about a member of a message."""
 
 
 Condition = Among | Like | Compare | Present | Every | Some | No | Beyond
@@ -74,10 +74,10 @@ Condition = Among | Like | Compare | Present | Every | Some | No | Beyond
 
 @frozen
 class Known:
-    """Facts about a recording that parsing a filter needs."""
+    """The facts about a recording that are needed to parse a filter."""
 
     has_label: Callable[[str], bool]
-    """Whether a method, a session, a tool call or a terminal has exactly this name."""
+    """Whether a method, session, tool call or terminal of the recording has exactly this name."""
     last_turn: int | None
     """The number of the last turn; None if the filter is for several recordings."""
 
@@ -85,4 +85,4 @@ class Known:
 SEVERAL = Known(lambda _: False, None)
 """The facts for a filter of several recordings."""
 UNREAD = Known(lambda _: False, 0)
-"""The facts for a filter that is only checked, before its recording is opened."""
+"""The facts for a filter that is only checked for mistakes, before its recording is opened."""

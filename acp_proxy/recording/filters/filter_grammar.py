@@ -1,4 +1,4 @@
-"""Parses the filter grammar, and reports the column of a mistake."""
+"""Parses filters, and reports the column of a mistake."""
 
 import re
 
@@ -19,7 +19,7 @@ from acp_proxy.recording.filters.filter_terms import (
 )
 
 DEEPEST = 100
-"""The most levels of parentheses and ``not`` in a filter."""
+"""The largest number of nested parentheses and ``not`` in a filter."""
 _TOKEN = re.compile(r'\s*(?:([()])|((?:"(?:[^"\\]|\\.)*"|[^\s()"])+))')
 _TERM = re.compile(r"([A-Za-z_-]+):(.*)", re.DOTALL)
 _SYNONYMS = {
@@ -31,21 +31,22 @@ _PATH = re.compile(r"((?:params|result|error)(?:\.[^=.\s]+)*)=(.*)", re.DOTALL)
 
 
 def parse(text: str, known: Known | None = SEVERAL) -> Filter:
-    """Parses a filter; an empty one matches everything.
+    """Parses a filter; an empty filter matches everything.
 
     Args:
         text: the filter.
-        known: the facts about the recording to filter. None for live frames, as in a plan of
-            faults: then names must be complete, and each term needs its key.
+        known: the facts about the recording to filter. None if the filter is for live frames, such
+            as in a plan of faults. Names must then be complete, and each term needs its key.
 
     Raises:
-        BadFilter: names the column of the mistake and the nearest accepted word.
+        BadFilter: the text is not a filter. The message names the column of the mistake and, if
+            there is one, the nearest accepted word.
     """
     return _Parser(text, known).parse()
 
 
 def tokens_of(text: str) -> list[str]:
-    """Returns the terms, words and parentheses of a filter, in order.
+    """Returns the terms, words and parentheses of a filter, in order; leaves out ``and``.
 
     Raises:
         BadFilter: a quote is never closed.
@@ -54,10 +55,10 @@ def tokens_of(text: str) -> list[str]:
 
 
 def terms_of(text: str) -> list[str]:
-    """Returns the keys in a filter, in order; of a path, its first part.
+    """Returns the keys of a filter's terms, and then the first parts of its paths.
 
     Raises:
-        BadFilter: the text is not a filter.
+        BadFilter: a quote is never closed.
     """
     tokens = [token for token, _ in _Parser(text).tokens]
     keys = [match[1] for token in tokens if (match := _TERM.fullmatch(token))]
@@ -65,7 +66,7 @@ def terms_of(text: str) -> list[str]:
 
 
 class _Parser:
-    """Recursive descent over tokens with their columns."""
+    """A recursive-descent parser; each token has its column, for error messages."""
 
     def __init__(self, text: str, known: Known | None = SEVERAL) -> None:
         self._text = text
@@ -123,7 +124,7 @@ class _Parser:
         return self._term(token, column)
 
     def _within(self, column: int) -> Filter:
-        """Parses the content of parentheses that open at ``column``."""
+        """Parses the rest of a parenthesis that was opened at ``column``."""
         inner = self._either()
         if self._peek() != ")":
             raise self._wrong(column, "a parenthesis that is never closed")

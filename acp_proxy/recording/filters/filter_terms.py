@@ -43,7 +43,7 @@ _OWN_STATES = ("unanswered", "failed")
 """States that can also be written without ``is:``."""
 IS = (*_OWN_STATES, *KINDS)
 _SYNONYMS = {"open": "unanswered", "pending": "unanswered", "running": "in_progress"}
-"""Words that a timeline or people use for a state or a status."""
+"""Other words that a timeline or people use for a state or a status, and the accepted words."""
 STATUSES = ("pending", "awaiting_permission", "in_progress", "completed", "failed", "cancelled")
 _BOUND = re.compile(r"(<=|>=|<|>|=)?\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)$")
 _INDEX = re.compile("[0-9]{1,9}")
@@ -54,21 +54,21 @@ _TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "": 10**9, "s": 10**9, "m": 60 * 10
 
 @frozen
 class Filter:
-    """A parsed filter, or a part of one."""
+    """A parsed filter, or a part of a filter."""
 
     condition: Condition
-    """A condition that every match fulfils; the store uses it to select frames."""
+    """A condition that is true for every matching frame. The store uses it to select frames."""
     matches: Callable[[Row], bool]
     """Whether a row of `frames` (with ``latency_ns``) or of `events` matches exactly."""
 
     def finds(self, row: Row) -> bool:
-        """Whether a row matches, or one of the ``members`` of a batch does."""
+        """Whether a row matches; if the row is a batch with ``members``, whether one of them does."""
         members = row.get("members")
         return any(map(self.matches, members)) if members else self.matches(row)
 
 
 def all_of(parts: list[Filter]) -> Filter:
-    """Returns the filter that matches rows matched by all parts; without parts, everything."""
+    """Returns the filter that matches a row if all parts match it; without parts, every row."""
     if len(parts) == 1:
         return parts[0]
     condition = Every(tuple(part.condition for part in parts))
@@ -76,7 +76,7 @@ def all_of(parts: list[Filter]) -> Filter:
 
 
 def any_of(parts: list[Filter]) -> Filter:
-    """Returns the filter that matches rows matched by at least one part."""
+    """Returns the filter that matches a row if at least one part matches it."""
     if len(parts) == 1:
         return parts[0]
     condition = Some(tuple(part.condition for part in parts))
@@ -84,7 +84,7 @@ def any_of(parts: list[Filter]) -> Filter:
 
 
 def none_of(part: Filter) -> Filter:
-    """Returns the filter that matches rows not matched by a part."""
+    """Returns the filter that matches a row if the part does not match it."""
     return Filter(No(part.condition), lambda row: not part.matches(row))
 
 
@@ -96,7 +96,7 @@ _Parse = Callable[[str, Known | None], Filter]
 
 
 class BadValue(Exception):
-    """Raised when a term does not accept a value; suggests the nearest accepted word."""
+    """Raised when a term does not accept its value; may suggest the nearest accepted word."""
 
     def __init__(self, problem: str, nearest: str = "") -> None:
         super().__init__(problem)
@@ -129,7 +129,7 @@ def _direction(value: str, _known: Known | None) -> Filter:
 
 
 def _kind(value: str, _known: Known | None) -> Filter:
-    # A timeline shows the kind of an update, such as tool_call; that is not a kind of frame.
+    # A timeline shows kinds of updates, such as tool_call. These are not kinds of frames.
     if update := next((w for w in value.split("|") if w.isidentifier() and "_" in w), ""):
         raise BadValue(
             f"{update!r} is not a kind of frame; for an update use"
@@ -146,11 +146,12 @@ def _kind(value: str, _known: Known | None) -> Filter:
 
 
 NAMED_BY_ANSWER = {"session": "answer_session", "terminal": "answer_terminal"}
-"""Columns that match a request by its answer too, and the column with the answer's value."""
+"""Columns of a request for which the value in the answer counts too, each with the column that has
+the answer's value."""
 
 
 def of_session(session: str) -> Filter:
-    """Returns the filter for the frames of one session and the request that created it."""
+    """Returns the filter for the frames of a session and for the request that created the session."""
     return _in("session", [session])
 
 
@@ -159,7 +160,7 @@ def _in(column: str, chosen: list[str]) -> Filter:
 
 
 def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
-    """Tests a column, and its counterpart in `NAMED_BY_ANSWER`, if there is one."""
+    """Returns a test of a column and, if there is one, of its counterpart in `NAMED_BY_ANSWER`."""
     columns = [column, NAMED_BY_ANSWER[column]] if column in NAMED_BY_ANSWER else [column]
 
     def test(row: Row) -> bool:
@@ -169,18 +170,19 @@ def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
 
 
 _NAMES = ("*/", "*_")
-"""Patterns that may precede a word in the name of a method."""
+"""Patterns of what may precede the wanted word in the name of a method."""
 
 
 def _label(column: str, words_after: tuple[str, ...] = ()) -> _Parse:
-    """Makes a term for texts that equal the value, begin with it, or match it as a pattern.
+    """Makes a term that compares a column with its value: as a pattern, a whole text or a prefix.
 
-    If the recording has exactly this text, longer ones do not match. In a plan of faults, and in
-    quotes, prefixes do not match.
+    A value with ``*``, ``?`` or ``[`` is a pattern. Otherwise the text must equal the value if the
+    recording has exactly this text, if the value is quoted, or if the filter is for live frames. In
+    all other cases the text must begin with the value.
 
     Args:
         column: the column with the text.
-        words_after: patterns that may precede the prefix.
+        words_after: patterns of what may precede the value if it is a prefix.
     """
 
     def term(value: str, known: Known | None) -> Filter:
@@ -199,7 +201,7 @@ def _like(column: str, pattern: str) -> Filter:
 
 
 def _rpc_id(value: str, _known: Known | None) -> Filter:
-    """Matches an id: ``7`` means the number and the string, ``"7"`` only the string."""
+    """Returns the filter for an id: ``7`` means the number or the string, ``"7"`` only the string."""
     token = storable(value)
     if token.startswith('"'):
         return _in("rpc_id", [token])
@@ -208,7 +210,13 @@ def _rpc_id(value: str, _known: Known | None) -> Filter:
 
 
 def _number(column: str, units: dict[str, int], what: str) -> _Parse:
-    """Makes a term for a number, a bound such as ``>10k``, or a range such as ``10..20``."""
+    """Makes a term for a number, a bound such as ``>10k``, or a range such as ``10..20``.
+
+    Args:
+        column: the column with the number.
+        units: the factor of each accepted unit, in lower case.
+        what: the name of the number, for error messages.
+    """
 
     def read(text: str) -> tuple[str, float]:
         match = _BOUND.fullmatch(text)
@@ -259,7 +267,7 @@ def _turn(value: str, known: Known | None) -> Filter:
 
 
 def _is(value: str, known: Known | None) -> Filter:
-    """Returns the filter for a kind of frame, for unanswered requests, or for failures."""
+    """Returns the filter for kinds of frames, for unanswered requests, or for failures."""
     return any_of([_STATES[word](known) for word in _one_of(value, IS, "state")])
 
 
@@ -270,7 +278,7 @@ def _unanswered(_known: Known | None) -> Filter:
 
 
 def _failed(known: Known | None) -> Filter:
-    """Returns the filter for errors, including those of MCP servers, and failed tool calls."""
+    """Returns the filter for error responses, errors of MCP servers, and failed tool calls."""
     is_mcp = Filter(Among("method", (MCP_MESSAGE,)), lambda row: row.get("method") == MCP_MESSAGE)
     has_error = path_term("result.error.code", "*", is_pattern=True)
     of_mcp = all_of([is_mcp, _kind("response", known), has_error])
@@ -286,7 +294,7 @@ def _status(value: str, _known: Known | None) -> Filter:
 
 
 def bare_term(word: str, known: Known) -> Filter:
-    """Returns the filter for a word without a key: a state, or a text in the line.
+    """Returns the filter for a word without a key: the name of a state, or a text in the line.
 
     Args:
         word: the word as written, possibly in quotes.
@@ -313,12 +321,13 @@ def _fault(value: str, known: Known | None) -> Filter:
 
 
 def path_term(path: str, wanted: str, *, is_pattern: bool = False) -> Filter:
-    """Returns the filter for messages in which a member has a value.
+    """Returns the filter for messages in which the member at a path has a given value.
 
     Args:
-        path: member names, joined by dots; without a number after a list, every item counts.
-        wanted: the value: a string unquoted, anything else as JSON.
-        is_pattern: whether ``*`` in it stands for any characters.
+        path: member names and item numbers, joined by dots. Where the number of an item is
+            missing, any item may match.
+        wanted: the value: a string without quotes, or any other value as JSON.
+        is_pattern: whether ``*`` in the value stands for any characters.
     """
     keys = path.split(".")
     pattern = wanted.replace("[", "[[]").replace("?", "[?]")
@@ -343,7 +352,7 @@ def _members(value: Any) -> list[Any]:
 
 
 def _reaches(value: Any, keys: list[str], fits: Callable[[str], bool]) -> bool:
-    """Whether a path leads to a matching value; in a list, all items are tried."""
+    """Whether a path leads to a matching value; tries all items of a list without a number."""
     if isinstance(value, list) and not (keys and _INDEX.fullmatch(keys[0])):
         return any(_reaches(item, keys, fits) for item in value)
     if not keys:
@@ -363,13 +372,13 @@ _STATES: dict[str, Callable[[Known | None], Filter]] = {
 
 @frozen
 class Term:
-    """A key of the grammar."""
+    """The meaning of a key in a filter."""
 
     parse: _Parse
-    """Makes a filter from a value and the facts about the recording; raises `BadValue`. The facts
-    are None for live frames, as in a plan of faults."""
+    """Makes a filter from the key's value and the facts about the recording; raises `BadValue`. The
+    facts are None for live frames, as in a plan of faults."""
     values: tuple[str, ...] = ()
-    """The values that completion offers after the key; for methods, only without a recording."""
+    """The known values of the key, for completion and for hints."""
 
 
 TERMS: dict[str, Term] = {
@@ -389,4 +398,4 @@ TERMS: dict[str, Term] = {
     "text": Term(_text),
     "fault": Term(_fault, (_ANY,)),
 }
-"""The keys of the grammar; to add one, add a line here."""
+"""The keys that a filter may have. To add a key, add a line here."""
