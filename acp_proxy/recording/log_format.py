@@ -79,7 +79,7 @@ def unpack_fields(payload: bytes) -> "dict[str, list[str]]":
 
 
 class Log:
-    """The interface of a log. This class itself stores nothing; it is used if recording fails.
+    """The interface of a log. This class stores nothing; it is used if nothing can be recorded.
 
     Attributes:
         path: the path of the log file; empty if there is none.

@@ -13,16 +13,16 @@ from acp_proxy.base.limits import SAFE_NUMBER
 
 STATES = ("recording", "complete", "unindexed", "incomplete")
 LABELS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
-"""Filter keys whose values are texts in a recording, and the columns of these texts."""
+"""The filter keys whose values are labels of frames, each with the column of the label."""
 _YEARS = range(1000, 9000)
-"""Years that leave room in the calendar for time zones and for the times of frames."""
+"""The accepted years. They leave room in the calendar for time zones and for times of frames."""
 
 
 def read_time(text: str) -> datetime:
     """Reads the start or end time of a recording.
 
     Raises:
-        ValueError: the text is not a time with a time zone, or too near an end of the calendar.
+        ValueError: the text is not a time with a time zone, or its year is not accepted.
     """
     time = datetime.fromisoformat(text)
     if time.tzinfo is None or time.year not in _YEARS:
@@ -31,13 +31,13 @@ def read_time(text: str) -> datetime:
 
 
 def clock(started_at: str, t_ns: int = 0, *, has_zone: bool = True) -> datetime:
-    """Returns the date and time of day to show to people.
+    """Returns a date and time of day to show to people.
 
     Args:
-        started_at: when a recording began.
-        t_ns: nanoseconds since then.
-        has_zone: whether the recording's time zone is known. If so, the time is in the reader's
-            zone; otherwise it is the time in the source, without a zone.
+        started_at: when the recording began, in ISO 8601.
+        t_ns: nanoseconds since the recording began.
+        has_zone: whether the recording's time zone is known. If it is, the returned time is in the
+            reader's time zone. Otherwise it is the time in the source, without a time zone.
     """
     time = datetime.fromisoformat(started_at) + timedelta(microseconds=t_ns // 1000)
     return time.astimezone() if has_zone else time.astimezone(UTC).replace(tzinfo=None)
@@ -60,14 +60,14 @@ LOST: dict[Lost, str] = {
     "values": "some values, which the source writes alike",
     "zone": "the time zone of its times",
 }
-"""Facts that the source of an imported recording may lack, and what each means."""
+"""The facts that the source of an imported recording may lack, and the meaning of each."""
 Fact = Literal[Lost, "directions", "durations"]
-"""Facts that commands, views and rules may need.
+"""The facts that commands, views and rules may need.
 
-Durations are the times between frames, if each frame has its own time. With the ``middle`` the
-cause of a duration is known too: where there are no frames, nobody sent anything. With the
-``middle`` and the ``ending`` all answers are known, and with the ``start`` and the ``middle`` all
-lines: a line that is not in the recording was not sent before its end.
+The durations between frames are known if each frame has its own time. If the ``middle`` is known
+too, so are their causes: nobody sent anything between two frames. If the ``middle`` and the
+``ending`` are known, all answers are known. If the ``start`` and the ``middle`` are known, all lines
+are known: a line that is not in the recording was not sent before the recording's end.
 """
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")
@@ -75,14 +75,14 @@ _METHOD = re.compile(r"[\w.:/-]{1,100}", re.ASCII)
 
 
 def needs(*needed: Fact, unknown: Any = None) -> Callable[[Function], Function]:
-    """Declares the facts that a function needs; it is not called for recordings that lack one.
+    """Declares the facts that a function needs; for a recording that lacks one it is not called.
 
-    The function's first argument is the recording, an object with a ``recording``, or None for a
-    recording made by acp-proxy.
+    The function's first argument is the recording, an object with the attribute ``recording``, or
+    None for a recording made by acp-proxy.
 
     Args:
         *needed: the facts that must be known.
-        unknown: the result if they are not.
+        unknown: the result if one of the facts is not known.
     """
 
     def declare(function: Function) -> Function:
@@ -100,7 +100,7 @@ def needs(*needed: Fact, unknown: Any = None) -> Callable[[Function], Function]:
 
 @frozen
 class NamedAnswer:
-    """An answer whose request is not in the recording, but whose method the source names."""
+    """An answer without its request in the recording; the source names the method."""
 
     seq: int
     method: str
@@ -108,26 +108,28 @@ class NamedAnswer:
 
 @frozen
 class Origin:
-    """The source of an imported recording, and the parts of it that are not original."""
+    """The source of an imported recording, and what is missing or inferred in the recording."""
 
     source: str
     """The name of the reader: ``jetbrains``, ``zed`` and so on."""
     lost: tuple[Lost, ...] = ()
     """The facts that the source lacks: keys of `LOST`, sorted."""
     resolution_ns: int | None = None
-    """The unit of the times in the source; None if it has no times, or if the unit is unknown."""
+    """The unit of the source's times in nanoseconds; None if there are no times or it is unknown."""
     inferred_directions: int = 0
-    """Frames whose direction was inferred from their content."""
+    """The number of frames whose direction was inferred from their content."""
     inferred_times: int = 0
-    """Frames with the time of the previous line, since their own is unknown or goes back."""
+    """The number of frames that have the time of the previous frame, because their own time is
+    unknown or earlier."""
     skipped: int = 0
-    """Lines that could not be read and were left out."""
+    """The number of lines that could not be read and were left out."""
     named_answers: tuple[NamedAnswer, ...] = field(default=(), metadata={"optional": True})
-    """The first `LONG_LIST` answers to requests that are missing, if the source names methods."""
+    """The answers to requests that are not in the recording, if the source names their methods; at
+    most `LONG_LIST`."""
 
     @cached_property
     def unknown(self) -> set[Fact]:
-        """The facts that are unknown: those lost, and those that depend on them."""
+        """The unknown facts: the facts that the source lacks, and the facts that depend on them."""
         unknown: set[Fact] = {*self.lost}
         unknown |= {"date", "durations"} if "times" in self.lost else set()
         unknown |= {"durations"} if self.inferred_times else set()
@@ -135,7 +137,7 @@ class Origin:
 
     @property
     def title(self) -> str:
-        """The name of the source in texts for people."""
+        """The name of the source, in texts for people."""
         return _TITLES.get(self.source, self.source)
 
 
@@ -148,11 +150,11 @@ _ORIGIN_KINDS: dict[str, Any] = {
 
 
 def read_origin(values: Any) -> Origin:
-    """Reads an origin from its JSON.
+    """Reads an origin from decoded JSON.
 
     Raises:
-        ValueError: the value is not an origin. A word that is not in `LOST` is refused, because its
-            consequences would be unknown.
+        ValueError: the value is not an origin. A lost fact that is not in `LOST` is refused too,
+            because its consequences would be unknown.
     """
     if not isinstance(values, dict) or "source" not in values:
         raise ValueError("expected an origin with a source")
@@ -182,12 +184,12 @@ def _named_answer(value: Any) -> NamedAnswer:
 
 
 def is_method(value: Any) -> TypeGuard[str]:
-    """Whether a text can be the method of an imported answer: short, without odd characters."""
+    """Whether a value can be the method of an imported answer: a short text of usual characters."""
     return isinstance(value, str) and _METHOD.fullmatch(value) is not None
 
 
 def origin_values(origin: Origin) -> dict[str, Any]:
-    """Returns an origin as JSON, for `read_origin`."""
+    """Returns an origin as a value to encode as JSON, which `read_origin` can read."""
     values = {**asdict(origin), "lost": list(origin.lost)}
     if not origin.named_answers:
         del values["named_answers"]
@@ -196,7 +198,7 @@ def origin_values(origin: Origin) -> dict[str, Any]:
 
 @frozen
 class Recording:
-    """One connection, from spawn to exit: the single row of table ``recording``."""
+    """One connection, from the agent's start to its exit: the only row of table ``recording``."""
 
     id: str
     name: str
@@ -205,7 +207,8 @@ class Recording:
     """When the recording began, in ISO 8601 and UTC."""
     ended_at: str | None = None
     state: str = "recording"
-    """recording, complete, unindexed (a log is left) or incomplete (the writer died)."""
+    """``recording``, ``complete``, ``unindexed`` (a log is not fully in the database) or
+    ``incomplete`` (the recorder died)."""
     command: str = "[]"
     """The agent's argv, as a JSON list."""
     cwd: str = ""
@@ -225,14 +228,14 @@ class Recording:
     redaction: str | None = None
     connection_id: str | None = None
     parent: str | None = None
-    """The id of the recording made by an outer acp-proxy."""
+    """The id of the recording that an outer acp-proxy makes of the same connection."""
     note: str | None = None
     """A note written by a person."""
     origin: Origin | None = None
-    """The source of an imported recording."""
+    """The source of an imported recording; None for a recording made by acp-proxy."""
 
     def knows(self, *needed: Fact) -> bool:
-        """Whether all of these facts are known; always true for recordings by acp-proxy."""
+        """Whether all given facts are known; always true for a recording made by acp-proxy."""
         return self.origin is None or self.origin.unknown.isdisjoint(needed)
 
     @property
@@ -243,12 +246,12 @@ class Recording:
 
     @needs("times")
     def known_ns(self, t_ns: int | None) -> int | None:
-        """Returns a time in nanoseconds since the start; None if times are unknown."""
+        """Returns the given nanoseconds since the start; None if the times are unknown."""
         return t_ns
 
     @needs("middle", "ending", unknown=True)
     def is_open(self, *, live: bool) -> bool:
-        """Whether an unanswered request may still get an answer, or got one outside the recording.
+        """Whether an unanswered request may still get an answer, or got an unrecorded answer.
 
         Args:
             live: whether the recorder is running.
@@ -272,7 +275,7 @@ class Recording:
 
     @property
     def has_zone(self) -> bool:
-        """Whether the time zone of its times is known."""
+        """Whether the time zone of the recording's times is known."""
         return self.origin is None or "zone" not in self.origin.lost or self.known_start is None
 
     def clock(self, t_ns: int = 0) -> datetime:
@@ -285,27 +288,30 @@ class Recording:
 
     @property
     def step_ns(self) -> int:
-        """The resolution of its times, where it is coarser than ours; shorter times are unknown."""
+        """The resolution of an imported recording's times in nanoseconds; 0 if it is not known.
+
+        Shorter durations than this are unknown.
+        """
         return 0 if self.origin is None else self.origin.resolution_ns or 0
 
     @property
     def shown_state(self) -> str:
-        """Its state in a word; an imported recording's state says nothing about its end."""
+        """The recording's state to show; ``imported`` instead of any state of an imported one."""
         return self.state if self.origin is None else "imported"
 
     @property
     def agent_title(self) -> str:
-        """The agent's name and version; empty if it named neither."""
+        """The agent's name and version; empty if the agent sent neither."""
         return " ".join(filter(None, (self.agent_name, self.agent_version)))
 
     @property
     def client_title(self) -> str:
-        """The client's name and version; empty if it named neither."""
+        """The client's name and version; empty if the client sent neither."""
         return " ".join(filter(None, (self.client_name, self.client_version)))
 
 
 class StoredFrame(NamedTuple):
-    """A frame with its labels; a tuple, since there may be a million."""
+    """A frame with its labels. It is a tuple, since there may be a million frames."""
 
     seq: int
     t_ns: int
@@ -319,21 +325,25 @@ class StoredFrame(NamedTuple):
     terminal: str | None
     size: int
     raw: bytes | None = None
-    """The line; None if it was not requested, or is too large to keep."""
+    """The line; None if the line was not requested, or is too large to keep."""
 
 
 class FrameRun(NamedTuple):
-    """A frame, or the first of several that an agent streamed without a pause; see `Rows.runs`."""
+    """A frame, or a run of frames that an agent streamed without a pause; see `Rows.runs`.
+
+    The fields without ``last`` describe the first frame of the run.
+    """
 
     seq: int
     t_ns: int
     stream: str
     kind: str
     raw: bytes | None
-    """The line; None for a line of stderr, or one too large to keep."""
+    """The line; None for a line of stderr, and for a line that is too large to keep."""
     last_seq: int
-    """The last frame of the run, which has no gaps."""
+    """The number of the last frame; the run includes all frames up to it."""
     last_ns: int
+    """The time of the last frame."""
 
     @property
     def frames(self) -> int:
@@ -342,7 +352,7 @@ class FrameRun(NamedTuple):
 
 
 class RecordedEvent(NamedTuple):
-    """Something other than a frame that happened."""
+    """Something that happened in a connection, other than a frame."""
 
     seq: int
     t_ns: int

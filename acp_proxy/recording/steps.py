@@ -1,16 +1,17 @@
-"""A recording as a replay reads it: steps in order, and payloads by number.
+"""A recording as a replay reads it: the steps in order, and the payloads by frame number.
 
-A step is small; payloads are only read when one is sent or compared. Steps are read as the
+A step is small. A payload is only read when it is sent or compared. Steps are read as the
 conversation proceeds, so that a recording of any size starts to play at once.
 
-A message of the client is *awaited* if frames of the agent wait for it. It is *optional* if the
-client may omit it nevertheless: after a second of silence nothing waits for it any longer.
+A message of the client is *awaited* if frames of the agent wait for it. An awaited message is
+*optional* if the client may omit it: after a second of silence nothing waits for it any longer.
 
-Messages without a known session find their lane by names. An agent announces a child session in an
-update of the parent, and the child's messages follow without a request of the client. MCP over ACP
-names no session: the request that opens a session declares a server, ``mcp/connect`` names the
-server, and its answer the connection that ``mcp/message`` and ``mcp/disconnect`` name.
-``_mcp/request``, an older form, names the server.
+Names determine the lane of a message without a known session. An agent announces a child session in
+an update of the parent session, and then sends the child's messages without a request of the
+client. Messages of MCP over ACP name no session. The request that opens a session declares a
+server. ``mcp/connect`` names the server, and its answer gives the id of a connection.
+``mcp/message`` and ``mcp/disconnect`` name this connection. An older form, ``_mcp/request``, names
+the server.
 """
 
 from collections import deque
@@ -27,21 +28,21 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 ANNOUNCEMENT = b"subagent_update"
 """The kind of the update that announces a child session."""
 _OF_SERVER = ("serverId", "acpId", "id", "name", "serverName", "mcpServerName")
-"""Members with the id or the name of a server, in its declaration or where it is used."""
+"""Members with the id or the name of a server, in the server's declaration or in later messages."""
 
 
 def session_name(session: str) -> str:
-    """Returns the name of a session."""
+    """Returns the name that determines the lane of messages of a session."""
     return f"session {session}"
 
 
 def is_mcp(method: str | None) -> bool:
-    """Whether a method is one of MCP over ACP."""
+    """Whether a method belongs to MCP over ACP."""
     return (method or "").removeprefix("_").startswith("mcp/")
 
 
 def announced_session(raw: bytes) -> str | None:
-    """Returns the child session that an update announces, if any."""
+    """Returns the id of the child session that an update announces; None if it announces none."""
     update = member(json_or_none(raw), "params", "update") if ANNOUNCEMENT in raw else None
     is_one = member(update, "sessionUpdate") == ANNOUNCEMENT.decode()
     session = member(update, "sessionId")
@@ -52,7 +53,7 @@ def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
     """Returns the names that a message introduces in its lane.
 
     Args:
-        method: the message's method, or that of the request that it answers.
+        method: the method of the message; for an answer, the method of the request.
         raw: the message.
     """
     if method in OPENING:
@@ -67,7 +68,7 @@ def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
 
 
 def referred(raw: bytes) -> tuple[str, ...]:
-    """Returns names of the target of an MCP over ACP message, the most certain one first."""
+    """Returns the names of the target of a message of MCP over ACP, the most certain name first."""
     params = params_of(json_or_none(raw))
     connection = params.get("connectionId")
     return (f"connection {connection}",) if isinstance(connection, str) else _servers(params)
@@ -90,7 +91,7 @@ class Ask:
     rpc_id: str
     method: str | None
     reply_seq: int | None
-    """The number of the recorded reply, if there was one."""
+    """The frame number of the recorded reply; None if there was no reply."""
 
 
 @frozen
@@ -99,19 +100,19 @@ class Answer:
 
     exchange: int
     rpc_id: str
-    """The id as JSON; the reply repeats it."""
+    """The id of the request as JSON; the answer repeats this id."""
 
 
 class _Batch(NamedTuple):
     whole: Message
     members: Sequence[Message]
     requests: dict[str | None, Message]
-    """Requests by id; the first of those with the same id."""
+    """The requests by id; of several requests with the same id, the first."""
 
 
 @lru_cache(maxsize=2)
 def _batch(raw: bytes) -> _Batch:
-    """Reads a batch once, since its messages are requested one by one."""
+    """Reads a batch; cached, since callers ask for its messages one by one."""
     whole = read(raw)
     requests = (request for request in reversed(whole.members) if request.kind is Kind.REQUEST)
     return _Batch(whole, whole.members, {request.rpc_id: request for request in requests})
@@ -127,11 +128,11 @@ class Wire(NamedTuple):
     method: str | None
 
     def message_of(self, step: "Step") -> bytes:
-        """Returns the message of a client's step, which may be a member of a batch."""
+        """Returns the message of a client's step; the message may be a member of a batch."""
         return self.raw if step.member is None else _batch(self.raw).members[step.member].raw or b""
 
     def request_of(self, ask: Ask) -> Message:
-        """Returns a request of the agent, which may be a member of a batch."""
+        """Returns a request of the agent; the request may be a member of a batch."""
         if not self.raw.lstrip().startswith(b"["):
             return read(self.raw)
         batch = _batch(self.raw)
@@ -147,28 +148,29 @@ class Step:
     from_agent: bool
     kind: str
     method: str | None = None
-    """The message's method, or that of the request it answers."""
+    """The message's method; for an answer, the method of the request."""
     rpc_id: str | None = None
     session: str | None = None
-    """The session of the frame or of its exchange, even for the request that created it."""
+    """The session of the frame or of its exchange. The request that creates a session has it too."""
     names_session: bool = False
     """Whether the message itself contains the session's id."""
     exchange: int | None = None
     request_seq: int | None = None
     response_seq: int | None = None
     answers: tuple[Answer, ...] = ()
-    """Requests that a frame of the agent answers; several if it is a batch."""
+    """The requests that a frame of the agent answers; several if the frame is a batch."""
     asks: tuple[Ask, ...] = ()
+    """The requests in a frame of the agent; several if the frame is a batch."""
     member: int | None = None
-    """The index in a batch of the client."""
+    """The index of the message in a batch of the client; None if it is not in a batch."""
     introduces: tuple[str, ...] = ()
-    """Names that the step introduces in its lane; see `introduced`."""
+    """The names that the step introduces in its lane; see `introduced`."""
     belongs_to: tuple[str, ...] = ()
-    """Names that determine the lane of a message without a session."""
+    """The names that determine the lane of a message without a session."""
     lane: str | None = None
-    """The session whose lane it is in; None for the connection's. Set by `LaneFinder`."""
+    """The session whose lane the step is in; None for the connection's lane. Set by `LaneFinder`."""
     follows_withheld: bool = False
-    """Whether it may be missing because it depends on a withheld request."""
+    """Whether the step may be missing because it depends on a withheld request."""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -183,15 +185,16 @@ class Step:
 
     @property
     def is_reply(self) -> bool:
-        """Whether it answers a request."""
+        """Whether the step answers a request."""
         return self.kind in REPLIES
 
     @property
     def is_awaited(self) -> bool:
-        """Whether frames wait for it: a request, a reply or a cancellation; see docs/replay.md.
+        """Whether frames wait for the step: a request, reply or cancellation; see docs/replay.md.
 
-        A cancellation without an open request has no effect. With a reply that answers no request,
-        a client reports a line that it could not read.
+        Nothing waits for a cancellation of a request that is not open, since it has no effect, or
+        for a reply that answers no request: such a reply reports a line that the client could not
+        read.
         """
         if self.is_reply or self.method == CANCEL_REQUEST:
             return self.exchange is not None
@@ -199,12 +202,12 @@ class Step:
 
     @property
     def is_push(self) -> bool:
-        """Whether it is a piece of a terminal's output, pushed by the client."""
+        """Whether the step is a piece of a terminal's output that the client pushes."""
         return self.kind == "request" and self.method == PUSH and not self.from_agent
 
     @property
     def is_optional(self) -> bool:
-        """Whether no lane depends on it: a piece of output, or a request that opens nothing."""
+        """Whether no lane depends on the step: a piece of output, or a request without a session."""
         if self.kind == "invalid" or self.is_push or self.follows_withheld:
             return True
         return self.kind == "request" and self.lane is None and self.method not in HANDSHAKE
@@ -214,49 +217,50 @@ class Script(Protocol):
     """A recording to be played."""
 
     agent_left_at: int | None
-    """The number of the event when the agent closed its output by itself. None if the end of its
-    input or a signal stopped it, or if that is unknown."""
+    """The number of the event at which the agent closed its output by itself. None if the end of the
+    agent's input or a signal stopped the agent, or if the reason is unknown."""
     dialect: str | None
     redaction: str | None
-    """How it was masked: ``secrets``, ``private`` or ``none``; None in early recordings."""
+    """How the recording was masked: ``secrets``, ``private`` or ``none``. None in early recordings.
+    """
 
     def read(self) -> list[Step]:
-        """Returns the next steps in recorded order; empty at the end."""
+        """Returns the next steps in recorded order; an empty list at the end."""
 
     def wire(self, seq: int) -> Wire:
         """Returns a frame as it was written."""
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
-        """Yields messages of the client beyond those already read, in order.
+        """Yields later messages of the client, in order, without moving the reading position.
 
         Args:
             method: the method of the messages.
             kind: the kind of the messages.
-            after: only messages with a higher number.
+            after: the frame number after which the messages are.
         """
 
 
 class LaneFinder:
-    """Assigns each step a lane, in recorded order: an ACP session's, or the connection's.
+    """Assigns each step a lane, in recorded order: the lane of an ACP session or of the connection.
 
-    A session's lane begins at the request that creates or loads it. A session that no request
-    opened, such as a subagent's, has no lane of its own: it uses the lane of the frame that
-    announces it, or else of the most recently active session. MCP over ACP uses the lane of the
-    session that declared the server. A frame of the agent without a session, such as a line that is
-    not a message, uses the lane of the frame before it.
+    The lane of a session begins at the request that creates or loads the session. A session that no
+    request opened, such as a subagent's session, has no lane of its own. It uses the lane of the
+    frame that announces it, or else the lane of the most recently active session. MCP over ACP uses
+    the lane of the session that declared the server. A frame of the agent without a session, such
+    as a line that is not a message, uses the lane of the previous frame.
     """
 
     def __init__(self) -> None:
         self._of_exchange: dict[int, str | None] = {}
         self._of_session: dict[str, str] = {}
         self._of_name: dict[str, dict[str, None]] = {}
-        """The lanes that introduced each name, the latest one last."""
+        """By name: the lanes in which the name was introduced, the latest lane last."""
         self._last: str | None = None
         self._last_session: str | None = None
         self._unreadable: deque[Step] = deque()
 
     def place(self, step: Step) -> None:
-        """Assigns a step its lane."""
+        """Assigns a lane to a step."""
         if step.kind == "invalid" and not step.from_agent:
             self._unreadable.append(step)
         elif step.kind == "error" and step.from_agent and step.exchange is None:
@@ -273,16 +277,16 @@ class LaneFinder:
                 lanes[lane] = None
 
     def lane_of(self, session: str | None) -> str | None:
-        """Returns the lane of a known session; for an unknown one, its own name."""
+        """Returns the lane of a session; for an unknown session, a lane with the session's id."""
         return self._of_session.get(session or "", session)
 
     @property
     def joined(self) -> dict[str, str]:
-        """The lanes of the sessions without a lane of their own, in order."""
+        """By session: the lane of each session that has no lane of its own, in order."""
         return {name: lane for name, lane in self._of_session.items() if name != lane}
 
     def _pair_with_unreadable(self, step: Step) -> None:
-        """Pairs an error that answers no request with a line that the agent could not read."""
+        """Pairs an error that answers no request with the next line that the agent could not read."""
         if step.rpc_id not in (None, "null") or step.session is not None or not self._unreadable:
             return
         line = self._unreadable.popleft()
@@ -292,7 +296,7 @@ class LaneFinder:
         self._of_exchange[-line.seq] = line.lane
 
     def _lane(self, step: Step) -> str | None:
-        """Returns the lane of the answered request, of the session, or of the previous step."""
+        """Returns the lane of a step: of its exchange, its session, its names or the previous step."""
         for exchange in (*(answer.exchange for answer in step.answers), step.exchange):
             if exchange is not None and exchange in self._of_exchange:
                 return self._of_exchange[exchange]
@@ -316,7 +320,8 @@ class LaneFinder:
     def _named(self, names: tuple[str, ...]) -> str | None:
         """Returns the lane in which the first known name was introduced.
 
-        Among several, the most recently active lane is chosen, or else the latest one.
+        If the name was introduced in several lanes, chooses the lane of the most recently active
+        session, or else the latest of these lanes.
         """
         lanes = next((self._of_name[name] for name in names if name in self._of_name), {})
         if self._last_session is not None and self._last_session in lanes:

@@ -62,7 +62,7 @@ class Filter:
     """Whether a row of `frames` (with ``latency_ns``) or of `events` matches exactly."""
 
     def finds(self, row: Row) -> bool:
-        """Whether a row matches; if the row is a batch with ``members``, whether one of them does."""
+        """Whether a row matches; for a batch with ``members``, whether one of the members does."""
         members = row.get("members")
         return any(map(self.matches, members)) if members else self.matches(row)
 
@@ -146,12 +146,12 @@ def _kind(value: str, _known: Known | None) -> Filter:
 
 
 NAMED_BY_ANSWER = {"session": "answer_session", "terminal": "answer_terminal"}
-"""Columns of a request for which the value in the answer counts too, each with the column that has
-the answer's value."""
+"""Columns of a request that are also compared with the value in its answer. Each has the name of
+the column with the answer's value."""
 
 
 def of_session(session: str) -> Filter:
-    """Returns the filter for the frames of a session and for the request that created the session."""
+    """Returns the filter for the frames of a session, and for the request that created it."""
     return _in("session", [session])
 
 
@@ -201,7 +201,7 @@ def _like(column: str, pattern: str) -> Filter:
 
 
 def _rpc_id(value: str, _known: Known | None) -> Filter:
-    """Returns the filter for an id: ``7`` means the number or the string, ``"7"`` only the string."""
+    """Returns the filter for an id: ``7`` is the number or the string, ``"7"`` only the string."""
     token = storable(value)
     if token.startswith('"'):
         return _in("rpc_id", [token])
