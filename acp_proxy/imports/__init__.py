@@ -1,1 +1,1 @@
-"""Reads the logs of other tools: text comes in, messages and remarks go out."""
+"""Reads the logs of other tools: converts their text to messages and remarks."""

@@ -1,6 +1,7 @@
 """Reads exports of acp-devtools: one JSON object with all messages, or one message per line.
 
-Each message contains the original line as a string, so lines that are not JSON are kept as well.
+Each message in an export contains the original line as a string. So lines that are not JSON are
+kept too.
 """
 
 import re
@@ -86,7 +87,7 @@ def _message(first: int, last: int, text: bytes, *, is_whole: bool) -> Entry:
 
 
 def _facts(around: bytes, last: int) -> Facts:
-    """Reads the facts around the messages of an export."""
+    """Reads the facts in the members of an export other than its messages."""
     read = read_message(around.removeprefix(BOM_UTF8))
     session = read.value.get("session") if read and isinstance(read.value, dict) else None
     words = session.get("agentCommand") if isinstance(session, dict) else None
@@ -94,7 +95,7 @@ def _facts(around: bytes, last: int) -> Facts:
 
 
 def _words_of(command: Any) -> tuple[str, ...] | None:
-    """Splits a command that acp-devtools joined with spaces; None if it is not a command."""
+    """Splits a command whose words acp-devtools joined with spaces; None if it is not a command."""
     if not isinstance(command, str) or not command:
         return None
     try:

@@ -1,7 +1,7 @@
 """Divides the messages of a log into connections, and infers directions that the log lacks.
 
-Most methods are sent by one peer only, and an answer goes to the peer whose open request has its
-id. If both peers have an open request with that id, the members of the result may decide.
+Most methods are sent by one peer only. An answer goes to the peer that has an open request with the
+answer's id. If both peers have an open request with this id, the members of the result may decide.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,25 +17,25 @@ TO_CLIENT_METHODS = (
     "session/update", "session/request_permission", "fs/", "terminal/", "elicitation/",
     "mcp/connect", "mcp/disconnect", "auth/status_update",
 )  # fmt: skip
-"""Methods that agents send; a name that ends in a slash stands for all methods below it."""
+"""Methods that agents send. A name that ends in a slash stands for all methods that begin with it."""
 TO_AGENT_METHODS = (
     "initialize", "_proxy/initialize", "proxy/initialize", "authenticate", "logout", "auth/",
     "session/", "providers/", "nes/", "document/",
 )  # fmt: skip
-"""Methods that clients send, except those above."""
+"""Methods that clients send, except those in `TO_CLIENT_METHODS`."""
 _TO_AGENT_RESULTS = {
     "outcome", "content", "terminalId", "output", "exitStatus", "exitCode", "action", "truncated",
 }  # fmt: skip
-"""Members of results that clients send."""
+"""Members of the results that clients send."""
 _SURE = {
     "session/prompt": "stopReason",
     "session/new": "sessionId",
     "initialize": "protocolVersion",
 }
-"""A member that every result of a method has."""
+"""By method: a member that every result has."""
 _MOST_OPEN = 10_000
 _LONGEST_ID = 100
-"""The length in characters beyond which an id is replaced by its hash."""
+"""The largest length of an id in characters; a longer id is replaced by its hash."""
 
 
 def direction_of_method(method: str) -> Stream | None:
@@ -48,10 +48,10 @@ def direction_of_method(method: str) -> Stream | None:
 
 
 def guessed(message: Any) -> Stream:
-    """Guesses the direction of a message when nothing shows it.
+    """Guesses the direction of a message if nothing shows its direction.
 
-    With unknown methods, agents are likely to send notifications, and clients requests. The
-    direction of an answer is guessed from the members of its result.
+    A notification is probably from the agent, and a request from the client. The direction of an
+    answer is guessed from the members of its result.
 
     Args:
         message: parsed JSON.
@@ -72,7 +72,7 @@ class DirectionFinder:
         """The methods of open requests: by direction, then by id."""
 
     def find(self, message: Any) -> Stream | None:
-        """Infers the direction of the next message; None if nothing shows it.
+        """Infers the direction of the next message; None if nothing shows the direction.
 
         Args:
             message: parsed JSON.
@@ -102,8 +102,8 @@ class DirectionFinder:
         """Records which requests the next message opens or answers.
 
         Args:
-            message: parsed JSON.
-            stream: its direction.
+            message: the message, as parsed JSON.
+            stream: the direction of the message.
         """
         for item in message if isinstance(message, list) else [message]:
             if not isinstance(item, dict) or item.get("id") is None or stream not in self._open:
@@ -124,7 +124,7 @@ def _first(message: Any) -> dict[str, Any]:
 
 
 def _key(request_id: Any) -> str:
-    """Returns a key for an id, which may be any JSON of any size."""
+    """Returns a key for the id of a request; the id may be any JSON value of any size."""
     text = repr(request_id)
     return text if len(text) <= _LONGEST_ID else sha256(text.encode("utf-8", "replace")).hexdigest()
 
@@ -138,7 +138,7 @@ _UNKNOWN += " nor its id shows which way it went"
 
 
 class ConnectionBegins(NamedTuple):
-    """Another connection begins, since the client starts another agent."""
+    """A mark that another connection begins, since the client starts another agent."""
 
 
 class Sent(NamedTuple):
@@ -154,13 +154,14 @@ Happened = Sent | ConnectionBegins | Remark | UnreadLines | Facts
 
 
 def connections(entries: Iterable[Entry], *, guesses: bool = False) -> Iterator[Happened]:
-    """Yields the entries of a log with directions, and a marker wherever another connection begins.
+    """Yields the entries of a log with directions, and a mark wherever another connection begins.
 
-    A client sends ``initialize`` once in each connection.
+    A connection begins with ``initialize``, which a client sends once in each connection.
 
     Args:
         entries: the entries from the reader of the log.
-        guesses: whether to guess a direction that cannot be inferred; otherwise that is an error.
+        guesses: whether to guess a direction that cannot be inferred. If not, a message without a
+            direction becomes `UnreadLines`.
     """
     finder = DirectionFinder()
     has_messages = False

@@ -1,11 +1,11 @@
-"""Finds where the JSON objects in a text begin and end without parsing them, and reads messages.
+"""Finds the JSON objects in a text without parsing them, and reads messages.
 
-An object may take one line, or many lines if it is pretty printed, and a file may be a single
-object with all messages inside. The text comes in pieces and is never held completely: an object is
-returned as soon as its last bracket is read.
+An object may be on one line, or on many lines if it is pretty printed. A file may also be a single
+object that contains all messages. The text is read in pieces and is never held completely: an
+object is returned as soon as its last bracket is read.
 
-Only the layout of a message may change. Members that the protocol requires may be missing, so that
-mistakes of a peer stay visible.
+Reading a message may change only its layout. A message without members that the protocol requires
+is read too, so that mistakes of a peer stay visible.
 """
 
 import re
@@ -18,35 +18,41 @@ from acp_proxy.protocol.json_text import members, parse
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\]\n]', re.DOTALL)
 """A whole string, or a character that changes the state of the parser."""
 _OUTSIDE = re.compile(rb"[{}\[\]\n]")
-"""The same outside of all brackets, where a quotation mark does not begin a string."""
+"""A character that changes the state of the parser outside of all brackets. A quotation mark does
+not begin a string there."""
 _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
-"""The rest of a string, with its closing quote, or with half of an escape that the piece cut."""
+"""The rest of a string, including its closing quote. If the piece ends before, the match may end
+with the first half of an escape."""
 _SPACE = re.compile(rb'("(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z))|\s++', re.DOTALL)
-"""Blanks; also matches strings, so that the blanks inside them are kept."""
+"""White space outside of strings. It also matches whole strings, in order to keep them unchanged."""
 
 
 class FoundText(NamedTuple):
     """Text between or around objects."""
 
     first: int
+    """The number of the first line."""
     last: int
+    """The number of the last line."""
     text: bytes | None
-    """The text; None if it is too long for memory."""
+    """The text; None if it is longer than `LONGEST`."""
 
 
 class FoundObject(NamedTuple):
-    """An object."""
+    """A JSON object."""
 
     first: int
+    """The number of the first line."""
     last: int
+    """The number of the last line."""
     text: bytes | None
-    """The text; None if it is too long for memory."""
+    """The text of the object; None if it is longer than `LONGEST`."""
     is_whole: bool = True
     """False if the input ended inside the object."""
 
 
 def too_long(found_object: FoundObject | FoundText) -> Remark | UnreadLines:
-    """Returns the entry of a text or object that is too long; only an object is an error."""
+    """Returns the entry for a text or an object that is too long; only an object is an error."""
     if isinstance(found_object, FoundText):
         return Remark(found_object.first, found_object.last)
     return UnreadLines(
@@ -55,18 +61,19 @@ def too_long(found_object: FoundObject | FoundText) -> Remark | UnreadLines:
 
 
 class ObjectSplitter:
-    """Splits a text into JSON objects and what is between them.
+    """Splits a text into JSON objects and the texts between them.
 
     Args:
-        inside: return objects directly inside of these open brackets, such as ``b"{["`` for the
-            items of arrays in one large object.
+        *inside: the open brackets directly inside of which objects are returned: ``b""`` for
+            objects outside of all brackets, ``b"{["`` for the items of arrays in a large object.
     """
 
     def __init__(self, *inside: bytes) -> None:
         self._inside = inside
         self._open = bytearray()
         self._begun: int | None = None
-        """How many brackets were open when the current object began; None outside of objects."""
+        """The number of brackets that were open when the current object began; None outside of
+        objects."""
         self._in_string = self._is_cut = False
         self._parts: list[bytes] = []
         self._size = 0
@@ -75,7 +82,7 @@ class ObjectSplitter:
         self._first = self._line = 1
 
     def split(self, pieces: Iterable[bytes]) -> Iterator[FoundObject | FoundText]:
-        """Yields the objects and the texts between them, in order; they cover every line."""
+        """Yields the objects and the texts between them, in order; together they cover every line."""
         for piece in pieces:
             yield from self._feed(piece)
         if self._begun is not None:
@@ -119,7 +126,7 @@ class ObjectSplitter:
         self._keep(piece[start:])
 
     def _end_of_string(self, piece: bytes, place: int) -> int:
-        """Returns where the current string ends, or the end of the piece if it continues."""
+        """Returns the offset of the current string's end, or of the piece's end if it continues."""
         if self._is_cut:
             place += 1
             self._line += piece[:1] == b"\n"
@@ -154,18 +161,18 @@ class ObjectSplitter:
 
 
 class Brackets:
-    """Follows the brackets of a value from line to line."""
+    """Counts the open brackets of a JSON value from line to line."""
 
     def __init__(self) -> None:
         self._depth = 0
         self._in_string = False
 
     def end(self, line: bytes, place: int = 0) -> int | None:
-        """Reads the next line, and returns where the value ends in it; None if it continues.
+        """Reads the next line; returns the offset of the value's end, or None if it continues.
 
         Args:
             line: the line.
-            place: where to begin in the line.
+            place: the offset in the line at which to begin.
         """
         if self._in_string:
             match = _STRING.match(line, place)
@@ -186,25 +193,25 @@ class Brackets:
 
 
 def items_of(array: bytes) -> Iterator[bytes]:
-    """Yields the objects in an array."""
+    """Yields the text of each object in an array."""
     for part in ObjectSplitter(b"[").split([array]):
         if isinstance(part, FoundObject) and part.text is not None and part.is_whole:
             yield part.text
 
 
 class ReadMessage(NamedTuple):
-    """JSON that was read from a log."""
+    """A JSON object or array that was read from a log."""
 
     raw: bytes
-    """The JSON in one line."""
+    """The JSON text on one line."""
     value: Any
 
 
 def read_message(text: bytes) -> ReadMessage | None:
-    """Reads the text of an object or array in any layout; None for any other text.
+    """Reads the text of an object or array in any layout; returns None for any other text.
 
     Args:
-        text: the text; blanks around it are ignored.
+        text: the text; white space around it is ignored.
     """
     text = text.strip()
     if text[:1] not in (b"{", b"["):
@@ -222,7 +229,7 @@ def member_texts(raw: bytes) -> dict[str, bytes] | None:
     """Returns the members of an object from `read_message`, each as its original text.
 
     Returns:
-        None if a value is nested too deeply.
+        By name, the original text of each member; None if a value is nested too deeply.
     """
     text = raw.decode()
     try:

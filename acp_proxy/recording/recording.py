@@ -66,8 +66,8 @@ Fact = Literal[Lost, "directions", "durations"]
 
 The durations between frames are known if each frame has its own time. If the ``middle`` is known
 too, so are their causes: nobody sent anything between two frames. If the ``middle`` and the
-``ending`` are known, all answers are known. If the ``start`` and the ``middle`` are known, all lines
-are known: a line that is not in the recording was not sent before the recording's end.
+``ending`` are known, all answers are known. If the ``start`` and the ``middle`` are known, all
+lines are known: a line that is not in the recording was not sent before the recording's end.
 """
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")
@@ -115,7 +115,8 @@ class Origin:
     lost: tuple[Lost, ...] = ()
     """The facts that the source lacks: keys of `LOST`, sorted."""
     resolution_ns: int | None = None
-    """The unit of the source's times in nanoseconds; None if there are no times or it is unknown."""
+    """The unit of the source's times in nanoseconds; None if there are no times, or if the unit is
+    unknown."""
     inferred_directions: int = 0
     """The number of frames whose direction was inferred from their content."""
     inferred_times: int = 0
@@ -207,8 +208,8 @@ class Recording:
     """When the recording began, in ISO 8601 and UTC."""
     ended_at: str | None = None
     state: str = "recording"
-    """``recording``, ``complete``, ``unindexed`` (a log is not fully in the database) or
-    ``incomplete`` (the recorder died)."""
+    """``recording``, ``complete``, ``unindexed`` (a log is left) or ``incomplete`` (the recorder
+    died)."""
     command: str = "[]"
     """The agent's argv, as a JSON list."""
     cwd: str = ""
@@ -228,7 +229,7 @@ class Recording:
     redaction: str | None = None
     connection_id: str | None = None
     parent: str | None = None
-    """The id of the recording that an outer acp-proxy makes of the same connection."""
+    """The id of the recording that an outer acp-proxy made; None if there is no outer acp-proxy."""
     note: str | None = None
     """A note written by a person."""
     origin: Origin | None = None

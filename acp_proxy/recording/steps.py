@@ -151,7 +151,7 @@ class Step:
     """The message's method; for an answer, the method of the request."""
     rpc_id: str | None = None
     session: str | None = None
-    """The session of the frame or of its exchange. The request that creates a session has it too."""
+    """The session of the frame or of its exchange, even for the request that creates the session."""
     names_session: bool = False
     """Whether the message itself contains the session's id."""
     exchange: int | None = None
@@ -168,7 +168,7 @@ class Step:
     belongs_to: tuple[str, ...] = ()
     """The names that determine the lane of a message without a session."""
     lane: str | None = None
-    """The session whose lane the step is in; None for the connection's lane. Set by `LaneFinder`."""
+    """The session with the step's lane; None for the connection's lane. Set by `LaneFinder`."""
     follows_withheld: bool = False
     """Whether the step may be missing because it depends on a withheld request."""
 
@@ -207,7 +207,7 @@ class Step:
 
     @property
     def is_optional(self) -> bool:
-        """Whether no lane depends on the step: a piece of output, or a request without a session."""
+        """Whether no lane depends on the step: for example a piece of a terminal's output."""
         if self.kind == "invalid" or self.is_push or self.follows_withheld:
             return True
         return self.kind == "request" and self.lane is None and self.method not in HANDSHAKE
@@ -217,7 +217,7 @@ class Script(Protocol):
     """A recording to be played."""
 
     agent_left_at: int | None
-    """The number of the event at which the agent closed its output by itself. None if the end of the
+    """The number of the event that the agent closed its output by itself. None if the end of the
     agent's input or a signal stopped the agent, or if the reason is unknown."""
     dialect: str | None
     redaction: str | None
@@ -286,7 +286,7 @@ class LaneFinder:
         return {name: lane for name, lane in self._of_session.items() if name != lane}
 
     def _pair_with_unreadable(self, step: Step) -> None:
-        """Pairs an error that answers no request with the next line that the agent could not read."""
+        """Pairs an error that answers no request with the oldest unpaired line of invalid JSON."""
         if step.rpc_id not in (None, "null") or step.session is not None or not self._unreadable:
             return
         line = self._unreadable.popleft()
@@ -296,7 +296,7 @@ class LaneFinder:
         self._of_exchange[-line.seq] = line.lane
 
     def _lane(self, step: Step) -> str | None:
-        """Returns the lane of a step: of its exchange, its session, its names or the previous step."""
+        """Returns the lane of the step's exchange, session or names, or of the previous step."""
         for exchange in (*(answer.exchange for answer in step.answers), step.exchange):
             if exchange is not None and exchange in self._of_exchange:
                 return self._of_exchange[exchange]

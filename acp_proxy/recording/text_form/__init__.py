@@ -1,1 +1,1 @@
-"""The text form of a recording, line by line, without files or databases."""
+"""The text form of a recording: reads and writes its lines, without files or databases."""

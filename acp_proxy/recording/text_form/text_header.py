@@ -20,7 +20,7 @@ from acp_proxy.recording.recording import (
 from acp_proxy.recording.text_form.text_lines import LIMIT, BadLine, reason, short
 
 FORMAT = 1
-"""The latest format; newer ones are refused."""
+"""The latest format that this version reads; it refuses newer formats."""
 
 _encode = msgspec.json.encode
 _COLUMNS = {field.name: field for field in fields(Recording)}
@@ -29,7 +29,7 @@ _KINDS = {name: get_args(field.type) or (field.type,) for name, field in _COLUMN
 
 
 class NewerFormat(Exception):
-    """Raised when a newer version wrote the header."""
+    """Raised when a newer version of acp-proxy wrote the header."""
 
     def __init__(self, version: int) -> None:
         super().__init__(f"format {version}")
@@ -61,7 +61,12 @@ def write_header(recording: Recording) -> bytes:
 
 
 def read_header(line: bytes) -> Recording:
-    """Reads the header; raises `BadLine` or `NewerFormat`."""
+    """Reads the header.
+
+    Raises:
+        BadLine: the line is not a header.
+        NewerFormat: a newer version of acp-proxy wrote the header.
+    """
     try:
         version = _decode_version(line).acp_proxy
         if version > FORMAT:
@@ -75,7 +80,7 @@ def read_header(line: bytes) -> Recording:
 
 
 def _argv(recording: Recording) -> str | list[str]:
-    """Returns the agent's command as a list, if writing the list gives the same text again."""
+    """Returns the agent's command as a list if writing the list reproduces the text, else as text."""
     argv = recording.words
     try:
         _encode(argv)

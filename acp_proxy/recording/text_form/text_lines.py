@@ -1,9 +1,9 @@
 """Writes and reads the values of the text form: messages, times, bytes and the data of events.
 
 A message is written as JSON only if encoding its *value* again, in one of a few named styles, gives
-the same bytes. So rewriting the text with a tool such as ``jq -c`` changes nothing. Such tools may
-change some values, such as a float that is a whole number or an integer beyond 2**53: a line with
-one of these is kept as a string.
+the same bytes. So a tool such as ``jq -c`` may rewrite the text without changing the recording. Such
+tools may change a float that is a whole number or an integer beyond 2**53. A line with such a value
+is written as a string.
 """
 
 import base64
@@ -22,24 +22,24 @@ from acp_proxy.base.safe_text import visible_json
 from acp_proxy.protocol.peers import Stream
 
 DEEPEST = 128
-"""Levels of brackets that every JSON tool can read; ``jq`` gives up at 256."""
+"""The largest number of nested brackets that every JSON tool can read; ``jq`` fails at 256."""
 
 _LONG_NUMBER = re.compile(rb"[0-9]{16}")
 
 
 class Style(StrEnum):
-    """The spelling of a peer's JSON serializer."""
+    """How a peer's JSON serializer spells a message."""
 
     COMPACT = "compact"
-    """No spaces, UTF-8: ``JSON.stringify``, serde_json."""
+    """Without spaces, in UTF-8, as ``JSON.stringify`` and serde_json write it."""
     ASCII = "ascii"
-    """No spaces, non-ASCII characters as escapes."""
+    """Without spaces, with non-ASCII characters as escapes."""
     SPACED = "spaced"
-    """A space after colons and commas, UTF-8."""
+    """With a space after each colon and comma, in UTF-8."""
     SPACED_ASCII = "spaced-ascii"
-    """As ``spaced``, with escapes: Python's ``json.dumps``."""
+    """Like ``spaced``, but with non-ASCII characters as escapes, as Python's ``json.dumps``."""
     HTML = "html"
-    r"""As ``compact``, with ``<``, ``>`` and ``&`` as ``\u003c`` and so on: Go's
+    r"""Like ``compact``, but with ``<``, ``>`` and ``&`` as escapes such as ``\u003c``, as Go's
     ``json.Marshal``."""
 
 
@@ -84,8 +84,9 @@ def find_style(raw: bytes) -> tuple[bytes, Style] | None:
     """Detects the style of a line.
 
     Returns:
-        The message in compact style, and the style that makes `spell` reproduce the line. None if
-        the line is not a JSON object or array, or no style reproduces it.
+        The message in compact style, and the style with which `spell` reproduces the line. None if
+        the line is not a JSON object or array, if no style reproduces the line, or if other tools
+        may change one of its values.
     """
     if raw[:1] not in (b"{", b"["):
         return None
@@ -106,7 +107,7 @@ def find_style(raw: bytes) -> tuple[bytes, Style] | None:
 
 
 def _candidates(raw: bytes) -> tuple[Style, ...]:
-    """Returns the possible styles of a line that is not compact, after a quick look."""
+    """Returns the styles that a line which is not compact may have, without parsing the line."""
     if b", " in raw or b": " in raw:
         styles: tuple[Style, ...] = (Style.SPACED, Style.SPACED_ASCII)
     else:
@@ -115,11 +116,11 @@ def _candidates(raw: bytes) -> tuple[Style, ...]:
 
 
 def is_unchangeable(value: Any, levels: int = DEEPEST) -> bool:
-    """Whether every JSON tool writes a value the way it read it.
+    """Whether every JSON tool that reads a value writes the same value again.
 
     Args:
         value: parsed JSON.
-        levels: the most levels of nesting.
+        levels: the largest number of nested brackets.
     """
     if isinstance(value, dict):
         return levels > 0 and all(is_unchangeable(inner, levels - 1) for inner in value.values())
@@ -131,7 +132,7 @@ def is_unchangeable(value: Any, levels: int = DEEPEST) -> bool:
 
 
 def spell(message: bytes, style: Style) -> bytes:
-    """Encodes a message in a style; the inverse of `find_style`.
+    """Encodes a message in a style. This is the inverse of `find_style`.
 
     Args:
         message: JSON in any style.
@@ -149,37 +150,39 @@ def spell(message: bytes, style: Style) -> bytes:
 
 
 LIMIT = 1 << 63
-"""Numbers that a database column can hold are below this."""
+"""The lowest number that is too large for a database column."""
 
 _MS = 10**6
 _EXACT = 10**15
-"""Nanoseconds up to which a double of milliseconds is exact; larger ones are strings."""
+"""Times below this number of nanoseconds are exact as a double of milliseconds. Larger times are
+written as strings."""
 _BIG = ("wall", "origin", "since", "bytes", *Stream)
-"""Numbers of an event that may be too large for a double; these are written as strings."""
+"""The fields of events whose numbers may be too large for a double. Such a number is written as a
+string."""
 
 _encode = msgspec.json.encode
 
 Pieces = Callable[[], Iterable[bytes]]
-"""Returns the pieces of a line, from its start at each call."""
+"""Returns the pieces of a line; each call returns them from the start of the line."""
 
 
 class BadLine(Exception):
-    """Raised when a line is not in the text form; says what was expected and what came."""
+    """Raised when a line is not in the text form. The message says what was expected and found."""
 
 
 def milliseconds(ns: int) -> bytes:
-    """Writes nanoseconds as milliseconds."""
+    """Writes nanoseconds as milliseconds: as a JSON number, or as a JSON string if very large."""
     whole, part = divmod(abs(ns), _MS)
     text = f"{'-' * (ns < 0)}{whole}.{part:06}".rstrip("0").rstrip(".")
     return (text if -_EXACT < ns < _EXACT else f'"{text}"').encode()
 
 
 def nanoseconds(name: str, ms: int | float | str) -> int:
-    """Reads milliseconds: numbers are exact up to 11 days, strings at any size.
+    """Reads milliseconds. A number is exact up to 11 days, and a string is always exact.
 
     Args:
-        name: the member, for error messages.
-        ms: its value.
+        name: the member's name, for error messages.
+        ms: the member's value.
 
     Raises:
         BadLine: the value is not milliseconds.
@@ -197,7 +200,7 @@ def nanoseconds(name: str, ms: int | float | str) -> int:
 
 
 def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str]:
-    """Returns the name and value of a member for bytes: as text if they are UTF-8, else as Base64.
+    """Returns a member's name and value for bytes: as text if the bytes are UTF-8, else as Base64.
 
     Args:
         name: the member's name for text.
@@ -244,8 +247,8 @@ def from_base64(name: str, text: str) -> bytes:
     """Reads bytes from Base64.
 
     Args:
-        name: the member, for error messages.
-        text: its value.
+        name: the member's name, for error messages.
+        text: the member's value.
 
     Raises:
         BadLine: the value is not Base64.
@@ -257,7 +260,7 @@ def from_base64(name: str, text: str) -> bytes:
 
 
 def event_data(text: str) -> bytes:
-    """Writes the data of an event: as an object, or as a string if that would change it."""
+    """Writes the data of an event: as a JSON object, or as a string if an object would change it."""
     try:
         data = json.loads(text)
         small = {name: str(v) if name in _BIG and _is_big(v) else v for name, v in data.items()}
@@ -269,7 +272,11 @@ def event_data(text: str) -> bytes:
 
 
 def read_event_data(data: bytes) -> str:
-    """Reads the data of an event for its column; raises `BadLine` if it is not a JSON object."""
+    """Reads the data of an event, as JSON text for the column; the inverse of `event_data`.
+
+    Raises:
+        BadLine: the data is not a JSON object.
+    """
     try:
         value = msgspec.json.decode(data)
         if isinstance(value, str):
@@ -301,7 +308,7 @@ def short(line: bytes) -> str:
 
 
 def reason(error: Exception) -> str:
-    """Returns why a line could not be read, as part of a sentence."""
+    """Returns the reason why a line could not be read, as a part of a sentence."""
     if isinstance(error, RecursionError):
         return "nested too deeply"
     text = str(error).replace("`", "")

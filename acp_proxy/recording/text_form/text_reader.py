@@ -1,4 +1,4 @@
-"""Reads the lines of frames, events and fired faults, including lines edited by hand."""
+"""Reads the lines of frames, events and fired faults; people may have edited these lines."""
 
 from typing import NamedTuple
 
@@ -20,12 +20,12 @@ from acp_proxy.recording.text_form.text_lines import (
 
 
 class FrameLine(NamedTuple):
-    """A frame in the text form; a tuple, since there may be a million."""
+    """A frame in the text form. It is a tuple, since there may be a million frames."""
 
     seq: int
     t_ns: int
     lag_ns: int
-    """Nanoseconds from the first byte to the last."""
+    """Nanoseconds from the line's first byte to its last byte."""
     stream: Stream
     raw: bytes
     newline: bytes
@@ -41,7 +41,7 @@ class EventLine(NamedTuple):
     t_ns: int
     kind: str
     data: str
-    """The data as a JSON object."""
+    """The data as the text of a JSON object."""
 
 
 class FiredLine(NamedTuple):
@@ -53,7 +53,7 @@ class FiredLine(NamedTuple):
     received: bytes | None
     delivered: bytes | None
     late_ns: int | None
-    """How long the frame was delayed."""
+    """How long the fault delayed the frame, in nanoseconds; None if it did not delay the frame."""
 
 
 class _Fired(Struct, forbid_unknown_fields=True):
@@ -98,7 +98,7 @@ _DELIVERED = ("full", "partial", "none")
 
 
 def is_remark(line: bytes) -> bool:
-    """Whether a line is ignored because it is blank or a comment."""
+    """Whether a line is a remark, which is ignored: a blank line or a comment."""
     if line.startswith(b"{"):
         return False
     rest = line.lstrip()
@@ -116,7 +116,7 @@ class LineReader:
         """Reads one line that is not a remark.
 
         Raises:
-            BadLine: the line is not in the text form, or its number does not increase.
+            BadLine: the line is not in the text form, or its number is not higher than the last.
         """
         try:
             parts = _decode(line)
@@ -176,7 +176,7 @@ class LineReader:
         return FiredLine(seq, fired.rule, fired.action, received, delivered, late_ns)
 
     def _advance(self, parts: _Line) -> None:
-        """Advances to the number and time of a line."""
+        """Sets the current number and time to those of a line."""
         seq = self._seq + 1 if parts.seq is UNSET else parts.seq
         if not self._seq < seq < LIMIT:
             raise BadLine(f"expected a number beyond {self._seq}, got {seq}")

@@ -1,7 +1,8 @@
 """Writes the lines of frames, events and fired faults.
 
-A line contains only what differs from the usual and cannot be derived: its number follows from the
-line before, and kind, method, exchange, session and turn follow from the message.
+A line has only members that differ from their defaults and that cannot be derived. The number is
+derived from the previous line. Kind, method, exchange, session and turn are derived from the
+message.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,10 +26,10 @@ _encode = msgspec.json.encode
 
 
 class LineWriter:
-    """Writes the lines of one recording, in order; each ends with a newline.
+    """Writes the lines of one recording, in order; each line ends with a newline.
 
-    Raises `ValueError` for a number that does not follow the last one, or a value that no recorder
-    writes.
+    The methods raise `ValueError` if the number of a row is not higher than the last number, or if
+    a row has a value that no recorder writes.
     """
 
     def __init__(self) -> None:
@@ -36,23 +37,29 @@ class LineWriter:
         self._t_ns = 0
 
     def frame(self, row: Mapping[str, Any]) -> bytes:
-        """Returns the line of a frame; ``row`` has its columns. Raises `ValueError`."""
+        """Returns the line of a frame.
+
+        Args:
+            row: the frame's columns.
+        """
         line = self._members(row)
         return visible_json(line + _payload(row["raw"], row["stream"]) + b"}\n")
 
     def large(self, row: Mapping[str, Any], pieces: Pieces) -> Iterator[bytes]:
-        """Yields the line of a frame too large for memory, in parts; never as a message.
+        """Yields the parts of the line of a frame that is too large for memory.
+
+        The payload is written as text or Base64, never as a message.
 
         Args:
             row: the frame's columns, without the payload.
-            pieces: the payload.
+            pieces: returns the pieces of the payload.
         """
         yield visible_json(self._members(row))
         yield from large_member(pieces)
         yield b"}\n"
 
     def _members(self, row: Mapping[str, Any]) -> bytes:
-        """Begins the line of a frame: everything but the payload."""
+        """Returns the beginning of a frame's line: all members except the payload."""
         t_ns, stream = row["t_ns"], row["stream"]
         line = self._place(row["seq"], t_ns)
         line += b'"stream":"' + str(stream).encode() + b'",'
@@ -71,12 +78,20 @@ class LineWriter:
         return line
 
     def event(self, row: Mapping[str, Any]) -> bytes:
-        """Returns the line of an event; ``row`` has its columns."""
+        """Returns the line of an event.
+
+        Args:
+            row: the event's columns.
+        """
         line = self._place(row["seq"], row["t_ns"]) + b'"event":' + _encode(row["kind"])
         return visible_json(line + b',"data":' + event_data(row["data"]) + b"}\n")
 
     def fired(self, row: Mapping[str, Any]) -> bytes:
-        """Returns the line of a fired fault, which follows the line of its frame."""
+        """Returns the line of a fired fault; write it after the line of the fault's frame.
+
+        Args:
+            row: the fault's columns.
+        """
         _check_fired(row)
         fired = {name: row[name] for name in ("rule", "action") if row[name] is not None}
         for name in ("received", "delivered"):
@@ -89,7 +104,7 @@ class LineWriter:
         return visible_json(_encode(line) + b"\n")
 
     def _place(self, seq: int, t_ns: int) -> bytes:
-        """Begins a line with a time and a number."""
+        """Returns the beginning of a line: its time and its number, unless they are the defaults."""
         line = b"{"
         if t_ns != self._t_ns:
             line += b'"after_ms":' + milliseconds(t_ns - self._t_ns) + b","
