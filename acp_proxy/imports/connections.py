@@ -17,7 +17,7 @@ TO_CLIENT_METHODS = (
     "session/update", "session/request_permission", "fs/", "terminal/", "elicitation/",
     "mcp/connect", "mcp/disconnect", "auth/status_update",
 )  # fmt: skip
-"""Methods that agents send. A name that ends in a slash stands for all methods that begin with it."""
+"""Methods that agents send. A name that ends in a slash stands for all methods with this prefix."""
 TO_AGENT_METHODS = (
     "initialize", "_proxy/initialize", "proxy/initialize", "authenticate", "logout", "auth/",
     "session/", "providers/", "nes/", "document/",

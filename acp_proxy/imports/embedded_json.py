@@ -24,7 +24,7 @@ _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
 """The rest of a string, including its closing quote. If the piece ends before, the match may end
 with the first half of an escape."""
 _SPACE = re.compile(rb'("(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z))|\s++', re.DOTALL)
-"""White space outside of strings. It also matches whole strings, in order to keep them unchanged."""
+"""White space outside of strings; also matches whole strings, so that they are kept unchanged."""
 
 
 class FoundText(NamedTuple):
@@ -64,8 +64,8 @@ class ObjectSplitter:
     """Splits a text into JSON objects and the texts between them.
 
     Args:
-        *inside: the open brackets directly inside of which objects are returned: ``b""`` for
-            objects outside of all brackets, ``b"{["`` for the items of arrays in a large object.
+        *inside: the brackets that are open around the objects to return: ``b""`` for objects
+            outside of all brackets, ``b"{["`` for the items of arrays in one large object.
     """
 
     def __init__(self, *inside: bytes) -> None:
@@ -82,7 +82,7 @@ class ObjectSplitter:
         self._first = self._line = 1
 
     def split(self, pieces: Iterable[bytes]) -> Iterator[FoundObject | FoundText]:
-        """Yields the objects and the texts between them, in order; together they cover every line."""
+        """Yields the objects and the texts between them, in order. These cover every line."""
         for piece in pieces:
             yield from self._feed(piece)
         if self._begun is not None:
@@ -172,7 +172,7 @@ class Brackets:
 
         Args:
             line: the line.
-            place: the offset in the line at which to begin.
+            place: the offset in the line where the reading begins.
         """
         if self._in_string:
             match = _STRING.match(line, place)

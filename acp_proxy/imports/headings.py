@@ -7,9 +7,10 @@ from typing import NamedTuple
 from acp_proxy.protocol.peers import Stream
 
 LATEST_NS = 1 << 62
-"""Times from here on, in the year 2116, are considered wrong."""
+"""The lowest time, in the year 2116, that is considered wrong."""
 EARLIEST_NS = 10**17
-"""An earlier time, before 1973, is not a date: the log counts from another moment."""
+"""The lowest time, in the year 1973, that counts as a date. A log with a lower time does not count
+from 1970."""
 _S = 10**9
 _DAY = 86_400 * _S
 _NOON = 12
@@ -28,7 +29,8 @@ class Stamp(NamedTuple):
     """A time in a log."""
 
     ns: int
-    """Nanoseconds since 1970, or since midnight without a date; UTC is assumed without a zone."""
+    """Nanoseconds since 1970; since midnight if there is no date. If there is no time zone, it is
+    taken as UTC."""
     has_date: bool
     has_zone: bool
 
@@ -67,16 +69,19 @@ class Clock:
         self._day_ns = 0
         self._last_ns: int | None = None
         self._kind: tuple[bool, bool] | None = None
-        """Whether the first time has a date and a zone, which all later times should match."""
+        """Whether the first time has a date, and whether it has a zone. Later times should match."""
 
     def time(self, stamp: Stamp) -> int | None:
-        """Returns the next time in nanoseconds that can be compared with earlier results.
+        """Converts the next time to nanoseconds that can be compared with the earlier results.
+
+        If a time without a date is more than half a day earlier than the previous time, midnight
+        has passed.
 
         Args:
-            stamp: the next time. If it has no date and goes back by half a day, a day has passed.
+            stamp: the next time.
 
         Returns:
-            None if it has a date or a zone and the first time does not, or the reverse.
+            None if the time and the log's first time differ in having a date or a time zone.
         """
         self._kind = self._kind or stamp[1:]
         if stamp[1:] != self._kind:
@@ -92,7 +97,7 @@ class Clock:
 
 
 def as_iso(ns: int) -> str | None:
-    """Formats nanoseconds since 1970 as ISO 8601 in UTC; None if they are out of range."""
+    """Writes nanoseconds since 1970 as a time in ISO 8601 and UTC; None if out of range."""
     try:
         return (_EPOCH + timedelta(microseconds=ns // 1000)).isoformat(timespec="microseconds")
     except OverflowError:
@@ -106,7 +111,12 @@ _AGENT = rb"(?<![a-z\d])(?:agent|server|a)(?![a-z\d])"
 
 
 def _marks(outward: bytes, inward: bytes) -> re.Pattern[bytes]:
-    """Returns a pattern of marks, followed at most by the kind or the method of a message."""
+    """Returns a pattern for direction marks; only a message's kind and method may follow the mark.
+
+    Args:
+        outward: matches a mark of the direction to the agent.
+        inward: matches a mark of the direction to the client.
+    """
     either = rb"(?:(?P<out>" + outward + rb")|" + inward + rb")"
     behind = rb"(?P<behind>(?:\s*\[\w+\])?(?:\s+[\w$/.-]{1,60}){0,2})[\s:|\]]*\Z"
     return re.compile(either + behind, re.IGNORECASE)
@@ -126,30 +136,30 @@ _WORDS = _marks(
 )
 _BRACKETED = re.compile(rb"\[[^\[\]]{0,60}\]")
 _LEVEL = re.compile(rb"[^\w\"'`]*(?:[A-Z]{4,8}[^\w\"'`]*)?")
-"""Matches the rest of a line without its time if it contains no words, except a log level."""
+"""Matches a text that has no words except a log level. It is used after removing the time."""
 _LONGEST = 300
 """The largest number of bytes before a message."""
 
 
 class DirectionMark(NamedTuple):
-    """The direction of a message."""
+    """A mark that shows the direction of a message."""
 
     stream: Stream
     names_peers: bool
-    """Whether it names the sender; an arrow depends on which side wrote the log."""
+    """Whether the mark names the two peers. If not, its meaning depends on who wrote the log."""
     is_alone: bool
-    """Whether a line with only this mark announces a message, and is not part of a sentence."""
+    """Whether a line with only this mark announces a message, and is not a part of a sentence."""
 
 
 class Heading(NamedTuple):
-    """The text before a message, in its line or on the lines above."""
+    """The mark and the time before a message, on the same line or on the lines above."""
 
     mark: DirectionMark | None = None
     stamp: Stamp | None = None
 
 
 def read_heading(text: bytes) -> Heading | None:
-    """Reads the text before a message; None if it contains words besides a time and a mark.
+    """Reads the text before a message; None if it has other words than a time and a mark.
 
     Args:
         text: the text, which may be blank.

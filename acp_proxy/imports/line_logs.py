@@ -1,4 +1,4 @@
-"""Reads logs that have each message in a line of its own, behind the time and the side."""
+"""Reads logs with one message per line, after its time and its direction."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,19 +29,19 @@ def line_log(
     lost: tuple[Lost, ...],
     resolution_ns: int | None = None,
 ) -> LogFormat:
-    """Returns a format in which each line that a pattern matches has one message.
+    """Returns a format in which each line that matches a pattern has one message.
 
-    Other lines are remarks. A text that begins like JSON has to be a message; any other one is
-    kept, since the peer may have sent it.
+    Other lines are remarks. If the text of a message begins like JSON, it must be JSON. Any other
+    text is kept, since the peer may have sent it.
 
     Args:
-        name: for ``--from``.
-        title: what such a log is, with an article.
-        line: matches from the beginning of a line; its groups are `prefix`, in which the time is,
+        name: the value of ``--from``.
+        title: a description of such a log, with an article.
+        line: matches a line from its beginning. Its groups are `prefix`, which contains the time,
             `side` and `message`.
-        streams: where messages go, by `side`.
-        lost: what no such log has.
-        resolution_ns: the unit of its times.
+        streams: the stream of the messages, by `side`.
+        lost: the facts that such logs always lack.
+        resolution_ns: the unit of their times in nanoseconds.
     """
 
     def recognizes(head: bytes) -> bool:
@@ -85,8 +85,8 @@ JETBRAINS = line_log(
     lost=("bytes", "command", "ending", "stderr"),
     resolution_ns=1_000_000,
 )
-"""``acp-transport.log`` of the IDEs of JetBrains.
+"""The format of ``acp-transport.log``, which the IDEs of JetBrains write.
 
-``2025-11-14 19:57:13,401 [    460]   FINE - AcpTransport - IN: {"jsonrpc":"2.0",...}``: OUT goes to
-the agent. Lines of other loggers, and of stack traces, are remarks.
+A line is ``2025-11-14 19:57:13,401 [    460]   FINE - AcpTransport - IN: {"jsonrpc":"2.0",...}``.
+OUT marks messages to the agent. Lines of other loggers and of stack traces are remarks.
 """

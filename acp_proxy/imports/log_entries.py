@@ -1,8 +1,9 @@
 """The entries that a reader of a foreign log yields, and the description of its format.
 
 A reader gets pieces of the input and yields entries in the order of the input. Each entry has the
-numbers of its first and last line, and together the entries cover every line, so that no line is
-lost uncounted. Content never makes a reader raise an error: unreadable lines are `UnreadLines`.
+numbers of its first and last line. Together the entries cover every line, so that no line is lost
+without being counted. A reader never raises an error because of the input: for lines that it cannot
+read it yields `UnreadLines`.
 """
 
 from codecs import BOM_UTF8
@@ -16,9 +17,9 @@ from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording.recording import Lost
 
 LONGEST = 64 << 20
-"""The size of the longest line, and of the longest message in several lines, in bytes."""
+"""The size in bytes of the longest line, and of the longest message over several lines."""
 HEAD = 64 << 10
-"""How many bytes at the beginning of an input are used to recognize its format."""
+"""The number of bytes at the beginning of an input that are used to recognize the format."""
 
 
 class LoggedLine(NamedTuple):
@@ -27,29 +28,29 @@ class LoggedLine(NamedTuple):
     first: int
     last: int
     stream: Stream | None
-    """None if the log does not show the direction."""
+    """The stream; None if the log does not show the direction."""
     raw: bytes
-    """The bytes, which never contain a newline."""
+    """The bytes of the line; they never contain a newline."""
     time_ns: int | None = None
-    """Nanoseconds since 1970, or since any other moment; None if the log has no time."""
+    """Nanoseconds since 1970, or since another moment; None if the log has no time for the line."""
     is_inferred: bool = False
-    """Whether the direction is inferred from the messages."""
+    """Whether the direction was inferred from the messages."""
     has_zone: bool = True
-    """Whether the time zone is known; otherwise UTC is assumed."""
+    """Whether the time zone is known; if not, the time is taken as UTC."""
     answered: str | None = None
-    """For an answer: the method of its request, if the log has it."""
+    """For an answer: the method of its request, if the log names the method."""
 
 
 class RemarkKind(StrEnum):
     """The kinds of lines without a message."""
 
     REMARK = "remark"
-    """Other lines of the log."""
+    """Lines with another text."""
     BLANK = "blank"
     BRACKETS = "brackets"
-    """Only the beginning or the end of an array of messages."""
+    """Lines with only the beginning or the end of an array of messages."""
     GAP = "gap"
-    """Messages may be missing here, since a person copied two parts of a log."""
+    """A place where messages may be missing, since a person has joined two parts of a log."""
 
 
 class Remark(NamedTuple):
@@ -72,7 +73,7 @@ class UnreadLines(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The facts of a log about the whole connection; None if the log lacks them."""
+    """The facts in a log about the whole connection; None for each fact that the log lacks."""
 
     first: int
     last: int
@@ -94,15 +95,15 @@ class LogFormat:
     lost: tuple[Lost, ...]
     """The facts that such logs always lack."""
     recognizes: Callable[[bytes], bool]
-    """Returns whether an input is such a log, from its first `HEAD` bytes."""
+    """Returns whether an input is such a log; the argument is the first `HEAD` bytes."""
     read: Callable[[Iterable[bytes], bytes], Iterator[Entry]]
-    """Reads pieces of the input, each a line with its newline, or a part of a line; the second
-    argument is the beginning of the input."""
+    """Yields the entries of an input. The first argument is its pieces: each is a line with its
+    newline, or a part of a line. The second argument is the beginning of the input."""
     resolution_ns: int | None = None
-    """The unit of its times."""
+    """The unit of the log's times in nanoseconds; None if there is no fixed unit."""
     has_marks: bool = True
-    """Whether its lines may show directions. If not, a direction that neither a method nor an id
-    shows is guessed, since the user cannot add a mark."""
+    """Whether lines may have direction marks. If not, directions that neither a method nor an id
+    shows are guessed, since the user cannot add a mark."""
 
 
 class NumberedLine(NamedTuple):
@@ -114,9 +115,9 @@ class NumberedLine(NamedTuple):
 
 
 def numbered(pieces: Iterable[bytes]) -> Iterator[NumberedLine]:
-    """Joins pieces to lines, and numbers the lines; never keeps more than `LONGEST` bytes.
+    """Joins pieces to lines and numbers the lines from 1; never keeps more than `LONGEST` bytes.
 
-    A byte order mark at the beginning, as written by programs for Windows, is removed.
+    Removes a byte order mark at the beginning of the input; programs for Windows may write one.
     """
     number, parts, size = 1, [], 0
     for piece in pieces:
@@ -145,16 +146,16 @@ NOT_WHOLE = "expected a message, got a part of one"
 MISPLACED = "expected a message outside of other JSON, or in an array"
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"
 _MOST_HELD = 10_000
-"""The number of remarks after which an incomplete message no longer counts as the end."""
+"""An incomplete message does not count as the end of the input if more remarks than this follow."""
 
 
 def bad_too_long(number: int) -> UnreadLines:
-    """Returns the entry of a line that is too long."""
+    """Returns the entry for a line that is too long."""
     return UnreadLines(number, number, f"expected a line of at most {LONGEST >> 20} MiB")
 
 
 def with_end(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Marks an incomplete message as the end of the input if only remarks follow it."""
+    """Yields the entries; sets `is_end` of an incomplete message if only remarks follow it."""
     pending: list[Entry] = []
     for entry in entries:
         if pending and isinstance(entry, Remark) and len(pending) < _MOST_HELD:

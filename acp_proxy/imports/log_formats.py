@@ -1,6 +1,7 @@
-"""The formats of foreign logs that are read.
+"""The formats of foreign logs that can be imported.
 
-To add a format, write a module for it, or a pattern in `line_logs`, and list it in `SOURCES`.
+To add a format, write a module for the format or a pattern in `line_logs`, and list the format in
+`SOURCES`.
 """
 
 from acp_proxy.imports import acp_devtools, zed
@@ -11,17 +12,23 @@ from acp_proxy.imports.message_lines import ACPX, LINES
 SOURCES: tuple[LogFormat, ...] = (
     acp_devtools.SOURCE, zed.SOURCE, JETBRAINS, ACPX, LINES,
 )  # fmt: skip
-"""The formats in the order in which they are tried; the most general one is last."""
+"""The formats, in the order in which they are tried; the most general format is last."""
 NAMES = tuple(source.name for source in SOURCES)
 
 
 def source_of(head: bytes) -> LogFormat | None:
-    """Returns the format of an input from its beginning; None if no format recognizes it."""
+    """Returns the format of an input; None if no format recognizes the input.
+
+    Args:
+        head: the first `HEAD` bytes of the input.
+    """
     return next((source for source in SOURCES if source.recognizes(head)), None)
 
 
 def import_hint(head: bytes) -> str:
-    """Returns what to do with a file that is not a recording, as the end of an error message.
+    """Returns the end of an error message about a file that is not a recording: what to do with it.
+
+    Empty if the file is not a log that can be imported.
 
     Args:
         head: the beginning of the file.
@@ -33,5 +40,5 @@ def import_hint(head: bytes) -> str:
 
 
 def source_named(name: str) -> LogFormat:
-    """Returns a format by its name, which is one of `NAMES`."""
+    """Returns the format with a name; the name must be one of `NAMES`."""
     return next(source for source in SOURCES if source.name == name)

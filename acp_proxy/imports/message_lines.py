@@ -1,14 +1,14 @@
 """Reads logs and pasted text with one message per line, or with messages over several lines.
 
-The JSON of a message may follow a time and a mark that shows its direction: an arrow, ``OUT:``,
-``Received``, ``CLIENT → AGENT`` and so on. Time and mark may also be on the lines above. Blank
-lines, comments and Markdown fences are skipped; any other line is an error.
+Before the JSON of a message, the line may have a time and a mark of the direction: an arrow,
+``OUT:``, ``Received``, ``CLIENT → AGENT`` and so on. The time and the mark may also be on the lines
+above. Blank lines, comments and Markdown fences are skipped. Any other line is an error.
 
-The meaning of an arrow depends on which side wrote the log. If the first messages of the input
+The meaning of an arrow depends on the side that wrote the log. If the first messages of the input
 contradict the arrows, all arrows are reversed, and the directions count as inferred.
 
-Streams of acpx are such lines without times and marks. Between the messages, acpx notes where a
-segment of its journal or a turn begins, and how the turn ended.
+The streams of acpx have one message per line, without times and marks. Between the messages, acpx
+notes where a segment of its journal or a turn begins, and how each turn ended.
 """
 
 import io
@@ -48,7 +48,7 @@ _SKIPPED = re.compile(rb"\s*+(?:(?:`{3,}|~{3,})[^`{]*|(?:#|//|;).*|[-=*_][-=*_\s
 _JSON = re.compile(rb"\{(?=\s*(?:[\"'}.&\xe2\xc2]|\Z))|\[(?=\s*(?:\{|\Z))")
 _BEGINNING = re.compile(rb'\s*\{\s*"(?:jsonrpc|id|method)"')
 _NAMES = re.compile(rb"jsonrpc|[\"'](?:method|result|error)[\"']")
-"""A member of a message, with any kind of quotation marks."""
+"""The name of a member of a message, with any kind of quotation marks."""
 _JOURNAL = re.compile(rb'\s*\{\s*"schema"\s*:\s*"acpx\.session\.journal\.')
 _NO_HEADING = Heading()
 _OPPOSITE = {Stream.TO_AGENT: Stream.TO_CLIENT, Stream.TO_CLIENT: Stream.TO_AGENT}
@@ -59,13 +59,13 @@ def _reads(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
 
 
 def _beginning(head: bytes) -> Iterator[Entry]:
-    """Yields the entries in the beginning of an input, up to its last complete line."""
+    """Yields the entries in the beginning of an input, up to the last complete line."""
     whole = head[: head.rfind(b"\n") + 1] or head
     return _LineReader(is_flipped=None).read(io.BytesIO(whole))
 
 
 def _is_flipped(head: bytes) -> bool:
-    """Whether the agent's side wrote the arrows, judging by the first methods."""
+    """Whether the agent's side wrote the arrows; the methods of the first messages show it."""
     votes = 0
     for entry in _beginning(head):
         if isinstance(entry, LoggedLine) and entry.stream is not None:
@@ -75,7 +75,7 @@ def _is_flipped(head: bytes) -> bool:
 
 
 def _direction_of(raw: bytes) -> Stream | None:
-    """Returns the direction that the method of a message implies; None if it implies none."""
+    """Returns the direction that a message's method implies; None if it implies no direction."""
     message = read_message(raw)
     method = message.value.get("method") if message and isinstance(message.value, dict) else None
     return direction_of_method(method) if isinstance(method, str) else None
@@ -85,18 +85,18 @@ class _LineReader:
     """Reads the lines of a log.
 
     Args:
-        is_flipped: whether the agent's side wrote the arrows; None while that is determined.
+        is_flipped: whether the agent's side wrote the arrows; None if that is not determined yet.
     """
 
     def __init__(self, *, is_flipped: bool | None) -> None:
         self._is_flipped = is_flipped
         self._clock = Clock()
         self._above = _NO_HEADING
-        """The heading of the next message, from the lines above it."""
+        """The heading that the lines above the next message contain."""
         self._first: int | None = None
-        """The first line of the current message; None outside of messages."""
+        """The number of the current message's first line; None outside of messages."""
         self._indentation = 0
-        """The number of blanks before that line."""
+        """The number of spaces and tabs at the beginning of this first line."""
         self._heading = _NO_HEADING
         self._brackets = Brackets()
         self._parts: list[bytes] = []
@@ -138,7 +138,7 @@ class _LineReader:
             yield from self._continued(number, line[match.start() :])
 
     def _announced(self, number: int, heading: Heading | None) -> Entry:
-        """Keeps the heading of the JSON that follows."""
+        """Keeps the heading in a line without JSON, for the message after this line."""
         if not _is_announced(heading):
             self._above = _NO_HEADING
             return UnreadLines(number, number, OTHER_TEXT)
@@ -146,11 +146,11 @@ class _LineReader:
         return Remark(number, number)
 
     def _joined(self, heading: Heading) -> Heading:
-        """Completes a heading with the lines above."""
+        """Completes a heading: takes a missing mark or time from the lines above."""
         return Heading(heading.mark or self._above.mark, heading.stamp or self._above.stamp)
 
     def _is_new(self, line: bytes) -> bool:
-        """Whether a line begins another message, so that the current one is incomplete."""
+        """Whether a line begins another message, so that the current message is incomplete."""
         if _SKIPPED.fullmatch(line) and line.strip():
             return True
         if _indentation(line) > self._indentation or line.lstrip()[:1] in (b'"', b"}", b"]"):
@@ -178,7 +178,7 @@ class _LineReader:
         yield from entries
 
     def _given_up(self, last: int) -> Iterator[Entry]:
-        """Ends an incomplete message."""
+        """Yields the error about the current message if it is incomplete."""
         if self._first is not None:
             first, text = self._taken()
             yield UnreadLines(first, last, broken(text, CUT_OFF))
@@ -190,7 +190,7 @@ class _LineReader:
         return first, text
 
     def _messages(self, first: int, last: int, text: bytes) -> list[Entry]:
-        """Returns the message in a text, or the messages in an array without a mark."""
+        """Returns the message in a text; if the text is an array without a mark, its messages."""
         message = read_message(text)
         if message is None:
             return [UnreadLines(first, last, broken(text))]
@@ -217,7 +217,7 @@ class _LineReader:
 
 
 def _is_announced(heading: Heading | None) -> TypeGuard[Heading]:
-    """Whether a line without JSON is the heading of the message after it."""
+    """Whether a line without JSON is the heading of the message on the next lines."""
     if heading is None or heading == _NO_HEADING:
         return False
     return heading.mark is None or heading.mark.is_alone
@@ -232,7 +232,10 @@ def _introduces(value: Any) -> bool:
 
 
 def _is_of_acpx(head: bytes) -> bool:
-    """Whether an input is a complete stream: it begins like a journal of acpx or a connection."""
+    """Whether an input is a stream of acpx: it begins with a journal entry or with ``initialize``.
+
+    Its messages must have no times and no marks.
+    """
     if _JOURNAL.match(head):
         return True
     lines = [entry for entry in _beginning(head) if isinstance(entry, LoggedLine)]
@@ -243,7 +246,7 @@ def _is_of_acpx(head: bytes) -> bool:
 
 
 def _has_message(head: bytes) -> bool:
-    """Whether an input has a message, or a broken message with a known problem."""
+    """Whether an input has a message, or a broken message whose problem is known."""
     has_names = _NAMES.search(head) is not None
     return has_names and any(
         isinstance(entry, LoggedLine)

@@ -1,4 +1,4 @@
-"""Explains why an input has no messages, or why they cannot be read, and what to do about it."""
+"""Explains why an input has no messages or unreadable messages, and what the user can do."""
 
 import re
 
@@ -43,7 +43,7 @@ _PROBLEMS = (
     (re.compile(rb"[{\[,:]\s{0,9}'[\w/]{1,99}'\s{0,9}[:,}\]]"),
      "its quotation marks are those of Python: print the message with `json.dumps`"),
 )  # fmt: skip
-"""Changes that text editors, web pages, programs and people make to JSON."""
+"""Changes that text editors, web pages, programs and people make to JSON, each with advice."""
 _AROUND = (
     "its messages have other text around them: leave in each line a time, > or <, and the message"
 )
@@ -52,11 +52,11 @@ _INSTEAD = "; `acp-proxy record` makes a recording of what a client and an agent
 
 
 def nothing_in(head: bytes, expected: str = "an ACP message") -> str:
-    """Returns why an input cannot be imported, and what to do instead.
+    """Returns the reason why an input cannot be imported, and what the user can do.
 
     Args:
         head: the beginning of the input.
-        expected: the expected content of a line.
+        expected: the name of what a line should contain.
     """
     if (problem := why_not_text(head)) is not None:
         return problem
@@ -67,10 +67,10 @@ def nothing_in(head: bytes, expected: str = "an ACP message") -> str:
 
 
 def broken(text: bytes, otherwise: str = BROKEN) -> str:
-    """Returns the error about broken JSON, with the known problem if there is one.
+    """Returns the error about broken JSON; names the problem if it is a known one.
 
     Args:
-        text: the JSON.
+        text: the broken JSON.
         otherwise: the error if the problem is not known.
     """
     reason = next((reason for pattern, reason in _PROBLEMS if pattern.search(text)), None)
@@ -88,7 +88,7 @@ def other_json(text: bytes) -> str:
 
 
 def why_not_text(head: bytes) -> str | None:
-    """Returns the kind of an input that is not text; None if it may be text."""
+    """Returns the reason why an input is not text, with advice; None if it may be text."""
     if not head:
         return "it is empty"
     return next((reason for start, reason in _BINARY if head.startswith(start)), None)

@@ -1,9 +1,9 @@
-"""Reads messages copied from Zed's ACP logs: a pretty printed array.
+"""Reads messages that a person copied from Zed's ACP logs: an array of pretty printed objects.
 
-Zed writes the result or the error of an answer as its params, so the messages are rebuilt. An error
-is recognized by its form alone, so the recording notes that the source does not distinguish results
-and errors. Zed also writes the method of an answer, which is kept if its request is not in the log.
-Excerpts, and several arrays in a row, are read as well.
+Zed writes the result or the error of an answer as a member ``params``, so each message is rebuilt.
+An error is recognized by its form alone, so the recording notes that the source does not
+distinguish results from errors. Zed also writes the method of an answer. The method is kept if the
+answer's request is not in the log. The reader also reads excerpts, and several arrays in a row.
 """
 
 import json
@@ -48,7 +48,7 @@ def _read(pieces: Iterable[bytes], _head: bytes) -> Iterator[Entry]:
             yield UnreadLines(part.first, part.last, MISPLACED)
         elif not isinstance(part, FoundObject):
             yield Remark(part.first, part.last, _kind_of(part.text))
-            if has_ended and b"[" in part.text:  # a second copy, of a later part
+            if has_ended and b"[" in part.text:  # a person appended a later part of the log
                 yield Remark(part.first, part.last, RemarkKind.GAP)
             has_ended = has_ended or b"]" in part.text
         elif not part.is_whole:
@@ -88,7 +88,7 @@ def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
 
 
 def _rebuilt(value: dict[str, Any], texts: dict[str, bytes]) -> bytes | None:
-    """Returns the original message; None if its type is unknown."""
+    """Rebuilds the original message; returns None if the message has an unknown type."""
     kind, params = value.get("_type"), texts.get("params", b"null")
     known = {"id": texts.get("id", b"null"), "method": texts.get("method", b"null")}
     if kind == "response":

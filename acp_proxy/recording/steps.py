@@ -151,7 +151,7 @@ class Step:
     """The message's method; for an answer, the method of the request."""
     rpc_id: str | None = None
     session: str | None = None
-    """The session of the frame or of its exchange, even for the request that creates the session."""
+    """The session of the frame or of its exchange; a request that creates a session has it too."""
     names_session: bool = False
     """Whether the message itself contains the session's id."""
     exchange: int | None = None

@@ -80,7 +80,7 @@ def read_header(line: bytes) -> Recording:
 
 
 def _argv(recording: Recording) -> str | list[str]:
-    """Returns the agent's command as a list if writing the list reproduces the text, else as text."""
+    """Returns the agent's command: as a list if the list gives the same text again, else as text."""
     argv = recording.words
     try:
         _encode(argv)

@@ -1,9 +1,9 @@
 """Writes and reads the values of the text form: messages, times, bytes and the data of events.
 
 A message is written as JSON only if encoding its *value* again, in one of a few named styles, gives
-the same bytes. So a tool such as ``jq -c`` may rewrite the text without changing the recording. Such
-tools may change a float that is a whole number or an integer beyond 2**53. A line with such a value
-is written as a string.
+the same bytes. So a tool such as ``jq -c`` may rewrite the text without changing the recording.
+Such tools may change a float that is a whole number or an integer beyond 2**53. A line with such a
+value is written as a string.
 """
 
 import base64
@@ -260,7 +260,7 @@ def from_base64(name: str, text: str) -> bytes:
 
 
 def event_data(text: str) -> bytes:
-    """Writes the data of an event: as a JSON object, or as a string if an object would change it."""
+    """Writes the data of an event as a JSON object, or as a string if an object would change it."""
     try:
         data = json.loads(text)
         small = {name: str(v) if name in _BIG and _is_big(v) else v for name, v in data.items()}
