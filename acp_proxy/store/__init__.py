@@ -1,1 +1,1 @@
-"""The only SQL: the schema, the indexer, readers, and the directory of recordings."""
+"""All code that uses SQL: the schema, the indexer, readers, and the directory of recordings."""

@@ -1,1 +1,1 @@
-"""Makes a recording of text and of other tools' logs, and text of a recording."""
+"""Makes recordings from text forms and from other tools' logs, and text forms from recordings."""

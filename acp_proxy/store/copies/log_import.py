@@ -1,8 +1,8 @@
-"""Makes recordings from the logs of other tools, masks them, and reports which facts are lost.
+"""Makes masked recordings from the logs of other tools, and reports which facts are lost.
 
-`imports` reads the lines, and `RowWriter` derives the rest, as for any recording. Memory is flat,
-however long the log is. A log may have several connections; each becomes a recording. If a line
-cannot be read, no recording is made.
+The room `imports` reads the lines. `RowWriter` derives exchanges, turns and labels, as for any
+recording. The memory use does not grow with the log. A log may contain several connections; each
+becomes a recording. If a line cannot be read, no recording is made.
 """
 
 import json
@@ -60,7 +60,7 @@ class LineCounts:
     """The number of the last line that was counted."""
 
     def count(self, entry: Sent | Remark | UnreadLines | Facts) -> None:
-        """Counts the lines of the next entry, except those that an earlier entry shares."""
+        """Counts the lines of the next entry, except lines that were already counted."""
         at = entry.line if isinstance(entry, Sent) else entry
         lines = max(0, at.last - self.covered)
         self.covered += lines
@@ -104,7 +104,7 @@ class ImportOptions:
     """How a log is imported."""
 
     redaction: str = "secrets"
-    """As for the recorder's ``--redact``: secrets, private or none."""
+    """The level of masking, as in the recorder's option ``--redact``: secrets, private or none."""
     skips_bad_lines: bool = False
     name: str | None = None
     """The name of the recording, if it differs from the name of its file."""
@@ -125,12 +125,12 @@ def import_log(
         head: the beginning of the log, for error messages.
         source: the format of the log.
         path: the path of the log, for error messages.
-        target: the path of the first database. If it is taken, and for further connections, it
-            becomes ``NAME-2.db`` and so on.
+        target: the path of the first database. If this path is taken, and for each further
+            connection, the path becomes ``NAME-2.db`` and so on.
         options: the options of the import.
 
     Raises:
-        UnreadableRecording: a line cannot be read, or there is no message. No file is left.
+        UnreadableRecording: a line cannot be read, or the log has no message. No file is left.
         OSError: the log cannot be read, or a database cannot be created. No file is left.
     """
     counts = LineCounts()
@@ -268,7 +268,7 @@ class _Connection:
             self._waiting = 0
 
     def _named(self, sent: Sent, message: Message) -> str | None:
-        """Keeps and returns the method that a log names for an answer, unless the request is there.
+        """Keeps and returns the method that a log names for an answer whose request is missing.
 
         Args:
             sent: the next frame.

@@ -1,4 +1,4 @@
-"""Writes a recording in the text form, and finds the lines of frames there."""
+"""Writes recordings in the text form, and finds the line numbers of frames in a text form."""
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -31,8 +31,8 @@ def write_text_form(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes
 
     Args:
         reader: the recording.
-        chosen: the filter; lines that it does not match are left out, the others keep their times
-            and numbers.
+        chosen: the filter; other lines are left out. The remaining lines keep their times and
+            numbers.
     """
     line: list[bytes] = []
     for part in write_parts(reader, chosen):
@@ -43,7 +43,7 @@ def write_text_form(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes
 
 
 def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
-    """Yields the text form like `write_text_form`, but a very large line in parts.
+    """Yields the text form as `write_text_form` does, but a very large line in several parts.
 
     Args:
         reader: the recording.
@@ -73,8 +73,9 @@ def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
 def text_lines(reader: Rows, seqs: Collection[int]) -> dict[int, int]:
     """Returns the line numbers of frames and events in the text form, counted from 1.
 
-    They are the lines of the file if the recording is a text form; otherwise the lines that
-    `export` writes. A number that the recording does not have is left out.
+    If the recording is a text form, they are line numbers of its file; otherwise they are line
+    numbers of the file that `export` would write. Frames that are not in the recording are left
+    out.
 
     Args:
         reader: the recording.

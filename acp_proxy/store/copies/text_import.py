@@ -1,7 +1,7 @@
-"""Reads the text form of recordings, and makes complete databases of it, or none.
+"""Reads the text form of recordings, and makes databases from it; an error leaves no database.
 
-The text contains only observed facts. `RowWriter` derives the rest, as for a recording, so the rows
-are the same. Memory is flat, however many lines there are.
+The text contains only what was observed. `RowWriter` derives everything else, as it does for the
+log of a recorder, so the rows are the same. The memory use does not grow with the number of lines.
 """
 
 import io
@@ -91,8 +91,8 @@ def import_text_form(
         source: the lines of the text.
         path: the path of the text, for error messages.
         directory: where to create the database.
-        stem: its name there, without ``.db``; by default the recording's own name. If that is
-            taken, the database is ``STEM-2.db``.
+        stem: the name of the database, without ``.db``; by default the recording's own name. If the
+            name is taken, the database is ``STEM-2.db``.
         name: a new name for the recording.
 
     Returns:
@@ -100,7 +100,7 @@ def import_text_form(
 
     Raises:
         UnreadableRecording: the text has an error. No file is left.
-        OSError: it cannot be read, or the database cannot be created. No file is left.
+        OSError: the text cannot be read, or the database cannot be created. No file is left.
     """
     with new_file(directory) as made:
         with closing(new_rows(made)) as connection:
@@ -124,8 +124,8 @@ def read_text_form(
         name: a new name for the recording.
 
     Raises:
-        UnreadableRecording: it is not a text form, or a line has an error.
-        OSError, sqlite3.Error: it cannot be read, or the rows cannot be written.
+        UnreadableRecording: the text is not a text form, or a line has an error.
+        OSError, sqlite3.Error: the text cannot be read, or the rows cannot be written.
     """
     lines = _TextLines(source)
     with lines.errors_located(path):
@@ -157,7 +157,7 @@ def completed(recording: "Recording", handshake: Handshake) -> "Recording":
 
     Args:
         recording: the row.
-        handshake: these facts, from the frames.
+        handshake: the facts that the frames contain about the dialect and the peers.
     """
     facts = {name: value for name, value in asdict(handshake).items() if value is not None}
     dialect = {name: facts.pop(name) for name in ("dialect", "dialect_reason") if name in facts}
@@ -203,7 +203,7 @@ class _TextLines:
                 yield read_line(line)
 
     def _import_hint(self) -> str:
-        """Returns a hint for the error message if the text is a log of another tool, or nothing."""
+        """Returns a hint for the error message if the text is another tool's log, otherwise ""."""
         from acp_proxy.imports.log_formats import import_hint
 
         if self._first.startswith(database.MAGIC):
@@ -212,7 +212,7 @@ class _TextLines:
 
     @contextmanager
     def errors_located(self, path: Path) -> Iterator[None]:
-        """Adds the file and the line to an error."""
+        """Adds the name of the file and the number of the line to an error."""
         try:
             yield
         except NewerFormat as e:
@@ -254,7 +254,7 @@ def _add(
 
 
 def message_of(stream: Stream, raw: bytes, newline: bytes) -> Message:
-    """Reads a line as the indexer does: only its first and last bytes if it is large.
+    """Reads a line as the indexer does; if the line is large, reads only its first and last bytes.
 
     Args:
         stream: the stream of the line.

@@ -1,7 +1,8 @@
 """Edits the note of a recording.
 
-A note can be written while the recorder runs: the recorder never writes that column again, and the
-lock is held for one statement only. The file keeps its modification time, since pruning uses it.
+A note can be written while the recorder runs: the recorder does not overwrite notes, and the
+database is locked for one statement only. The modification time of the file is restored, since
+pruning uses it.
 """
 
 import contextlib
@@ -33,10 +34,10 @@ def set_note(path: Path, note: str | None) -> None:
 
     Args:
         path: the recording.
-        note: None removes it.
+        note: the text; None removes the note.
 
     Raises:
-        CannotAnnotate: the note cannot be written, or not now.
+        CannotAnnotate: the note cannot be written, perhaps only at this moment.
         UnreadableRecording: the recording cannot be read.
     """
     with _times_kept(path), _errors_named(path):

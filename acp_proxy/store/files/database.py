@@ -55,8 +55,8 @@ def create(path: Path) -> sqlite3.Connection:
         path: the database.
 
     Raises:
-        sqlite3.Error: it cannot be created, it is locked, or the disk is full.
-        OSError: it is not a plain file, or there is an unsafe file beside it.
+        sqlite3.Error: the database cannot be created, it is locked, or the disk is full.
+        OSError: the path is not a plain file, or there is an unsafe file beside it.
     """
     check_plain(path)
     if not path.exists():
@@ -122,7 +122,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     """Upgrades a database to the schema of this version.
 
     Raises:
-        sqlite3.Error: it is not a database of acp-proxy, or cannot be written.
+        sqlite3.Error: the file is not a database of acp-proxy, or it cannot be written.
     """
     if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return
@@ -149,8 +149,9 @@ def _migrate(connection: sqlite3.Connection) -> None:
 def close(connection: sqlite3.Connection) -> None:
     """Closes a complete database, and leaves one plain file without a write-ahead log.
 
-    The write-ahead log stays if a reader has the database open; the next reader folds it in. It
-    also stays if there is a foreign journal, which SQLite would mistake for its own.
+    The write-ahead log stays if a reader has the database open; the next reader merges the log into
+    the database. The log also stays if there is a foreign journal, which SQLite would mistake for
+    its own.
     """
     with contextlib.suppress(sqlite3.OperationalError, OSError):
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -161,7 +162,7 @@ def close(connection: sqlite3.Connection) -> None:
 
 
 def fold(path: Path) -> None:
-    """Folds the write-ahead log of a complete recording into the database, if possible."""
+    """Merges the write-ahead log of a complete recording into the database, if possible."""
     with contextlib.suppress(sqlite3.Error, OSError):
         close(open_for_writing(path, timeout=0.1))
 
@@ -176,14 +177,15 @@ def open_readonly(
 
     Args:
         path: the database.
-        immutable: whether to open no file beside it. This is the fallback where SQLite cannot
-            create one.
-        in_use: whether its recorder, or a reader that finishes it, may be writing to it.
+        immutable: whether to open the database without side files. This is the fallback where
+            SQLite cannot create side files.
+        in_use: whether the recorder, or a reader that finishes the recording, may be writing to the
+            database.
 
     Raises:
-        NotARecording: it is not a SQLite file, or not one of acp-proxy.
-        NewerRecording: a newer version of acp-proxy made it.
-        UnreadableRecording: it is damaged or locked, or there is an unsafe file beside it.
+        NotARecording: the file is not a SQLite database, or not a database of acp-proxy.
+        NewerRecording: a newer version of acp-proxy made the file.
+        UnreadableRecording: the file is damaged or locked, or there is an unsafe file beside it.
     """
     _check_header(path)
     real = real_path(path)
@@ -236,7 +238,7 @@ def is_sqlite(path: Path) -> bool:
 
 
 def _is_refused(path: Path, error: Exception) -> bool:
-    """Whether a complete file could not be opened because no file can be created beside it."""
+    """Whether opening a complete database failed because SQLite cannot create a file beside it."""
     if not isinstance(error, sqlite3.OperationalError) or "locked" in str(error):
         return False
     wal = Path(f"{path}{WAL}")
@@ -261,7 +263,7 @@ def _roll_back(path: Path) -> bool:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """Whether there are no tables, since the recorder died before it created them."""
+    """Whether a database has no tables: its recorder has not created them yet, or has died."""
     return not connection.execute(
         "SELECT 1 FROM main.sqlite_master WHERE tbl_name != '_sqlite_migrations'"
     ).fetchone()
@@ -308,9 +310,9 @@ def _check_header(path: Path) -> None:
 
 
 def new_rows(where: str | Path = "") -> sqlite3.Connection:
-    """Opens an empty database that is filled in one go; a temporary one unless a path is given.
+    """Opens an empty database to be filled at once: a temporary one unless a path is given.
 
-    A failure leaves it unusable, so the file must be one that no other program uses yet.
+    A failure makes the database unusable, so no other program may use the file yet.
     """
     connection = sqlite3.connect(where, check_same_thread=False)
     with _closed_on_failure(connection):
@@ -337,7 +339,7 @@ def new_file(directory: Path) -> Iterator[Path]:
         directory: where to create it.
 
     Raises:
-        OSError: it cannot be created, or SQLite raised an error. The file is removed.
+        OSError: the file cannot be created, or SQLite raised an error. The file is removed.
     """
     import tempfile  # readers do not need it
 
@@ -364,7 +366,7 @@ def place(made: Path, target: Path) -> Path:
 
     Args:
         made: the database.
-        target: its path, unless that is taken.
+        target: the new path; if it is taken, a similar path is used.
     """
     for candidate in map(Path, candidates(str(target))):
         if has_files_beside(candidate):

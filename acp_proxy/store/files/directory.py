@@ -1,4 +1,4 @@
-"""Lists the recordings of a directory with their files and rows; deletes old or large ones.
+"""Lists the recordings of a directory, with their files and rows, and deletes old recordings.
 
 A recording is a database, a log that will become a database, or a text form.
 """
@@ -32,7 +32,7 @@ TEXT_SUFFIX = ".jsonl"
 Mapped = Callable[
     [Callable[[Path], "ListedRecording"], Iterable[Path]], Iterator["ListedRecording"]
 ]
-"""A function like `map`, from paths to listed recordings."""
+"""A function like `map`: it applies a function to paths and yields listed recordings."""
 FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str]]
 """Returns the problems of a conversation, and whom it waits for, in words; may raise
 `UnreadableRecording`."""
@@ -74,7 +74,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def was_indexed(path: Path) -> bool:
-    """Whether a recorder made a recording, or it is a text form; False if it was imported."""
+    """Whether a recording comes from a recorder or is a text form; False for an imported one."""
     if has_files_beside(path) or not database.is_sqlite(path):
         return True
     with contextlib.closing(database.open_readonly(path)) as connection:
@@ -85,7 +85,7 @@ def was_indexed(path: Path) -> bool:
 
 
 def started_at(path: Path) -> str:
-    """Returns the start of a recording, for sorting; an empty string if it is unreadable."""
+    """Returns the start time of a recording, for sorting; "" if the recording is unreadable."""
     with contextlib.suppress(UnreadableRecording):
         return read_recording(path).started_at
     return ""
@@ -105,7 +105,7 @@ def recording_files(path: Path) -> list[Path]:
 
 
 def _names(path: Path) -> list[str]:
-    """Returns these files as strings, since a long list checks thousands of them."""
+    """Returns the files of a recording as strings: faster than paths if thousands are checked."""
     if path.suffix == TEXT_SUFFIX:
         return [str(path)]
     beside = (f"{path}{suffix}" for suffix in ("", *SUFFIXES))
@@ -150,10 +150,10 @@ class ListedRecording:
 
     path: Path
     recording: Recording | None
-    """None if the file cannot be read."""
+    """The row of the recording; None if the file cannot be read."""
     live: bool = False
     problem: str | None = None
-    """Why it cannot be read, or what is wrong with the file."""
+    """Why the file cannot be read, or what is wrong with it."""
     findings: tuple[Any, ...] | None = None
     """The problems of the conversation; None if it was not examined or could not be read."""
     waiting: str = ""
@@ -165,17 +165,17 @@ class ListedRecording:
     first_prompt: bytes | None = None
     """The start of the first ``session/prompt`` request."""
     size: int = 0
-    """Bytes on disk, its log included."""
+    """The size on disk in bytes, including the log."""
     masked: int = 0
     """How many secrets of the file are masked in this value."""
     made_by: str | None = None
-    """The command that made it for its own use, such as ``verify``; None if a user recorded it."""
+    """The command that recorded for its own use, such as ``verify``; None if a user recorded."""
     damaged: tuple[Path, ...] = ()
-    """The files with the unreadable parts of its log."""
+    """The files with the unreadable parts of the recording's log."""
 
     @property
     def started_at(self) -> str:
-        """The start of the recording, for sorting; unreadable recordings sort last."""
+        """The start time of the recording, for sorting; unreadable recordings sort last."""
         return self.recording.started_at if self.recording else ""
 
 
@@ -186,11 +186,11 @@ def list_recordings(
     unredacted: bool = False,
     mapped: Mapped = map,
 ) -> list[ListedRecording]:
-    """Reads recordings, newest first; unreadable ones are last.
+    """Reads recordings and returns them: the newest first, unreadable ones last.
 
     Args:
         recordings: their paths.
-        find: finds the problems of each conversation; without it, none is examined.
+        find: finds the problems of a conversation; None to examine no conversation.
         unredacted: whether to show the secrets in the files.
         mapped: applies a function to all paths: `map`, or a version that uses several processes.
     """
@@ -202,7 +202,7 @@ def list_recordings(
 def read_listed(
     path: Path, find: FindingSearch | None = None, *, unredacted: bool = False
 ) -> ListedRecording:
-    """Reads the facts about a recording that a list shows; a broken one has a problem and no row.
+    """Reads what a list shows about a recording; a broken recording has a problem and no row.
 
     Args:
         path: the recording.
@@ -222,7 +222,7 @@ def read_listed(
             recording, prompt, masked = reader.recording, first_prompt(reader, _MOST_OF_PROMPT), 0
             if not (unredacted or recording.redaction in LEVELS):
                 recording, prompt, masked = _mask_start(reader, _MOST_OF_PROMPT)
-                if findings and find is not None:  # they quote messages, so all lines are masked
+                if findings and find is not None:  # findings quote lines, so all are masked
                     with RecordingReader(path) as masking:
                         (findings, waiting), why_unchecked = _find(masking, find)
             return ListedRecording(
@@ -246,7 +246,7 @@ def read_listed(
 
 
 def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | None, int]:
-    """Masks the facts about a recording that a list shows; reads only the start of the recording.
+    """Masks what a list shows about a recording; reads only the start of the recording.
 
     Args:
         rows: the recording, as it is stored.
@@ -295,7 +295,7 @@ class OldRecording(NamedTuple):
     size: int
     """Bytes on disk."""
     last_written: float
-    """Seconds since 1970."""
+    """The time of the last change, in seconds since 1970."""
 
 
 def prunable(
@@ -306,7 +306,7 @@ def prunable(
     spare: Path | None = None,
     with_noted: bool = False,
 ) -> list[OldRecording]:
-    """Returns the recordings to delete, oldest first: too old, or beyond the total size.
+    """Returns the recordings to delete, oldest first: the too old ones, or all beyond a total size.
 
     Running recordings and unreadable files are never returned.
 
@@ -315,7 +315,7 @@ def prunable(
         older_than: how long ago the last change must be, in seconds.
         larger_than: the total size to keep, in bytes; the oldest recordings are deleted first.
         spare: a recording to keep.
-        with_noted: whether recordings with a note may be deleted as well.
+        with_noted: whether recordings with a note may be deleted too.
     """
     known = [OldRecording(path, disk_size(path), _last_written(path)) for path in paths(directory)]
     total = sum(old.size for old in known)

@@ -40,7 +40,7 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
     Args:
         word: a path, a name or a part of it, the start of an id, or ``latest``.
         directory: the recordings directory.
-        here: the current directory, whose own recordings ``latest`` prefers.
+        here: the current directory; ``latest`` prefers recordings that were made in it.
 
     Raises:
         NoSuchRecording: no recording matches the word, or several do.
@@ -98,12 +98,12 @@ def hidden_by(file: Path, word: str, directory: Path) -> Path | None:
     """Returns the recording of the directory that a file of the same name hides.
 
     Args:
-        file: the file that the word means, since it exists at that path.
+        file: the existing file whose path is the word.
         word: the user's word.
         directory: the recordings directory.
 
     Returns:
-        None if there is no such recording, or if it is that file.
+        The hidden recording; None if there is none, or if the file itself is this recording.
     """
     if Path(word).name != word or not is_plain(file):
         return None
@@ -123,8 +123,8 @@ def _ids(start: str, directory: Path) -> list[Path]:
 def _is_ours(named: Path, suffix: str) -> bool:
     """Whether a file is a recording, so that a word without its suffix can mean it.
 
-    Other tools have files of such names: ``app.log`` is imported as a recording called ``app``,
-    which has to be found although ``app.log`` is beside it.
+    Other tools have files with similar names: the log ``app.log`` is imported as a recording called
+    ``app``. The word ``app`` must find this recording although ``app.log`` is beside it.
     """
     if is_plain(named):
         return suffix != TEXT_SUFFIX or is_text(named)
@@ -177,7 +177,7 @@ def latest(directory: Path, here: Path) -> LatestRecording:
         here: the current directory.
 
     Raises:
-        NoSuchRecording: there is none.
+        NoSuchRecording: there is no recording.
     """
     order = in_reading_order(directory)
     every = newest_first(directory, order=order)
@@ -239,7 +239,7 @@ def _with_log(directory: Path) -> list[Path]:
 
 
 def _without_texts_of_databases(knowns: Iterable[_Known]) -> list[_Known]:
-    """Leaves out the text form of a recording whose database is there as well."""
+    """Leaves out the text form of a recording if its database is also in the list."""
     every = list(knowns)
     databases = {recording.id for path, recording in every if path.suffix != TEXT_SUFFIX}
     return [

@@ -1,9 +1,10 @@
 """Finds the newest recordings of a directory without reading all of them.
 
-No recording starts after the last change of its file, so that time is an upper bound. Files are
-read in the order of their bounds: once a recording started later than the bounds of all files that
-are left, it is the newest. Clocks are set and files are copied, so a day is added to each bound. A
-file that seems older than any recording can be has a wrong time, and is read first.
+No recording starts after the last change of its file, so the time of this change is an upper bound
+for the start. Files are read in the order of their bounds, the latest first. A recording is the
+newest if it started after the bounds of all files that are not read yet. Clocks may be wrong and
+files may be copied, so a day is added to each bound. A file that seems older than any recording can
+be has a wrong time, and is read first.
 """
 
 import contextlib
@@ -36,7 +37,7 @@ _FIRST_S = 1_577_836_800.0
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
-    """Returns the recordings of a directory as `newest_first` reads them, with negated bounds."""
+    """Returns recordings in the order in which `newest_first` reads them, with negated bounds."""
     return sorted((-_bound(path), path) for path in paths(directory))
 
 
@@ -46,13 +47,13 @@ def newest_first(
     """Yields the recordings of a directory, newest first; unreadable ones are last, without rows.
 
     Recordings are read lazily, only as many as are needed to know the next one. An imported
-    recording counts as new as its file.
+    recording is sorted by the time of its file, not by its start.
 
     Args:
         directory: where they are.
         made_in: leaves out recordings that are known to be made in another directory, unless they
             were imported.
-        order: the result of `in_reading_order`, if it was called already.
+        order: the result of `in_reading_order`, if it has already been called.
     """
     known: list[tuple[float, Path, Recording]] = []
     unreadable = []
@@ -101,7 +102,8 @@ def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
         return True
     try:
         with open_plain(path) as file:
-            # A buffer of the requested size is allocated, and 4 MiB takes longer than most files.
+            # `read` allocates a buffer of the requested size; for 4 MiB this takes longer than
+            # reading most files.
             limit = min(os.fstat(file.fileno()).st_size + 1, _SMALL)
             data = file.read(limit)
     except OSError:

@@ -19,10 +19,10 @@ WAL, SHARED_MEMORY, JOURNAL = SQLITE_SUFFIXES
 SUFFIXES = (LOG_SUFFIX, *SQLITE_SUFFIXES)
 """The suffixes of the files that are beside a database until it is complete and closed."""
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""Found at the start of a rollback journal, and at the end if it names a super-journal."""
+"""The bytes at the start of a rollback journal, and also at its end if it names a super-journal."""
 _WAL_MAGICS = (bytes.fromhex("377f0682"), bytes.fromhex("377f0683"))
 _SHARED_STARTS = (struct.pack("=I", 3007000), b"\0")
-"""How an index begins: with the version in the machine's byte order, or with zeros."""
+"""The first bytes of an index: its version in the machine's byte order, or zeros."""
 _APPLICATION_ID = 68
 """The offset of the id in a database's header."""
 _WAL_MODE = b"\2\2"
@@ -36,22 +36,22 @@ class UnsafeSideFile(OSError):
 
 
 def has_files_beside(path: Path) -> bool:
-    """Whether there is a log or a file of SQLite beside a database, of any kind."""
+    """Whether a log or any side file of SQLite is beside a database."""
     return any(os.path.lexists(f"{path}{suffix}") for suffix in SUFFIXES)
 
 
 def real_path(path: Path) -> Path:
-    """Returns the path that SQLite derives the side files from, since it follows links."""
+    """Returns the path without links, from which SQLite derives the names of the side files."""
     return path.resolve()
 
 
 def check_side_files(path: Path, *, to_write: bool) -> None:
-    """Makes sure that SQLite can safely open a database, whether or not it exists.
+    """Makes sure that SQLite can safely open a database, whether or not the database exists.
 
     Args:
         path: the database, as `real_path` returns it.
-        to_write: whether SQLite may change the files. It removes a file with the name of a
-            write-ahead log or a journal even if it is something else.
+        to_write: whether SQLite may change the files. It then removes any file with the name of a
+            write-ahead log or a journal, even a foreign file.
 
     Raises:
         UnsafeSideFile: SQLite would wait for ever, or touch a file of another program.
@@ -76,7 +76,8 @@ def check_plain(path: Path) -> None:
     """Makes sure that a database to write is a plain file, or does not exist yet.
 
     Raises:
-        UnsafeSideFile: it is something else; a symbolic link could lead to any file.
+        UnsafeSideFile: the path is something else. A symbolic link, for example, could lead to any
+            file.
     """
     if (kind := kind_at(path)) is not None:
         raise UnsafeSideFile(f"{path.name} is {kind}: expected a plain file, or none")
@@ -96,15 +97,15 @@ def may_be_rolled_back(path: Path, application_id: int) -> bool:
 
 
 def has_journal(path: Path) -> bool:
-    """Whether there is a rollback journal beside a database; the name alone does not count."""
+    """Whether a rollback journal is beside a database; the contents of the file are checked."""
     return _read(_beside(path, JOURNAL), len(_MAGIC)) == _MAGIC
 
 
 def needs_no_side_file(path: Path) -> bool:
     """Whether a database can be read without its side files, which SQLite would create or change.
 
-    This is the case if its header asks for a write-ahead log and there is none, or if a foreign
-    file has its name.
+    This is the case if the header of the database requires a write-ahead log, and there is none or
+    a foreign file has its name.
     """
     if _has_wal(path):
         return False
@@ -131,8 +132,8 @@ def _beside(path: Path, suffix: str) -> str:
 def _read(path: Path | str, size: int) -> bytes:
     """Reads the start of a file, or its end if ``size`` is negative.
 
-    Returns nothing if the file does not exist, or if it is shorter than the end to read, such as a
-    journal that SQLite has only begun to write.
+    Returns no bytes if the file does not exist, or if it is shorter than the requested end. For
+    example, SQLite may only have begun to write a journal.
     """
     try:
         fd = os.open(path, os.O_RDONLY | system.PLAIN)

@@ -2,10 +2,10 @@
 
 A secret is often recognized by its place, such as the environment of an MCP server, after an
 earlier message or log line has already shown it. So at the end of the conversation, the rows before
-the place where the last secret was recognized are searched again for all known secrets, as a reader
-masks a recording. The masked rows are written in one transaction, which also stores that the search
-is complete (`IndexerState.search_before`). Only then may the log be removed, since only the log
-knows the secrets.
+the place where the last secret was recognized are searched again for all known secrets, in the way
+in which a reader masks a recording. The masked rows are written in one transaction, which also
+stores that the search is complete (`IndexerState.search_before`). Only then may the log be removed,
+since no other file contains the secrets.
 """
 
 import sqlite3
@@ -25,7 +25,7 @@ _COLUMNS = {
     "events": ("seq", "seq", ("data",)),
     "faults_fired": ("rowid", "place", ("received", "delivered")),
 }
-"""For each table: its key, that key in the masked rows, and the columns that may be masked."""
+"""For each table: its key, the name of the key in the masked rows, and the columns to be masked."""
 
 
 def mask_earlier(indexer: Indexer, watch: Watch | None = None) -> None:
@@ -67,12 +67,12 @@ def mask_rows(
     recording: Recording | None,
     watch: Watch | None = None,
 ) -> Recording | None:
-    """Masks the first rows of a recording without a commit; leaves a database attached.
+    """Masks the first rows of a recording. Does not commit, and leaves a database attached.
 
     Args:
         connection: the recording, outside of a transaction.
         redactor: the redactor that has read the rows, and so knows the secrets.
-        until: the number of the last row.
+        until: the number of the last row to mask.
         recording: the row of the recording, if there is one.
         watch: as for `mask_earlier`.
 

@@ -1,8 +1,8 @@
 """Turns a capture log into rows, in batches that neither lose nor repeat a frame.
 
 Each batch is one transaction that also stores the log offset and the state of the indexer
-(`IndexerState`). So the next indexer continues exactly there with the same code: in the same
-process, in another process after a crash, or in a reader that may not write.
+(`IndexerState`). So the next indexer continues exactly at this offset with the same code: in the
+same process, in another process after a crash, or in a reader that may not write.
 
 Other modules decide when the indexer runs (`record.indexing`), who may finish a dead recording
 (`log_recovery`), what a record means (`record_handler`), and how rows are written (`row_writer`).
@@ -32,9 +32,10 @@ class Indexer:
     Args:
         connection: a database with our tables, writable at least in ``schema``.
         log: the log, read from the offset in the database's ``indexing`` row on.
-        schema: ``main``, or ``tail`` for a reader that adds the part that is not indexed yet.
-        waits: whether to leave a line in the log while later lines may still show a secret in it.
-            A reader does not wait.
+        schema: the database to write to: ``main``, or ``tail`` if a reader indexes the rest of the
+            log for itself.
+        waits: whether a line is not indexed while later lines may still show that it contains a
+            secret. A reader does not wait.
 
     Raises:
         ValueError: the stored state cannot be read, or the log begins after the end of the rows.
@@ -62,7 +63,7 @@ class Indexer:
         self.has_damage = False
         """Whether this indexer found a part of the log that it could not read."""
         self._is_uncommitted = False
-        self._read_to = self.state.offset  # ahead of the state's until a batch is committed
+        self._read_to = self.state.offset  # ahead of the state's offset until a batch is committed
 
     @property
     def behind(self) -> int:
@@ -141,7 +142,7 @@ class Indexer:
         return self._handler.masking
 
     def masking_record(self) -> bytes:
-        """Returns the payload of the first record after the log is emptied; may be empty."""
+        """Returns the payload for the first record of the log after it is emptied; may be empty."""
         return self._handler.masking.dump() if self._handler.masking is not None else b""
 
     def mark_unindexed(self) -> None:
@@ -175,7 +176,7 @@ class _NoRows:
 
 
 def masking_at(log: LogReader, offset: int, *, waits: bool) -> Masking | None:
-    """Restores the state of masking from the indexed part of a log; it is stored nowhere else.
+    """Restores the state of masking from the indexed part of a log; nothing else stores the state.
 
     Args:
         log: the log.

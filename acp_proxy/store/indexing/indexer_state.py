@@ -17,12 +17,12 @@ from acp_proxy.recording.recording import Recording
 class IndexerState:
     """The state of an indexer; stored as JSON, so the names of its fields are a file format.
 
-    `RowWriter` uses it to count and correlate, `RecordHandler` keeps the state of the streams and
-    the recording in it, and `Indexer` advances ``offset``.
+    `RowWriter` uses the state to number and correlate frames. `RecordHandler` keeps the state of
+    the streams and of the recording in it. `Indexer` advances ``offset``.
     """
 
     offset: int = 0
-    """The logical offset: everything before it is in rows or in `framers`."""
+    """The logical offset in the log; everything before this offset is in rows or in `framers`."""
     next_seq: int = 1
     origin_ns: int = 0
     last_ns: int = 0
@@ -37,7 +37,7 @@ class IndexerState:
     latest: dict[Stream, int] = field(factory=dict)
     """The number of the last line received on each stream."""
     parts: dict[Stream, list[Segment]] = field(factory=dict)
-    """The places in the log of the pieces of a line that a fault changed or injected."""
+    """Where the log contains the pieces of a line that a fault changed or injected."""
     waiting: dict[int, int] = field(factory=dict, metadata={"json": "held"})
     """The frames that faults are holding back: `frames.seq`, by their number in the log."""
     masked_sizes: dict[int, int] = field(factory=dict)
@@ -53,7 +53,7 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
     """Reads the state that the last indexer of a database stored; a new state if there is none.
 
     Raises:
-        ValueError: it cannot be read.
+        ValueError: the stored state cannot be read.
     """
     row = connection.execute("SELECT state FROM main.indexing WHERE id = 1").fetchone()
     if row is None:
@@ -68,7 +68,7 @@ def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:
     """Adapts the state that an earlier version stored to the current fields.
 
     Before version 0.2, a state contained only the terminals of the draft, with their sessions; such
-    a state has ``settled``. The dialect was detected from a single message, and is kept.
+    a state has ``settled``. Its dialect was detected from a single message, and is kept.
     """
     state = stored.get("correlation", {})
     if "evidence" not in state and state.get("handshake", {}).get("dialect"):

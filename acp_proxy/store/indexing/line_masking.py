@@ -3,8 +3,8 @@
 A masked line may have another length, and a line that is too large for memory is read in pieces.
 Everything derived from a line, such as its labels, is read from the masked line. The state of
 masking (secrets, and the key of the markers) is stored in the log only, never with the rows. To
-continue masking a log, read the state from its first record, or mask the lines that are already
-indexed again.
+continue masking a log, read the state from its first record, or repeat the masking of all lines
+that are already indexed.
 """
 
 import hashlib
@@ -76,7 +76,7 @@ class Masking:
         self._searched: int | None = None
         """The result of `Redactor.search_lines` for the lines of the chunk."""
         self._begun = 0
-        """How many of these lines begin before the chunk: 0 or 1."""
+        """How many lines that end in the chunk begin before the chunk: 0 or 1."""
 
     def dump(self) -> bytes:
         """Returns the state as the payload of a record; see `load`."""
@@ -139,7 +139,7 @@ class Masking:
 
 
 def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
-    """Returns a masking with a stored state, or with a new state if that cannot be read.
+    """Returns a masking with a stored state, or with a new state if the stored one cannot be read.
 
     Args:
         log: the log.
@@ -201,8 +201,8 @@ def read_line(
         log: the log.
         masking: masks the line; None if nothing is masked.
         stream: the stream of the line.
-        line: its place in the log.
-        raw: its bytes, if the caller has them.
+        line: the place of the line in the log.
+        raw: the bytes of the line, if the caller has them.
         number: its number in its chunk, from 1; None if no line follows it.
 
     Raises:

@@ -35,7 +35,7 @@ from acp_proxy.store.log.log_reader import (
 )
 
 _CUT_OFF = "the recorder was killed, or could not write any more"
-"""The reason why a recording without a recorded end has ended."""
+"""The reason for the end of a recording whose log does not contain the end."""
 _STDERR = Stream.STDERR  # looking it up takes a while
 _Fields = dict[str, Any]
 
@@ -47,8 +47,8 @@ class RecordHandler:
         state: the state of the indexer.
         log: the log, for lines that began in an earlier chunk or are too large for memory.
         rows: receives frames and events.
-        waits: whether a piece of text that may end with the start of a secret has to wait until
-            the log shows how it continues.
+        waits: whether a piece of text that may end with the start of a secret has to wait until the
+            log shows how the text continues.
 
     Attributes:
         masking: masks lines and events; None if nothing is masked.
@@ -196,7 +196,7 @@ class RecordHandler:
             self._add_line(stream, line, delivered=delivered)
 
     def _keep_part(self, record: LogRecord, stream: Stream) -> None:
-        """Keeps the place of a piece of a line for the record about faults that follows."""
+        """Keeps the place of a piece of a line for the next record about a fault."""
         place = (record.offset, len(record.payload))
         self._state.parts.setdefault(stream, []).append(place)
 
@@ -237,13 +237,13 @@ class RecordHandler:
         self._rows.add_frame(stream, message, newline, t_ns, 0, raw, fault=rule, masked=is_masked)
 
     def _late_ns(self, seq: int, fields: _Fields) -> int | None:
-        """Returns how late a line was forwarded; None if that is not known, or not yet."""
+        """Returns the delay of a line; None if the delay is unknown, or not known yet."""
         if (key := number(fields, "held", None)) is not None:
             self._state.waiting[key] = seq
         return number(fields, "late", None)
 
     def _note_sent(self, record: LogRecord, _: Stream) -> None:
-        """Adds to a line that was held back how late it was forwarded."""
+        """Sets the delay of a line that was held back and is forwarded now."""
         fields = event_data(record)
         seq = self._state.waiting.pop(number(fields, "held", 0), None)
         late_ns = number(fields, "late", None)
@@ -253,7 +253,7 @@ class RecordHandler:
     def _start(self, record: LogRecord, fields: _Fields) -> None:
         state = self._state
         if state.recording is not None:
-            return  # a recorder writes one; with a second one, rows would depend on the batches
+            return  # recorders write one; with a second one, rows would depend on the batches
         state.origin_ns = number(fields, "origin", record.t_ns)
         state.wall_ns = number(fields, "wall", 0)
         self._rows.set_dialect(str(fields.get("dialect", "auto")))
@@ -294,7 +294,7 @@ class RecordHandler:
             self._rows.mark_undelivered(stream, lost)
 
     def _close_gap(self, record: LogRecord, fields: _Fields) -> None:
-        """Ends each line with missing bytes, since the bytes that follow belong to another line."""
+        """Ends each line that lost bytes, since the bytes that follow belong to another line."""
         for stream in Stream:
             if stream in fields:
                 self._finish_line(stream, record.t_ns)

@@ -47,7 +47,7 @@ class LargeLine:
     size: int
     """Bytes, without the newline."""
     pieces: Callable[[], Iterable[bytes]]
-    """Returns the pieces of the line, from the start at each call."""
+    """Returns the pieces of the line; each call starts at the beginning of the line."""
 
 
 @define
@@ -57,18 +57,18 @@ class RowBatch:
     frames: list[Row] = field(factory=list)
     """Rows of ``frame_rows``."""
     large: list[tuple[Row, LargeLine]] = field(factory=list)
-    """Rows of ``frame_rows`` without their line, each with the line."""
+    """Rows of ``frame_rows`` for large lines: each row without its line, and the line."""
     events: list[Row] = field(factory=list)
     labels: list[tuple[int, str]] = field(factory=list)
     fired: list[FiredRow] = field(factory=list)
     """Rows of ``faults_fired``."""
     late: list[tuple[int, int]] = field(factory=list)
-    """How late frames were forwarded after a fault held them back, with their numbers."""
+    """The delay and the number of each frame that a fault held back."""
     touched: list[tuple[str, int, int]] = field(factory=list)
     """Rule, code of the delivery, and number of each frame that a fault fired on."""
     undelivered: list[_Undelivered] = field(factory=list)
     """Streams with undelivered bytes: the stream, the number of undelivered bytes at its end, the
-    number of the next frame, and by number the received sizes of frames that masking changed."""
+    number of the next frame, and the received sizes of frames that masking changed, by number."""
     exchanges: dict[int, Exchange] = field(factory=dict)
     turns: dict[int, Turn] = field(factory=dict)
     recording: Recording | None = None
@@ -97,7 +97,7 @@ class RowBatch:
             schema: the database to write to.
 
         Raises:
-            sqlite3.Error: they could not be written; the caller has to roll back.
+            sqlite3.Error: the rows could not be written; the caller has to roll back.
         """
         many = connection.executemany
         many(f"INSERT INTO {schema}.labels VALUES (?, ?)", self.labels)
@@ -180,7 +180,7 @@ def _write_fired(connection: sqlite3.Connection, schema: str, fired: FiredRow) -
 
 
 def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool) -> bytes:
-    """Returns the bytes of a frame, with its newline if ``whole``; the frame may be in main."""
+    """Returns the bytes of a frame, with its newline if ``whole``; it may be in ``main`` too."""
     for place in dict.fromkeys((schema, "main")):
         sql = f"SELECT raw, flags FROM {place}.frame_rows WHERE seq = ?"
         for raw, flags in connection.execute(sql, (seq,)):

@@ -7,7 +7,7 @@ Some labels depend on the dialect. If another dialect is detected later, which m
 end of the first turn, all frames so far are labelled again in the transaction of the batch: their
 sessions and turns, and the rows of exchanges and turns. Numbers and all other labels stay.
 
-It does not know where frames come from, or how a line becomes a message.
+This module does not know where frames come from, or how a line becomes a message.
 """
 
 import json
@@ -51,7 +51,8 @@ class RowWriter:
         connection: a database with our tables, writable at least in ``schema``.
         state: the numbers and correlations, which the writer updates. The caller sets
             ``recording``, and ``next_seq`` if numbers are skipped.
-        schema: ``main``, or ``tail`` for a reader that adds the part that is not indexed yet.
+        schema: the database to write to: ``main``, or ``tail`` if a reader indexes the rest of the
+            log for itself.
         resumable: whether each batch continues existing rows and stores ``state`` for the next
             indexer. Otherwise this writer writes all rows of the recording.
 
@@ -101,14 +102,14 @@ class RowWriter:
 
         Args:
             stream: the stream of the frame.
-            message: its header; of kind stderr on that stream.
+            message: the header of the frame; its kind is stderr on the stream stderr.
             newline: its line ending, a key of ``NEWLINE_CODES``.
-            t_ns: nanoseconds from the start of the recording to its last byte.
-            lag_ns: nanoseconds from its first byte to its last.
-            raw: its bytes without the newline; a large line is copied at the commit.
+            t_ns: nanoseconds from the start of the recording to the last byte of the frame.
+            lag_ns: nanoseconds from the first byte of the frame to its last byte.
+            raw: the bytes of the frame without the newline; a large line is copied at the commit.
             delivered: ``full``, ``partial`` or ``none``.
-            fault: the rule that fired on it.
-            masked: whether something in it is masked.
+            fault: the rule that fired on the frame.
+            masked: whether something in the frame is masked.
             received: the received size in bytes, if masking changed it.
             answered: the method of the request, if the frame answers a request that is not in the
                 recording.
@@ -190,7 +191,7 @@ class RowWriter:
         """Sets the delay of a line that a fault held back.
 
         Args:
-            seq: its frame.
+            seq: the number of the line's frame.
             late_ns: the delay in nanoseconds.
         """
         self._batch.late.append((late_ns, seq))
@@ -199,7 +200,7 @@ class RowWriter:
         """Marks a frame that a rule fired on.
 
         Args:
-            seq: the frame.
+            seq: the number of the frame.
             rule: the rule's name.
             delivered: as in `add_frame`.
         """
@@ -210,13 +211,13 @@ class RowWriter:
 
         Args:
             stream: the stream.
-            lost: how many bytes at its end were read but could not be forwarded.
+            lost: how many bytes at the end of the stream were read but could not be forwarded.
         """
         sizes = dict(self.state.masked_sizes)
         self._batch.undelivered.append((stream, lost, self.state.next_seq, sizes))
 
     def dropped_by_faults(self, seqs: list[int]) -> set[int]:
-        """Returns those of some written frames that a fault kept from being delivered."""
+        """Returns the numbers of those written frames that a fault kept from being delivered."""
         if not seqs:
             return set()
         sql = (
@@ -263,7 +264,7 @@ class RowWriter:
             recording: the row.
 
         Raises:
-            sqlite3.Error: it could not be written.
+            sqlite3.Error: the rows could not be written.
         """
         self.state.recording = recording
         self.commit()

@@ -1,1 +1,1 @@
-"""Reads the log of a recorder, and finishes what one has left behind."""
+"""Reads the logs of recorders, and finishes recordings that dead recorders have left behind."""

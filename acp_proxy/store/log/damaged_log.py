@@ -1,8 +1,8 @@
 """Keeps the unreadable parts of a log when the log is removed.
 
-A disk, for instance, may have damaged bytes in the middle of a log. Indexing leaves them out, and
-notes their place in the recording. They are written to ``NAME.db.damaged``, readable by its owner
-alone, since unreadable bytes cannot be masked. If that name is taken, they are written to
+A disk, for instance, may have damaged bytes in the middle of a log. Indexing leaves such bytes out,
+and notes their place in the recording. The bytes are written to ``NAME.db.damaged``, which only its
+owner can read, since unreadable bytes cannot be masked. If this name is taken, the file is
 ``NAME.db.damaged-2`` and so on; an existing file is never changed.
 """
 
@@ -69,7 +69,7 @@ def keep(path: Path, connection: sqlite3.Connection, log: "LogReader") -> Path |
         The file; None if the whole log could be read.
 
     Raises:
-        OSError: it cannot be written, so the log has to stay.
+        OSError: the file cannot be written, so the log has to stay.
     """
     spans, end = [], log.base
     for at, size in sorted(places(connection)):
@@ -84,7 +84,7 @@ def keep(path: Path, connection: sqlite3.Connection, log: "LogReader") -> Path |
         try:
             fd = os.open(file, flags, 0o600)
         except FileExistsError:
-            if _holds(file, log, spans):  # whoever wrote it was killed before the log was removed
+            if _holds(file, log, spans):  # its writer was killed before the log was removed
                 return file
             continue
         try:

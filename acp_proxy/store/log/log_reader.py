@@ -203,7 +203,7 @@ class LogReader:
             yield LogRecord(kind, stream, t_ns, offset + start, block[start:place])
 
     def is_damaged_from(self, offset: int) -> bool:
-        """Whether the end of a log is damaged, not just a record that its writer did not finish.
+        """Whether the end of a log is damaged; an unfinished last record does not count.
 
         Args:
             offset: the logical offset after the last readable record.

@@ -1,9 +1,10 @@
-"""Recovers frames that are only in the log: finishes a dead recording, or reads its tail.
+"""Recovers frames that are only in a log: finishes a dead recorder's recording, or reads a tail.
 
 The recorder holds an exclusive lock on its log, so if a reader gets the lock, the recorder is dead.
 The reader holds the lock while it finishes the recording, so that no other reader does the same.
-Before it takes the lock, it removes the permission to write to the log, which tells others that no
-recorder holds the lock. If the recorder runs, or the reader may not finish the recording, the
+Before the reader takes the lock, it removes the permission to write to the log. This shows other
+readers that no recorder holds the lock. If the recorder runs, or the reader may not finish the
+recording, the
 reader indexes the tail of the log into temporary tables.
 """
 
@@ -109,8 +110,8 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
         log_path: the log's path.
 
     Raises:
-        UnreadableRecording: it is not a log, or only a part of a log.
-        LogMoved: it is empty; its recorder may be about to write the first record.
+        UnreadableRecording: the file is not a log, or only a part of a log.
+        LogMoved: the log is empty; its recorder may be about to write the first record.
     """
     try:
         log = LogReader(fd)
@@ -150,7 +151,7 @@ def check_unfinished(path: Path) -> bool:
         False if there is no log, its recorder is running, or another reader is finishing it.
 
     Raises:
-        UnreadableRecording: no reader can finish it.
+        UnreadableRecording: no reader can finish the log.
     """
     log_path = Path(f"{path}{LOG_SUFFIX}")
     try:
@@ -177,7 +178,7 @@ def check_unfinished(path: Path) -> bool:
 
 
 def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
-    """Indexes the log of a dead recorder and removes it; False if that is not permitted.
+    """Indexes and removes the log of a dead recorder; returns False if that is not permitted.
 
     Args:
         path: the database's path.
@@ -231,7 +232,7 @@ def is_at(path: Path, fd: int) -> bool:
     """Whether the path of an open file still leads to it.
 
     Args:
-        path: where it was opened.
+        path: the path under which the file was opened.
         fd: the file.
     """
     try:
@@ -268,12 +269,12 @@ class LogTail:
     """The frames of a log that are not in the database yet, in temporary tables.
 
     A recorder, or a reader that finishes the recording, may move frames from the log to the rows of
-    the database at any time. So the tail keeps a read transaction on these rows, and checks each
-    time after it has read the log: the log still starts at the same offset, and the rows still end
-    at the same offset with the same state of the indexer.
+    the database at any time. So the tail keeps a read transaction on the rows. Each time after it
+    has read the log, it checks that the log still starts at the same offset, and that the rows
+    still end at the same offset with the same state of the indexer.
 
     Args:
-        connection: the rows, with an empty database ``tail`` attached.
+        connection: the database with the rows; an empty database ``tail`` is attached.
         log: the log.
 
     Attributes:
@@ -304,7 +305,8 @@ class LogTail:
         """Indexes the new part of the log, then begins a read transaction on the matching rows.
 
         Raises:
-            LogMoved: somebody has indexed meanwhile, so rows and tail overlap or leave a gap.
+            LogMoved: another process has indexed the log meanwhile, so rows and tail overlap or
+                leave a gap.
         """
         self._connection.commit()
         self._log.check()
