@@ -70,7 +70,7 @@ class RecordingReader(Rows):
         """Opens the recording whose database or text form is at ``path``.
 
         Args:
-            path: its path, for error messages too. The file need not exist while there is a log.
+            path: the path, also for error messages. The file need not exist while there is a log.
             source: the lines of its text form, read instead of a file.
             unredacted: whether to show the secrets in the file. Otherwise they are masked, unless
                 the recording was masked when it was made.
@@ -128,7 +128,7 @@ class RecordingReader(Rows):
 
     @property
     def is_open(self) -> bool:
-        """Whether an unanswered request may still get an answer, or got one elsewhere."""
+        """Whether an unanswered request may still get an answer, or got an unrecorded one."""
         return self.recording.is_open(live=self.live)
 
     @property
@@ -237,7 +237,7 @@ class RecordingReader(Rows):
             self._open_plain()
 
     def _should_be_text(self) -> bool:
-        """Whether a file is named like a text form but is not; the error names its first line."""
+        """Whether a file only has the suffix of a text form; the error names its first line."""
         return self.path.suffix == ".jsonl" and is_plain(self.path) and not is_sqlite(self.path)
 
     def _open_with_log(self, log_path: Path) -> None:
@@ -377,7 +377,7 @@ class RecordingReader(Rows):
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file is the text form of a recording; a database is ruled out first, cheaply."""
+    """Whether a file is the text form of a recording; databases are recognized first, cheaply."""
     if database.is_sqlite(path):
         return False
     from acp_proxy.store.copies.text_import import is_text_form

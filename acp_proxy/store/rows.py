@@ -35,7 +35,7 @@ class FiredRows:
     """Rows of `faults_fired`, read alongside frames in the order of their numbers.
 
     Args:
-        rows: the rows in that order; they are read lazily.
+        rows: the rows, sorted by the numbers of the frames; they are read lazily.
     """
 
     def __init__(self, rows: Iterator[Row]) -> None:
@@ -104,7 +104,7 @@ class Rows:
     def frames(self, chosen: "Filter | None" = None, after: int = 0) -> Iterator[Row]:
         """Streams the frames that a filter matches; memory stays flat.
 
-        Each has the documented columns except ``json``. A request and its response also have
+        Each frame has the documented columns except ``json``. A request and its response also have
         ``request_seq``, ``response_seq`` and ``latency_ns`` of their exchange. A request has
         ``answer_session`` and ``answer_terminal``, the session and the terminal that its answer
         named. A batch has its ``members``; the filter matches at least one of them. A frame that a
@@ -112,8 +112,8 @@ class Rows:
         an excerpt (see `is_excerpt` and `pieces`).
 
         Args:
-            chosen: the filter; None for all of them.
-            after: only frames beyond this number.
+            chosen: the filter; None for all frames.
+            after: only frames with a higher number.
         """
         with self._damage_reported():
             yield from self._with_fired(t.frames(chosen, after) for t in self.tables)
@@ -122,8 +122,8 @@ class Rows:
         """Streams frames and events by their numbers; an event has ``data`` and no ``raw``.
 
         Args:
-            chosen: the filter; None for all of them.
-            after: only rows beyond this number.
+            chosen: the filter; None for all frames and events.
+            after: only rows with a higher number.
         """
         both = self.frames(chosen, after), self.events(chosen, after)
         return heapq.merge(*both, key=operator.itemgetter("seq"))
@@ -132,8 +132,8 @@ class Rows:
         """Streams the events that a filter matches, as `rows` does.
 
         Args:
-            chosen: the filter; None for all of them.
-            after: only events beyond this number.
+            chosen: the filter; None for all events.
+            after: only events with a higher number.
         """
         every = self.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
         return every if chosen is None else filter(chosen.matches, every)
@@ -148,7 +148,7 @@ class Rows:
         """Streams frames with little more than their labels, much faster than `frames`.
 
         Args:
-            chosen: the filter; None for all of them.
+            chosen: the filter; None for all frames.
             span: the first and the last number to read, instead of a filter.
             with_lines: whether to read each line, unless it is larger than 4 MiB.
         """
@@ -194,7 +194,7 @@ class Rows:
             yield from self.tables[-1 if is_last else 0].pieces(seq)
 
     def first_of_kind(self, kind: str, without: Collection[int] = ()) -> dict[str, tuple[int, int]]:
-        """Returns, for each stream, the number of the first frame of a kind, and their count.
+        """Returns, for each stream, the first frame of a kind, and how many of the kind there are.
 
         Args:
             kind: any but ``notification``; fast if frames of this kind are rare.

@@ -41,7 +41,7 @@ from acp_proxy.store.indexing.indexer_state import IndexerState
 from acp_proxy.store.indexing.row_writer import RowWriter
 
 _BATCH, _BATCH_BYTES = 4096, 4 << 20
-"""How many frames, or bytes of them, are written in one transaction."""
+"""How many frames, and about how many bytes of frames, are written in one transaction."""
 _SKIPPING = "; --skip-bad leaves such lines out"
 _NEWLINE = b"\n"
 

@@ -39,7 +39,7 @@ from acp_proxy.store.tables.checked_values import LineTooLarge, is_too_large
 from acp_proxy.store.tables.schema import APPLICATION_ID, VERSION, ForeignTables, check_tables
 
 SQLITE_VERSION = sqlite3.sqlite_version
-"""The version of the library that reads recordings."""
+"""The version of the SQLite library."""
 BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 """The errors that reading a foreign or damaged file can raise."""
 MAGIC = b"SQLite format 3\0"

@@ -88,7 +88,7 @@ def is_run(path: Path) -> bool:
 
 
 def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
-    """Whether a recording's row may contain a text; only small files are searched.
+    """Whether a recording's row may contain a text; also True if the file cannot be searched.
 
     SQLite writes texts unchanged, and a search of the bytes is ten times as fast as opening the
     database.

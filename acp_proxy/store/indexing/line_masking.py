@@ -103,9 +103,10 @@ class Masking:
 
         Args:
             stream: the stream that the line was read from.
-            raw: its bytes without the newline.
+            raw: the bytes of the line without the newline.
             message: the parsed line; None on stderr.
-            number: the number of the line in the chunk, from 1; None if no line follows it.
+            number: the number of the line in the chunk, from 1; None if it is the last of its
+                stream.
 
         Raises:
             NotYet: the masking depends on later lines that are not written yet.
@@ -203,7 +204,7 @@ def read_line(
         stream: the stream of the line.
         line: the place of the line in the log.
         raw: the bytes of the line, if the caller has them.
-        number: its number in its chunk, from 1; None if no line follows it.
+        number: the number of the line in its chunk, from 1; None if it is the last of its stream.
 
     Raises:
         NotYet: the masking depends on later lines that are not logged yet.

@@ -4,8 +4,7 @@ The recorder holds an exclusive lock on its log, so if a reader gets the lock, t
 The reader holds the lock while it finishes the recording, so that no other reader does the same.
 Before the reader takes the lock, it removes the permission to write to the log. This shows other
 readers that no recorder holds the lock. If the recorder runs, or the reader may not finish the
-recording, the
-reader indexes the tail of the log into temporary tables.
+recording, the reader indexes the tail of the log into temporary tables.
 """
 
 import contextlib

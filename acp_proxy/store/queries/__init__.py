@@ -1,1 +1,1 @@
-"""Questions to an open recording; a function or a class for each."""
+"""Queries of an open recording; each is a function or a class."""

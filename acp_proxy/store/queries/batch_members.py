@@ -35,7 +35,7 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
 
     Returns:
         For each message a copy of the row with the columns of the message and of its exchange, and
-        with ``member``, its index in the batch. Empty if the batch was too large to read.
+        with ``member``, its index in the batch. No messages if the batch was too large to read.
     """
     messages = read(bytes(batch["raw"])).members
     if not messages:
@@ -105,7 +105,7 @@ class _Exchanges:
                 self._left.setdefault(key, deque()).append(exchange)
 
     def join(self, row: Row) -> None:
-        """Adds the columns of its exchange to a message, if it has one."""
+        """Adds the columns of a message's exchange to the message, if it has an exchange."""
         if row["kind"] not in (Kind.REQUEST, Kind.RESPONSE, Kind.ERROR):
             return
         asks = row["kind"] == Kind.REQUEST

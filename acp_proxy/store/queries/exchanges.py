@@ -1,6 +1,7 @@
 """Queries of the exchanges and turns of a recording, one function for each.
 
-Each takes an open recording, and raises `UnreadableRecording` if the file is damaged or locked.
+Each function reads an open recording, and raises `UnreadableRecording` if the file is damaged or
+locked.
 """
 
 import json
@@ -28,7 +29,7 @@ class ExchangeRow(NamedTuple):
 
 
 class TurnRow(NamedTuple):
-    """A turn and its counts."""
+    """A turn, with the numbers of its updates and its tool calls."""
 
     id: int
     session: str | None
@@ -69,7 +70,7 @@ def exchanges(
         direction: only exchanges whose request had this direction.
         outcome: only exchanges with this outcome.
         is_open: only exchanges without an answer.
-        span: only exchanges whose request is between these two numbers.
+        span: only exchanges whose request has a number from the first to the second of these.
         order: the column to sort by.
         most: the largest number of exchanges; no limit if it is negative.
     """
@@ -87,14 +88,14 @@ def exchanges(
 
 
 def initialization(rows: Rows) -> ExchangeRow | None:
-    """Returns the last initialization, preferably one that was answered."""
+    """Returns the last initialization that was answered; if none was answered, the last one."""
     order = "response_seq IS NULL, id DESC"
     matches = exchanges(rows, methods=INITIALIZE, direction="to-agent", order=order, most=1)
     return next(matches, None)
 
 
 def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
-    """Yields all exchanges; an exchange that forks a session has that session, not the new one."""
+    """Yields all exchanges; one that forks a session has the forked session, not the new one."""
     sql = (
         "SELECT id, direction, method, rpc_id, CASE method WHEN 'session/fork' THEN"
         " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"
@@ -131,7 +132,7 @@ def is_any_open_at(rows: Rows, seq: int) -> bool:
 
 
 def latencies_of_answers(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
-    """Returns the latencies of answers in nanoseconds, by their numbers.
+    """Returns the latencies of answers in nanoseconds, by the numbers of the answers.
 
     Args:
         rows: the recording.
@@ -156,7 +157,7 @@ def error_count(rows: Rows) -> int:
 
 
 def first_request_of_sessions(rows: Rows) -> dict[str, int]:
-    """Returns the number of the first request about each session, in order of the numbers.
+    """Returns the number of the first request about each session, sorted by this number.
 
     Sessions of nes/start are left out, since they accept no prompts.
     """
@@ -217,13 +218,13 @@ def first_cancel(rows: Rows, session: str | None, after: int) -> int | None:
 
 
 def cancels(rows: Rows, session: str | None, after: int, most: int) -> list[int]:
-    """Returns the numbers of the first ``session/cancel`` of a session after a frame.
+    """Returns the numbers of the first ``session/cancel`` messages of a session after a frame.
 
     Args:
         rows: the recording.
         session: the session; None for messages without a session.
         after: the number of the frame.
-        most: the largest number of results.
+        most: the largest number of messages.
     """
     sql = (
         "SELECT seq FROM frames WHERE method = 'session/cancel' AND session IS ?"

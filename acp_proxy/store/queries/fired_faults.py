@@ -1,6 +1,6 @@
-"""Queries of the effects of faults, and of the frames that the client received.
+"""Queries of the effects of faults, and of the frames that reached the client.
 
-A recording that was made with faults contains every frame that a peer sent, even if it never
+A recording that was made with faults contains every frame that a peer sent, even if the frame never
 arrived. The client received those frames of the agent that were delivered, and the frames that
 faults injected.
 """
@@ -27,7 +27,7 @@ WHERE seq = ? AND received IS NOT NULL ORDER BY rowid DESC LIMIT 1
 
 
 class LostAnswer(NamedTuple):
-    """An answer that a fault kept from its receiver."""
+    """An answer that never reached its receiver, or that arrived broken, because of a fault."""
 
     method: str | None
     request_seq: int
@@ -44,9 +44,9 @@ class FaultedFrames:
         connection: the recording, with all of its rows in the main tables.
 
     Attributes:
-        lost: numbers of the agent's frames that never arrived.
-        injected: numbers of the frames that faults injected.
-        changed: numbers of the frames that were replaced, perhaps by the same bytes.
+        lost: the numbers of the agent's frames that never arrived.
+        injected: the numbers of the frames that faults injected.
+        changed: the numbers of the frames that faults replaced, perhaps by the same bytes.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -64,7 +64,8 @@ class FaultedFrames:
 
         Args:
             seq: the number of the frame.
-            from_agent: True asks whether the client received it, False whether a peer sent it.
+            from_agent: whether the agent sent the frame. The client must have received such a
+                frame; no fault may have injected any other frame.
         """
         return seq not in (self.lost if from_agent else self.injected)
 
@@ -94,7 +95,7 @@ def has_fired_faults(rows: Rows) -> bool:
 
 
 def fired_counts(rows: Rows) -> dict[str, int]:
-    """Returns how often each rule fired, by its name, ordered by the first time."""
+    """Returns how often each rule fired, by name, in the order in which the rules first fired."""
     sql = (
         "SELECT rule, count(*) AS n FROM faults_fired WHERE received IS NOT NULL"
         " GROUP BY rule ORDER BY min(seq)"
@@ -108,16 +109,16 @@ class FrameEffect(NamedTuple):
     rule: str
     action: str
     effect: str
-    """made, withheld, changed or same; ``same`` for delayed frames, for instance."""
+    """The kind: made, withheld, changed or same. A delayed frame, for example, is the same."""
     frames: int
 
 
 def rule_effects(rows: Rows, most: int) -> list[FrameEffect]:
-    """Returns the effects of rules on frames, ordered by the first occurrence.
+    """Returns the effects of rules on frames, in the order in which they first occurred.
 
     Args:
         rows: the recording.
-        most: the largest count.
+        most: the largest number of effects.
     """
     is_same = (
         "length(delivered) BETWEEN length(received) AND length(received) + 2"
@@ -140,7 +141,7 @@ def frames_of_rule(rows: Rows, rule: str, most: int) -> list[int]:
     Args:
         rows: the recording.
         rule: the name of the rule.
-        most: the largest count.
+        most: the largest number of frames.
     """
     sql = f"SELECT DISTINCT seq FROM faults_fired WHERE rule = ? ORDER BY seq LIMIT {most}"
     return [row["seq"] for row in rows.query(sql, (rule,))]
@@ -157,13 +158,13 @@ def count_undated_frames(rows: Rows) -> int:
 
 
 def injected_frames(rows: Rows) -> dict[int, str]:
-    """Returns which rules injected frames, by the number of the frame."""
+    """Returns the rule that injected a frame, by the number of the frame."""
     sql = "SELECT seq, rule FROM faults_fired WHERE received IS NULL"
     return {row["seq"]: str(row["rule"]) for row in rows.query(sql)}
 
 
 def withheld_frames(rows: Rows, seqs: Iterable[int]) -> dict[int, str]:
-    """Returns which rules kept frames from their receiver, by the number of the frame.
+    """Returns the rule that kept a frame from its receiver, by the number of the frame.
 
     Args:
         rows: the recording.
@@ -181,7 +182,7 @@ def lost_answers(rows: Rows, most: int) -> list[LostAnswer]:
 
     Args:
         rows: the recording.
-        most: the largest count.
+        most: the largest number of answers.
     """
     sql = (
         "SELECT e.method, e.request_seq, e.response_seq, f.fault, f.delivered != 'none' AS broken"
@@ -205,7 +206,7 @@ def undelivered_frames(rows: Rows, stream: str, span: tuple[int, int], most: int
         rows: the recording.
         stream: the stream.
         span: the first and the last number to consider.
-        most: the largest count.
+        most: the largest number of frames.
     """
     sql = (
         "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND stream = ? AND delivered != 'full'"

@@ -1,11 +1,12 @@
 """Reads the frames that a filter matches from one table of coded rows.
 
 A reader has one such table, or two while there is a log: the rows and the tail. The database
-selects candidates by the filter's condition, and the filter decides. To keep memory flat and return
-the first frame at once, a query first selects only numbers; then the frames, which may be large,
-are fetched for a few numbers at a time. If only labels and lines are needed, rows are decoded
-without a dict or a function call for each, since there may be a million. Runs of updates that an
-agent streams without a pause are joined by SQLite itself, in a third of that time.
+selects candidates by the filter's condition, and the filter decides which of them match. To keep
+memory flat and return the first frame at once, a query first selects only numbers; then the frames,
+which may be large, are fetched for a few numbers at a time. If only labels and lines are needed,
+rows are decoded without a dict or a function call for each, since there may be a million. Runs of
+updates that an agent streams without a pause are joined by SQLite itself, which takes a third of
+the time.
 """
 
 import json
@@ -92,7 +93,7 @@ class FrameTable:
     """The labels of the whole recording: a table, or a SELECT in parentheses."""
     lines: LineColumns = AS_STORED
     masked: str | None = None
-    """The database with masked lines that replace some of these, if there is one."""
+    """The database with masked lines, which replace lines of this table; None if there is none."""
 
     def frames(self, chosen: "Filter | None", after: int = 0) -> Iterator[Row]:
         """Streams the frames that a filter matches, in order; see `Rows.frames`.
@@ -157,7 +158,7 @@ class FrameTable:
             yield seq, t_ns, raw
 
     def runs(self, pause_ns: int, first: int, single_upto: int) -> Iterator[FrameRun]:
-        """Streams frames in order, joins the updates of a run; see `Rows.runs`.
+        """Streams frames in order, and joins the updates of a run; see `Rows.runs`.
 
         Args:
             pause_ns: a longer time between two frames ends a run; a negative one makes each frame a
@@ -220,7 +221,7 @@ class FrameTable:
             kind: any but ``notification``.
             without: numbers of frames to ignore.
         """
-        # The index has the condition "kind > 1": SQLite uses it only if the query repeats that.
+        # SQLite uses the index only if the query repeats its condition "kind > 1".
         sql = (
             f"SELECT flags & 3, min(seq), count(*) FROM {self.rows} WHERE kind > 1 AND kind = ?"
             " AND seq NOT IN (SELECT value FROM json_each(?)) GROUP BY 1"
@@ -243,13 +244,13 @@ class FrameTable:
         return with_batches(where) if has_batches else where
 
     def _matches_batch(self, seq: int, chosen: "Filter") -> bool:
-        """Whether a filter matches a message of a batch; the columns of the batch do not tell."""
+        """Whether a filter matches a message of a batch; the batch's columns do not show this."""
         from acp_proxy.recording.filters import all_of, parse
 
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
-        """Streams the frames beyond a number that meet a condition, and perhaps others."""
+        """Streams the frames after a number that may meet a condition; some may not meet it."""
         lines = self.lines
         line = frame_columns(lines.raw, lines.size, lines.masked)
         columns = f"{line}, {_OF_EXCHANGE}"

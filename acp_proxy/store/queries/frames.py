@@ -1,6 +1,7 @@
 """Queries of the frames of a recording, one function for each.
 
-Each takes an open recording, and raises `UnreadableRecording` if the file is damaged or locked.
+Each function reads an open recording, and raises `UnreadableRecording` if the file is damaged or
+locked.
 """
 
 import json
@@ -35,7 +36,7 @@ def first_prompt(rows: Rows, most: int) -> bytes | None:
 
     Args:
         rows: the recording.
-        most: the largest size, in bytes.
+        most: the largest size of the start, in bytes.
     """
     sql = (
         "SELECT substr(raw, 1, ?) AS raw FROM frames"
@@ -49,7 +50,7 @@ def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
 
     Args:
         rows: the recording.
-        largest: the size in bytes beyond which only the first 64 KiB of a line are read.
+        largest: a size in bytes; only the first 64 KiB of a larger line are read.
     """
     sql = (
         f"SELECT stream, CASE WHEN size <= ? THEN raw ELSE substr(raw, 1, {LINE_EDGE}) END AS raw"
@@ -70,9 +71,9 @@ def frames_by_number(rows: Rows, seqs: Sequence[int], whole: int, batch: int) ->
 
     Args:
         rows: the recording.
-        seqs: the numbers.
-        whole: the size of the largest line that is read completely, in bytes.
-        batch: the same limit for a batch.
+        seqs: the numbers of the frames.
+        whole: a size in bytes; of a larger line, only the first 64 KiB are read.
+        batch: the same limit for the lines of batches.
     """
     sql = (
         "SELECT seq, t_ns, stream, kind, method, exchange, session, turn, tool_call,"
@@ -97,18 +98,18 @@ def start_of_line(rows: Rows, seq: int, most: int) -> tuple[str, bytes] | None:
 
 
 def frame_times(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
-    """Returns the times of frames in nanoseconds, by their numbers.
+    """Returns the times of frames in nanoseconds, by the numbers of the frames.
 
     Args:
         rows: the recording.
-        seqs: the numbers.
+        seqs: the numbers of the frames.
     """
     sql = "SELECT seq, t_ns FROM frame_rows WHERE seq IN (SELECT value FROM json_each(?))"
     return {row["seq"]: row["t_ns"] for row in rows.query(sql, (json.dumps([*seqs]),))}
 
 
 def labels_of_frames(rows: Rows, seqs: Iterable[int]) -> Iterator[Row]:
-    """Yields method, session and turn of frames; an answer has those of its request.
+    """Yields the method, the session and the turn of each frame; for an answer, of its request.
 
     Args:
         rows: the recording.
@@ -166,7 +167,7 @@ def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
     Args:
         rows: the recording.
         text: the text.
-        most: the largest count.
+        most: the largest number of lines.
     """
     if "stderr" not in rows.first_of_kind("stderr"):  # uses an index; most recordings have none
         return []
@@ -182,7 +183,7 @@ def stray_errors(rows: Rows, most: int) -> list[int]:
 
     Args:
         rows: the recording.
-        most: the largest count.
+        most: the largest number of errors.
     """
     sql = (
         "SELECT seq FROM frames WHERE kind = 'error' AND exchange IS NULL ORDER BY seq"
@@ -192,14 +193,14 @@ def stray_errors(rows: Rows, most: int) -> list[int]:
 
 
 def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
-    """Returns number and stream of each stream's last frame if it has no newline."""
+    """Returns the numbers and streams of the last frames of streams that end without a newline."""
     sql = "SELECT seq, stream, newline FROM frames WHERE stream = ? ORDER BY seq DESC LIMIT 1"
     last = chain.from_iterable(rows.query(sql, (direction.value,)) for direction in Direction)
     return [(row["seq"], row["stream"]) for row in last if not row["newline"]]
 
 
 def number_after(rows: Rows, count: int) -> int | None:
-    """Returns the number of the frame after the first ones of both peers; None if there is none.
+    """Skips the first frames of the peers, and returns the number of the next one, or None.
 
     Args:
         rows: the recording.
@@ -227,7 +228,7 @@ def first_message(rows: Rows, stream: str, after: int = 0) -> StoredFrame | None
     Args:
         rows: the recording.
         stream: the stream.
-        after: only messages beyond this number.
+        after: only messages with a higher number.
     """
     sql = (
         f"SELECT {_FRAME} FROM frames WHERE stream = ? AND seq > ?"
@@ -250,7 +251,7 @@ def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[Stor
         rows: the recording.
         stream: the stream.
         seq: the number.
-        most: the largest count.
+        most: the largest number of frames.
     """
     sql = f"SELECT {_FRAME} FROM frames WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT {most}"
     return (StoredFrame(*row.values()) for row in rows.query(sql, (stream, seq)))
@@ -267,7 +268,7 @@ def call_frames(
         rows: the recording.
         session: the session of the tool calls.
         tool_call: their id.
-        after: only frames beyond this number.
+        after: only frames with a higher number.
     """
     sql = (
         f"SELECT {_FRAME}, CASE WHEN size <= {SMALL_LINE} THEN raw"
@@ -291,7 +292,8 @@ def edges_of_call(
         session: the session of the tool call.
         tool_call: its id.
         span: the first and the last number to consider.
-        most: the number of first lines, and of last lines; they overlap if there are few.
+        most: how many first lines, and how many last lines, to return. If there are few lines, some
+            of them are returned twice.
     """
     sql = (
         f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
@@ -338,7 +340,7 @@ def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) 
 def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: int) -> Iterator[int]:
     """Yields the numbers of the frames about a terminal, its creation included.
 
-    It ends where another terminal with the same id is created.
+    The frames end where another terminal with the same id is created.
 
     Args:
         rows: the recording.

@@ -42,7 +42,7 @@ _TEXTS = (
 """Columns of the table ``recording`` that may contain text of a peer or a user."""
 
 Watch = Callable[[Iterable[Any], int], Iterable[Any]]
-"""Yields the given rows and shows the progress; the number is the count of all rows."""
+"""Yields the given rows and shows the progress; the second argument is the number of all rows."""
 
 
 @frozen
@@ -76,7 +76,7 @@ def mask(
         schemas: the databases with rows: the tail, if there is one, and the file.
         marker_key: the key of the markers, in hexadecimal digits.
         level: what to mask; secrets by default.
-        known: the markers of known secrets, by the secret.
+        known: known secrets, each with its marker.
 
     Raises:
         sqlite3.Error: a temporary file cannot be created.
@@ -133,7 +133,7 @@ class MaskedRows:
         self._level, self._is_asked = (level or Level()).name, level is not None
         self._after, self._until = 0, LAST_NUMBER
         self._learned = 0
-        """The number of the last row where a secret was recognized since rows were masked again."""
+        """The last row in which a secret was recognized since rows were masked again."""
         self._fired_after = dict.fromkeys(schemas, 0)
         self._recordings: dict[Recording, Recording] = {}
         self._of_row = redactor.again()
@@ -163,11 +163,11 @@ class MaskedRows:
             self._connection.commit()
 
     def mask_again(self, redactor: Redactor, until: int, watch: Watch | None = None) -> None:
-        """Masks the first rows again, for secrets that were recognized in later rows.
+        """Masks the first rows again, because secrets were recognized in later rows.
 
         Args:
             redactor: the redactor that has read these rows, and so knows the secrets.
-            until: the number of the last row.
+            until: the number of the last row to mask.
             watch: as for `read`.
         """
         kept = self._redactor, self._after, self._until, self._fired_after
@@ -186,7 +186,7 @@ class MaskedRows:
 
     @property
     def values(self) -> dict[str, str]:
-        """The markers of the secrets that were found so far, by the secret."""
+        """The secrets that were found so far, each with its marker."""
         return self._redactor.snapshot().values
 
     def recording(self, recording: Recording) -> Recording:
@@ -291,7 +291,7 @@ class MaskedRows:
         return iter(others)
 
     def _made(self, schema: str) -> set[int]:
-        """Returns the numbers of frames that faults injected, which never continue another text."""
+        """Returns the numbers of injected frames, whose texts never continue an earlier text."""
         sql = f"SELECT seq FROM {schema}.faults_fired WHERE received IS NULL"
         return {seq for (seq,) in self._connection.execute(sql)}
 

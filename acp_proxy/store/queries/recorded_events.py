@@ -1,4 +1,4 @@
-"""Queries of the events of a recording, and of the events with which a peer leaves."""
+"""Queries of the events of a recording, and of the events that show that a peer left."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -9,10 +9,10 @@ from acp_proxy.recording.recording import RecordedEvent
 from acp_proxy.store.rows import Rows
 
 ENDING_KINDS = ("eof", "signal", "exit")
-"""The kinds of event with which a peer leaves."""
+"""The kinds of events that may show that a peer left."""
 
 _NOT_THE_CLIENT = ("the reader is gone", "closed by a fault")
-"""Reasons for the end of the stream to the agent that are not the client's."""
+"""Reasons for the end of the stream to the agent that do not mean that the client closed it."""
 
 
 def events(rows: Rows, *kinds: str) -> Iterator[RecordedEvent]:
@@ -48,7 +48,7 @@ def is_agent_leaving(event: RecordedEvent) -> bool:
 
 
 def is_client_leaving(event: RecordedEvent) -> bool:
-    """Whether the client closes its end of the connection with an event."""
+    """Whether an event shows that the client closed its end of the connection."""
     return _is_eof(event, Stream.TO_AGENT) and event.data.get("reason") not in _NOT_THE_CLIENT
 
 
@@ -58,22 +58,22 @@ def is_stopping_signal(event: RecordedEvent) -> bool:
 
 
 def is_client_ending(event: RecordedEvent) -> bool:
-    """Whether the client closes its end with an event, or stops the agent by a signal."""
+    """Whether an event shows that the client closed its end, or that a signal stopped the agent."""
     is_passed_on = event.data.get("action") == "passed on"
     return is_client_leaving(event) or (is_passed_on and is_stopping_signal(event))
 
 
 def is_peer_leaving(event: RecordedEvent) -> bool:
-    """Whether a peer leaves with an event, or the client stops the agent."""
+    """Whether an event shows that a peer left, or that a signal stopped the agent."""
     return is_agent_leaving(event) or is_client_ending(event)
 
 
 def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
     """Returns the number of the event with which the agent ended its output on its own.
 
-    The agent was stopped if the client had closed its end, or if a stopping signal was sent or
-    passed on to it, before it exited or ended its output; or if such a signal killed it. Any other
-    exit is the agent's own.
+    The agent was stopped in two cases. Before the agent exited or ended its output, the client had
+    closed its end, or the agent had received a stopping signal. Or such a signal killed the agent.
+    In all other cases the agent ended on its own.
 
     Args:
         events: at least the events of `ENDING_KINDS`, in recorded order.

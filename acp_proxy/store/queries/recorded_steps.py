@@ -53,19 +53,19 @@ WHERE f.seq >= ? AND f.flags & 3 = ? ORDER BY f.seq LIMIT ?
 _CLIENT, _AGENT = STREAM_CODES[Stream.TO_AGENT], STREAM_CODES[Stream.TO_CLIENT]
 
 _Exchanges = dict[tuple[str | None, bool], tuple[Any, ...]]
-"""The exchanges of a batch, by their id and whether the batch has the request."""
+"""The exchanges of a batch, by their id and by whether the batch contains the request."""
 
 
 class RecordedSteps:
-    """The steps of a recording, up to the state in which it was opened.
+    """The steps of a recording, up to the moment when the recording was opened.
 
     Implements `recording.steps.Script`.
 
     Args:
         reader: the recording.
         as_sent: whether to return the agent's requests and notifications as it sent them, not as
-            faults changed them. Answers are always returned as the client received them, since its
-            next messages depended on them.
+            faults changed them. Answers are always returned as the client received them, since the
+            client's next messages depended on them.
     """
 
     def __init__(self, reader: RecordingReader, *, as_sent: bool = False) -> None:
@@ -115,7 +115,7 @@ class RecordedSteps:
         Args:
             method: their method.
             kind: their kind.
-            after: only messages beyond this number.
+            after: only messages with a higher number.
         """
         sql = (
             f"{_SELECT} AND f.method = (SELECT id FROM labels WHERE text = ?) AND f.kind = ?"
@@ -161,7 +161,7 @@ class RecordedSteps:
         """Reads a line that is too large to be read ahead.
 
         Raises:
-            UnreadableRecording: it is too large to be replayed.
+            UnreadableRecording: the line is too large to be replayed.
         """
         (size,) = self._query("SELECT size FROM frames WHERE seq = ?", (seq,))[0]
         if size > PLAYED_LINE:
@@ -240,7 +240,7 @@ class RecordedSteps:
             step.kind = Kind.INVALID.value
             return [step]
         exchanges: _Exchanges = {}
-        for row in (*asked, *answered):  # the last one with an id counts
+        for row in (*asked, *answered):  # if an id is repeated, the last one counts
             earlier = exchanges.get(key := (row[1], row[3] == step.seq))
             exchanges[key] = row if row[5] or not earlier else (*row[:5], earlier[5])
         return [

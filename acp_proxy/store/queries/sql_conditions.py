@@ -91,19 +91,19 @@ def _named(column: str, size: str) -> str:
 
 
 def _is_simple(pattern: str) -> bool:
-    """Whether SQLite can match a pattern: its sets differ from fnmatch, and it stops at NUL."""
+    """Whether SQLite can match a pattern: it contains neither NUL nor a set as in fnmatch."""
     return not {"[", "\0"} & {*pattern} and pattern.count("*") <= _MOST_STARS
 
 
 def with_batches(where: Where) -> Where:
-    """Adds all batches to a condition, since it applies to the messages inside them."""
+    """Adds all batches to a condition, since their messages may meet the condition."""
     if where.is_open:
         return where
     return evolve(where, sql=f"({where.sql}) OR f.kind = {KIND_CODES[Kind.BATCH]}")
 
 
 def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: str) -> Where:
-    """Tests a text, ``{0}``; for requests also the session or terminal of the answer."""
+    """Tests a text, ``{0}``; a request may also match by the session or terminal of its answer."""
     if column not in _LABELLED:
         return Where(test.format(f"f.{column}"), values)
     if column == "terminal":  # by the index of terminals, which an OR would not use

@@ -1,8 +1,8 @@
 """Limits the size of values that are read, and checks their types.
 
 Recordings come from unknown people. A line may have any size, and SQLite does not check types. So
-SQLite gets a size limit, and a statement fails beyond it. A larger line is an excerpt in its row,
-its first bytes; the whole line is read in pieces.
+SQLite gets a size limit, and a statement that reads a larger value fails. The row of a larger line
+contains only the first bytes of the line as an excerpt; the whole line is read in pieces.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 _UNLIMITED = 2_000_000_000
 
 FITS = "fits_pattern"
-"""An SQL function of a text and a pattern with ``*`` and ``?``; needs `limit`."""
+"""An SQL function that matches a text with a pattern of ``*`` and ``?``; `limit` adds it."""
 
 
 _TEXT, _NUMBER = (str, NoneType), (int, NoneType)
@@ -117,7 +117,7 @@ def limit(connection: sqlite3.Connection, *schemas: str) -> None:
 
 @contextlib.contextmanager
 def limited(connection: sqlite3.Connection, size: int = _UNLIMITED) -> Iterator[None]:
-    """Sets another limit inside a block.
+    """Sets another size limit inside a block.
 
     Args:
         connection: an open recording.
@@ -131,7 +131,7 @@ def limited(connection: sqlite3.Connection, size: int = _UNLIMITED) -> Iterator[
 
 
 def is_too_large(error: Exception) -> bool:
-    """Whether a statement failed because of the limit."""
+    """Whether a statement failed because of the size limit."""
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_TOOBIG
 
 

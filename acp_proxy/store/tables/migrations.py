@@ -38,10 +38,10 @@ def create_tables(db: Database) -> None:
         },
         pk="seq",
     )
-    # One index for both: a second one costs 11 bytes per frame, and few sessions are rare.
+    # One index for both: a second index costs 11 bytes per frame, and few sessions are rare.
     db.table("frame_rows").create_index(["method", "session"])
     db.execute("CREATE INDEX frame_rows_odd ON frame_rows (kind) WHERE kind > 1")
-    # Only for "IS NOT NULL" does SQLite infer the condition from a join on the column.
+    # SQLite infers only the condition "IS NOT NULL" from a join on the column.
     for name in ("tool_call", "terminal"):
         db.execute(
             f"CREATE INDEX frame_rows_{name} ON frame_rows ({name}) WHERE {name} IS NOT NULL"

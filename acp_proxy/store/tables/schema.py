@@ -55,7 +55,7 @@ class Where:
     sql: str
     parameters: tuple[Any, ...] = ()
     exact: bool = True
-    """Whether it matches exactly the requested rows; otherwise it may match more."""
+    """Whether the condition matches exactly the requested rows; if not, it may match others too."""
     tests: int = 1
     """The number of comparisons."""
     levels: int = 1
@@ -63,12 +63,12 @@ class Where:
 
     @property
     def is_open(self) -> bool:
-        """Whether it matches every row."""
+        """Whether the condition matches every row."""
         return self.sql == _TRUE
 
     @property
     def needs_exchange(self) -> bool:
-        """Whether it uses a column of ``exchanges``."""
+        """Whether the condition uses a column of ``exchanges``."""
         return "e." in self.sql
 
 
@@ -112,7 +112,8 @@ AS_STORED = LineColumns()
 def valid_json(raw: str) -> str:
     """Returns ``CONDITION THEN TEXT`` in SQL: whether a line is JSON, and the line as text.
 
-    Only the edges of a large line were ever read, so it counts as JSON only if it is ASCII.
+    The indexer reads only the edges of a large line, so such a line counts as JSON only if it is
+    ASCII.
     """
     text = f"CAST({raw} AS TEXT)"
     return (
@@ -122,7 +123,7 @@ def valid_json(raw: str) -> str:
 
 
 def json_of(raw: str) -> str:
-    """Returns SQL for the line ``raw`` of a row ``f`` as JSON; NULL if it is not JSON, or stderr.
+    """Returns SQL for the line ``raw`` of a row ``f`` as JSON; NULL for stderr and invalid JSON.
 
     SQLite accepts JSON in any encoding, but Python reads only text in UTF-8.
     """
@@ -223,8 +224,8 @@ FROM exchanges GROUP BY method, direction ORDER BY max_ms DESC
 TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "faults_fired",
           "indexing")  # fmt: skip
 _TABLE_NAMES = ", ".join(f"'{name}'" for name in (*TABLES, "_sqlite_migrations"))
-# A foreign file may have a view instead of a table, which SQLite might compute for ever, or a
-# trigger, which would do more than write a note.
+# A foreign file may have a view instead of a table, and SQLite might compute the view for ever. Or
+# it may have a trigger, which would run when a note is written.
 _ODD = f"""
 SELECT name, type FROM main.sqlite_master WHERE type = 'trigger'
 UNION ALL

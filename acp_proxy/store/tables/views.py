@@ -2,8 +2,8 @@
 
 The views in a file are not used, since anybody may have written them. While a recording has a log,
 the rows from the log are in an attached database, ``tail``, with the same tables; then each view
-has the rows of the file and of the tail. Rows that are masked while they are read are in another
-attached database, ``masked``, and replace those of the file (`masked_rows`).
+contains the rows of the file and of the tail. Rows that are masked while they are read are in
+another attached database, ``masked``, and replace those of the file (`masked_rows`).
 """
 
 import sqlite3
