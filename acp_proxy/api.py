@@ -1,4 +1,4 @@
-"""Opens recordings and reads them, for scripts, notebooks and tests; used by way of `acp_proxy`.
+"""Opens and reads recordings for scripts, notebooks and tests, which import `acp_proxy`.
 
     import acp_proxy
 
@@ -79,7 +79,7 @@ class OpenRecording:
 
     @property
     def is_running(self) -> bool:
-        """Whether the recording is still being made; `refresh` reads what was added."""
+        """Whether the recorder is still running; `refresh` reads what the recorder added."""
         return self._reader.live
 
     @property
@@ -203,7 +203,8 @@ class OpenRecording:
         """Yields the tool calls, in the order of their first frames.
 
         Args:
-            chosen: a filter; a tool call is yielded, with all its frames, if one of them matches.
+            chosen: a filter of frames; a tool call is yielded, with all its frames, if a frame
+                matches.
         """
         from acp_proxy.explain.transcript.entries import EntryKind
 
@@ -247,7 +248,7 @@ class OpenRecording:
 
         Raises:
             FileExistsError: the file exists.
-            OSError: the file cannot be written; what was written is removed.
+            OSError: the file cannot be written; an incomplete file is removed.
         """
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.flags(), 0o600)
         try:
@@ -278,7 +279,7 @@ def open(  # noqa: A001  as `gzip.open`
     """Opens a recording: a database or a text form, finished or still being recorded.
 
     Args:
-        what: a path, a name or a part of it, the start of an id, or ``latest``, as on the command
+        what: a path, a name or part of a name, the start of an id, or ``latest``, as on the command
             line.
         unredacted: whether to show the secrets in the file instead of masking them.
 
@@ -295,7 +296,7 @@ def open(  # noqa: A001  as `gzip.open`
 def recordings(directory: "str | os.PathLike[str] | None" = None) -> "list[ListedRecording]":
     """Returns the properties of each recording in a directory, the newest first.
 
-    Files that cannot be read come last, with ``problem`` in place of the other properties.
+    Files that cannot be read come last; they have ``problem`` instead of the other properties.
 
     Args:
         directory: the directory; None for the recordings directory.

@@ -1,9 +1,9 @@
 """Plays the client of a recording against a live agent or a replay.
 
-``python -m acp_proxy.client RECORDING -- AGENT [ARGS...]`` runs the agent and sends each recorded
-message of the client once all messages of the agent that were recorded before it have come. It
-exits with 0 if the agent sent exactly what was recorded, otherwise with 1 after it prints the first
-line that differs.
+``python -m acp_proxy.client RECORDING -- AGENT [ARGS...]`` runs the agent and sends the recorded
+messages of the client. Each message is sent as soon as all messages of the agent that were recorded
+before have arrived. The exit code is 0 if the agent sent exactly what was recorded. Otherwise the
+first line that differs is printed, and the exit code is 1.
 """
 
 import os

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 _MOST_YOUNG = 100_000
 """The number of new objects after which the garbage collector runs.
 
-A short command makes fewer, and nearly all stay in use until it ends; with Python's default of 700
-the collector would run a hundred times.
+A short command makes fewer objects, and nearly all of them stay in use until it ends. With Python's
+default of 700 the collector would run a hundred times.
 """
 
 
@@ -50,7 +50,7 @@ def _start_recording() -> None:
 
 
 def _block_signals() -> None:
-    """Blocks the signals that end a replay; it unblocks them once it runs and can report."""
+    """Blocks the signals that end a replay; the replay unblocks them when it is able to report."""
     try:
         from _signal import SIG_BLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask
     except ImportError:  # on Windows
@@ -71,14 +71,14 @@ def _is_command(options: "RecordOptions") -> bool:
 
 
 def _supervise(relay: "Relay", options: "RecordOptions") -> None:
-    """Imports the supervisor of a relay only after bytes flow."""
+    """Supervises a relay; the supervisor is imported only after bytes flow through the relay."""
     from acp_proxy.record import supervise
 
     supervise(relay, options)
 
 
 def _without_secrets(text: str) -> str:
-    """Masks a text; imports the redaction only if something has to be masked."""
+    """Masks a text; imports the code for masking only if something has to be masked."""
     from acp_proxy.cli.masking import without_secrets
 
     return without_secrets(text)

@@ -5,9 +5,9 @@
         with MyClient(acp_agent.command) as client:
             assert client.ask("hello") == "Hello!"
 
-The fixture `acp_agent` is the command of an agent that plays ``recordings/hello.jsonl``. After
-the test, the plugin reads the report of the replay. It fails the test, and shows the report, if the
-client diverged, if a message never came, or if the agent was never started or has not ended.
+The fixture `acp_agent` is the command of an agent that plays ``recordings/hello.jsonl``. After the
+test, the plugin reads the report of the replay. The plugin fails the test, and shows the report, if
+the client diverged, if a message never arrived, or if the agent was never started or has not ended.
 
 The plugin is loaded in every run of pytest where acp-proxy is installed, so it imports only the
 standard library until a test asks for the fixture.
@@ -44,7 +44,7 @@ class _AgentCheck:
     def __init__(self, agent: AcpAgent, *, is_shared: bool) -> None:
         self.agent = agent
         self.is_shared = is_shared
-        """Whether another fixture uses the agent, and may end it only after the test."""
+        """Whether another fixture uses the agent; it may end the agent only after the test."""
         self.is_done = False
         self.has_failed = False
         self.has_failed_late = False
@@ -55,7 +55,7 @@ class _AgentCheck:
         return self.is_shared and not (runs and all(run.is_over() for run in runs))
 
     def run(self, item: pytest.Item) -> None:
-        """Fails the test if anything is wrong; stores the new recording, if one is made."""
+        """Fails the test if anything is wrong; otherwise stores any new recording."""
         self.is_done = True
         complaint = self.agent.complaint()
         if complaint is None and self.agent.is_recording:
@@ -180,7 +180,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
-    """Makes the agent that the marker, the command line and the configuration ask for."""
+    """Makes the agent that the marker, the command line and the configuration describe."""
     from acp_proxy.base import system
 
     if not system.CAN_START_AGENTS:
@@ -236,7 +236,7 @@ def _missing(item: pytest.Item, place: Path) -> str:
 
 
 def _marked(item: pytest.Item) -> tuple[str | None, dict[str, Any]]:
-    """Returns name and options from a test's markers, those of the test before class and module."""
+    """Returns the name and the options in a test's markers; the innermost marker wins."""
     name: str | None = None
     options: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers(_MARK))):
@@ -267,7 +267,7 @@ def _place(item: pytest.Item, name: str | None) -> Path:
 
 
 def _mode(config: pytest.Config) -> str:
-    """Returns the mode of recording; in CI, only the command line can ask for new recordings."""
+    """Returns the mode of recording; in CI, only the command line can request new recordings."""
     if given := config.getoption("acp_record"):
         return str(given)
     in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
@@ -278,7 +278,7 @@ def _mode(config: pytest.Config) -> str:
 
 
 def _is_shared(item: pytest.Item) -> bool:
-    """Whether another fixture uses ours; the client that it makes may end only after the test."""
+    """Whether another fixture uses ours; its client may end only after the test."""
     known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     return any("acp_agent" in fixture.argnames for every in known.values() for fixture in every)
 

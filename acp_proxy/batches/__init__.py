@@ -1,12 +1,12 @@
-"""Runs one command on many recordings, on one machine or a cluster, with a verdict for each.
+"""Runs one command on many recordings, on one machine or a cluster; each recording has a verdict.
 
-This module imports little, because every command asks it whether words name several recordings.
+This module imports little, because every command calls `names_several` for its arguments.
 """
 
 import os
 
 SHARED = "file://"
-"""Begins a path under which every machine of a cluster finds the same file or directory."""
+"""The prefix of a path that leads to the same file or directory on every machine of a cluster."""
 _MAGIC = frozenset("*?[")
 
 

@@ -20,20 +20,20 @@ _LOOK_S = 2.0
 
 @frozen
 class Job:
-    """A command and the recording to run it on; the job of a whole batch has no recording yet.
+    """A command and a recording to run it on; a job that describes a whole batch has no recording.
 
     Attributes:
         command: ``verify``, ``check`` or ``faults sweep``.
         options: the command's options, as words of a command line.
         words: the words after ``--``: the agent's command.
-        files: values of `options` that name files. Their contents, too, distinguish batches.
-        output: where to record the new run, or the directory for all runs; None for the recordings
-            directory, or if the command records nothing.
-        keeps_clean: whether a new run without problems is kept.
+        files: the values in `options` that name files. Batches differ if these files differ.
+        output: the file or directory for the recording of the new run. None if this is the
+            recordings directory, or if the command records nothing.
+        keeps_clean: whether the recording of a new run without problems is kept.
         digest: the digest of the command, its options and the files; see `digest_of`.
         recording: the recording's name in the results: the path as the user gave it.
         path: the recording's path on this machine.
-        is_shared: whether this path is the same on every machine.
+        is_shared: whether the recording has this path on every machine.
     """
 
     command: str
@@ -53,7 +53,7 @@ class Job:
         Args:
             exit_code: the exit code of the command.
             kind: the kind of the verdict.
-            error: the reason, if the job failed.
+            error: why the job failed; None if it did not fail.
         """
         error = error and " ".join(error.split())
         name = platform.node()
@@ -63,11 +63,11 @@ class Job:
 
 
 def run_batch(jobs: Iterable[Job], executor: Any) -> Iterator[JobVerdict]:
-    """Yields the verdict of each job when the job ends, in any order.
+    """Yields the verdict on each job as soon as the job ends, so in any order.
 
     Args:
-        jobs: the jobs; they are read only as far as the executor has room.
-        executor: runs the jobs like an executor of `concurrent.futures`, and turns futures into
+        jobs: the jobs; the next one is read only when the executor has room for it.
+        executor: runs the jobs as an executor of `concurrent.futures` does, and turns futures into
             verdicts; the caller shuts it down.
     """
     rest = iter(jobs)

@@ -1,9 +1,9 @@
 """Runs the jobs of a batch on the workers of a Dask cluster.
 
 Dask gives a job to a worker, and to another worker if the first is lost. A task is an expression
-for `eval`, with values that are only bytes and strings. A class of ours would be unpickled while a
-worker reads the messages of its scheduler: a worker without acp-proxy would stop reading there, and
-the batch would wait forever.
+for `eval`, and its values are only bytes and strings. A worker would unpickle a class of ours while
+it reads the messages of its scheduler. A worker without acp-proxy would fail there and read no more
+messages, and the batch would wait forever.
 
 A worker's thread cannot be cancelled, but the process of its job can be ended. The thread therefore
 checks several times a second whether the verdict is still wanted: the caller may have been
@@ -41,7 +41,7 @@ _TASK = (
 _LEAVING = (Status.closing, Status.closed, Status.failed, Status.stopping)
 _CONNECT_S = 10
 _AHEAD = 2
-"""Jobs for each thread: one that runs, and one that can start when it ends."""
+"""Jobs for each thread: one that runs, and one that can start when the first ends."""
 
 
 class DaskExecutor:
@@ -49,7 +49,7 @@ class DaskExecutor:
 
     Args:
         address: the scheduler, such as ``tcp://host:8786``.
-        most: how many jobs run at once; None for one for each thread of the cluster.
+        most: how many jobs run at once; None for as many as the cluster has threads.
 
     Raises:
         ClusterFailed: the scheduler cannot be reached.
@@ -94,13 +94,14 @@ class DaskExecutor:
         """Disconnects from the cluster.
 
         Args:
-            stop: whether to cancel jobs, so that workers end them; otherwise waits for them.
+            stop: whether to cancel the jobs, so that the workers end them. Otherwise this waits
+                until the jobs have ended.
         """
         self._executor.shutdown(wait=not stop)
         self._client.close()
 
     def verdict(self, future: "Future[Any]", job: Job) -> JobVerdict:
-        """Returns the verdict on a job, and puts its new run on this machine.
+        """Returns the verdict on a job, and writes the recording of the new run on this machine.
 
         Args:
             future: the future of the job.
@@ -152,7 +153,7 @@ def _silence() -> None:
     """Keeps Dask from writing to stderr; errors that matter are exceptions."""
     warnings.filterwarnings("ignore", module="distributed")
     logging.disable()
-    # Otherwise the last thousand sent recordings stay in memory.
+    # Otherwise the last thousand recordings that were sent stay in memory.
     dask.config.set({"distributed.admin.low-level-log-length": 0})
 
 
@@ -165,7 +166,7 @@ def answer(version: str, shipment: bytes) -> bytes | str:
 
     Args:
         version: the version of acp-proxy that sent the job.
-        shipment: the bytes of the job; another version does not read them.
+        shipment: the bytes of the job; they are not read if this worker has another version.
     """
     worker = get_worker()
     if version != __version__:

@@ -1,8 +1,8 @@
 """Runs each job in its own process on this machine, forked by the forkserver.
 
-The server has imported everything that a job needs. A worker that is killed loses only its own job.
-Each worker holds one end of a pipe. When the process that waits for the verdict ends, in whatever
-way, the worker and its agent end as by a signal.
+The forkserver has imported everything that a job needs. If a worker is killed, only its own job is
+lost. Each worker holds one end of a pipe to the process that waits for the verdict. However that
+process ends, the worker and its agent then end as by a signal.
 """
 
 import multiprocessing
@@ -24,11 +24,11 @@ from acp_proxy.batches.batch import Job, lost
 from acp_proxy.batches.results import JobVerdict
 
 _WORKER = "acp_proxy.cli.batches.batch_worker"
-"""The module that the server imports. It is given by name, because this room may not import it."""
+"""The module that the forkserver imports; a name, because this room may not import the module."""
 _PRELOADED = [_WORKER, "dask.__main__"] if "dask" in sys.modules else [_WORKER]
-"""Each process imports the main module's imports; on a worker of Dask that module is not ours."""
+"""A new process imports its parent's main module, which on a worker of Dask is not ours."""
 _AHEAD = 2
-"""Jobs for each process: one that runs, and one that can start when it ends."""
+"""Jobs for each process: one that runs, and one that can start when the first ends."""
 _LOOK_S = 0.2
 _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _LOCK = threading.Lock()
@@ -123,7 +123,7 @@ def _started(job: Job) -> tuple[BaseProcess, "connection.Connection[Any, Any]"]:
 
 
 def _start_server() -> None:
-    """Starts the server, unless it runs; it ignores modules in the current directory."""
+    """Starts the forkserver unless it runs; modules in the current directory are not imported."""
     before = {**os.environ}
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
@@ -146,7 +146,7 @@ def _work(pipe: "connection.Connection[Any, Any]", job: Job, environment: dict[s
 
 
 def _end_with(pipe: "connection.Connection[Any, Any]") -> None:
-    """Waits for the end of the pipe, then stops this process as a user would."""
+    """Waits until the other end of the pipe is closed, then stops this process as a user would."""
     with suppress(EOFError, OSError):
         pipe.recv_bytes()
     os.kill(os.getpid(), signal.SIGTERM)

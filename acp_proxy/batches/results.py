@@ -4,8 +4,8 @@ Each line is a JSON object in ASCII; `docs/json.md` lists its members. Readers i
 members, so that later versions can add some.
 
 Each line is appended with a single write, so all earlier lines survive if this process is killed.
-If the machine or the disk fails, only the last line can be incomplete; it is removed. Of two
-verdicts on the same recording, the later one counts.
+If the machine or the disk fails, only the last line can be incomplete; an incomplete line is
+removed. Of two verdicts on the same recording, the later one counts.
 """
 
 import errno
@@ -42,11 +42,11 @@ class VerdictKind(StrEnum):
     DIFFERS = "differs"
     BROKEN_RULES = "broken-rules"
     FINDINGS = "findings"
-    """A check found something that counts as a failure."""
+    """In a check, a finding counts as a failure."""
     FAILED = "failed"
     """In a sweep, a client hung or crashed."""
     INCOMPLETE = "incomplete"
-    """The recording is incomplete; it was checked, or played, to its end."""
+    """The recording is incomplete; the command checked or played everything that is there."""
     STALLED = "stalled"
     LOST = "lost"
     """The process of the job ended without a verdict."""
@@ -59,16 +59,16 @@ class VerdictKind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "VerdictKind | None":
-        """Reads the kind that earlier versions used for an agent that was killed."""
+        """Converts the kind ``killed`` of earlier versions, for an agent that was killed."""
         return cls.DIFFERS if value == "killed" else None
 
 
 @frozen
 class FirstDivergence:
-    """The place where a live agent first did something else."""
+    """The first place where a live agent did something other than the recorded agent."""
 
     seq: int | None
-    """The number of the recorded frame; None if it is not about a frame."""
+    """The number of the recorded frame; None if the difference is not about a frame."""
     text: str
 
 
@@ -84,7 +84,7 @@ class JobVerdict:
     kind: VerdictKind
     seconds: float
     sha256: str | None = None
-    """The hash of the recording's file."""
+    """The SHA-256 of the recording's file."""
     node: str = ""
     """The name of the machine that ran the job."""
     new_recording: str | None = None
@@ -94,14 +94,14 @@ class JobVerdict:
     findings: tuple[Mapping[str, Any], ...] | None = None
     """The worst findings of a check, or the runs of a sweep."""
     error: str | None = None
-    """The reason of a failed job, in one line."""
+    """Why the job failed, in one line."""
     ending: str | None = None
-    """How the agent ended, and its last line on stderr, if this may explain the verdict."""
+    """How the agent ended, and its last line on stderr; only if they may explain the verdict."""
 
 
 @frozen
 class ResultsHeader:
-    """The first line of a results file: the batch that all its verdicts belong to."""
+    """The first line of a results file: it describes the batch to which all verdicts belong."""
 
     acp_proxy_results: int = field(default=FORMAT, kw_only=True)
     """The format's number. As the first member of the file, it identifies a results file."""
@@ -110,7 +110,7 @@ class ResultsHeader:
     command: str
     digest: str
     words: tuple[str, ...]
-    """The options and the agent's command, without secrets."""
+    """The options and the agent's command; secrets are masked."""
 
 
 def line_of(value: ResultsHeader | JobVerdict) -> bytes:
@@ -148,7 +148,7 @@ def findings_of(verdict: JobVerdict) -> list[Finding]:
     """Returns the broken rules that a verdict lists; a sweep lists its runs instead.
 
     Raises:
-        ValueError: the list has something else.
+        ValueError: the list contains something other than findings.
     """
     members = () if verdict.command == SWEEP else verdict.findings or ()
     return [_structured(member, Finding, "a finding") for member in members]
@@ -172,11 +172,11 @@ def _structured(members: Any, kind: type[T], name: str) -> T:
 
 
 def digest_of(command: str, words: Sequence[str]) -> str:
-    """Returns a hash of a command and its words; a batch can only continue one with the same hash.
+    """Returns a hash of a command and its words; a results file has verdicts of one hash only.
 
     Args:
         command: the name of the command.
-        words: the options and the agent's command, always in the same order.
+        words: the options, in a fixed order, and the agent's command.
     """
     return hashlib.sha256(json.dumps([command, *words]).encode()).hexdigest()
 
@@ -201,14 +201,15 @@ class ResultsFile:
 
     Args:
         path: the file, which need not exist.
-        header: the header of the batch; an existing file may have other markers in its words.
+        header: the header of the batch. In the header of an existing file, only the markers of
+            masked words may differ.
 
     Attributes:
         verdicts: the verdicts that were already in the file, by recording.
 
     Raises:
-        BadResults: the file cannot be read or written, belongs to another batch, or is being
-            written by another process.
+        BadResults: the file cannot be read or written, it belongs to another batch, or another
+            process is writing it.
     """
 
     def __init__(self, path: Path, header: ResultsHeader) -> None:

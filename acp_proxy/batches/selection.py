@@ -1,4 +1,4 @@
-"""Finds the recordings that words name: files, directories and patterns."""
+"""Finds the recordings that words of a command line name: files, directories and patterns."""
 
 import hashlib
 import os
@@ -21,9 +21,9 @@ class SelectedRecording:
     """One recording of a batch.
 
     Attributes:
-        name: the path as the user gave it, or its path inside a given directory.
+        name: the path as the user gave it, or the path that begins with a directory of the user.
         path: the path of the file.
-        is_shared: whether this path is the same on every machine.
+        is_shared: whether the recording has this path on every machine.
     """
 
     name: str
@@ -34,7 +34,7 @@ class SelectedRecording:
 def selected(
     words: Iterable[str], find: Callable[[str], Path], without: Collection[Path] = ()
 ) -> list[SelectedRecording]:
-    """Finds all recordings, each once, in the same order on every machine.
+    """Finds all recordings that words name, each once, in the same order on every machine.
 
     Args:
         words: files, directories, patterns, or any names of recordings.
@@ -62,11 +62,12 @@ def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
     """Returns the paths of the recordings that a directory or a pattern names, sorted.
 
     Args:
-        word: the directory or the pattern, or the path after ``file://``, which may be a file.
+        word: the directory or the pattern. It may also be the path of a file, if it came after
+            ``file://``.
         without: files and directories that are not searched.
 
     Raises:
-        NoSuchRecording: it names no recording.
+        NoSuchRecording: the word names no recording.
     """
     word = word.removeprefix(SHARED)
     spared = {os.path.realpath(path) for path in without}

@@ -1,8 +1,8 @@
 """The messages between the machine that runs a batch and the machine that runs one of its jobs.
 
-A request has the job, the bytes of its recording, and the files that its options name. The reply
-has the verdict and the bytes of the new run. A recording at a path that all machines share is not
-sent.
+A request contains the job, the bytes of its recording, and the files that its options name. The
+reply contains the verdict, and the bytes of the new run's recording. A recording at a path that all
+machines share is not sent.
 """
 
 import json
@@ -32,7 +32,7 @@ def packed(job: Job) -> bytes:
 
     Raises:
         OSError: a file cannot be read.
-        UnreadableRecording: the recording is still being made, and cannot be read.
+        UnreadableRecording: the recorder is still running, and the recording cannot be read.
     """
     files = {path: _read(Path(path)) for path in job.files}
     if not job.is_shared:
@@ -48,7 +48,7 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
         directory: an empty directory.
 
     Returns:
-        The job with paths on this machine, and a mapping of these paths to the sender's.
+        The job with paths on this machine, and a mapping from these paths to the sender's paths.
     """
     job, files = _from_bytes(data)
     places: dict[str, str] = {}
@@ -70,7 +70,7 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
 
 
 def reply_of(verdict: JobVerdict, names: Mapping[str, str]) -> bytes:
-    """Returns a verdict for the machine that sent the job, with its paths, and the new run.
+    """Returns the reply to a job: the verdict with the sender's paths, and the new run.
 
     Args:
         verdict: the verdict with paths on this machine.
@@ -83,7 +83,7 @@ def reply_of(verdict: JobVerdict, names: Mapping[str, str]) -> bytes:
 
 
 def delivered(data: bytes, job: Job) -> JobVerdict:
-    """Writes the new run to the job's output path, or beside it, and returns the verdict.
+    """Writes the new run to the job's output path, or to a similar free one; returns the verdict.
 
     Args:
         data: the result of `reply_of`. It must be trusted: unpacking can run any code.
@@ -117,7 +117,7 @@ def _from_bytes(data: bytes) -> Any:
 
 
 def _with_place(word: str, places: Mapping[str, str]) -> str:
-    """Replaces the value of an option that names a file."""
+    """Replaces the path in an option that names a file."""
     option, equals, path = word.partition("=")
     place = places.get(str(Path(path))) if equals and path else None
     return word if place is None else f"{option}={place}"

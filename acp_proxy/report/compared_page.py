@@ -1,8 +1,8 @@
 """The contents of a comparison's page: the differences of two recordings, side by side.
 
-The values are those of `diff`. Equal messages are only counted, a long text is cut to its changed
-words with a few around them, and only the first differences are shown: the page says how many
-others there are.
+The values are those that `diff` prints. Equal messages are only counted. A long text is cut to its
+changed words, with a few words around them. Only the first differences are shown, and the page says
+how many more there are.
 """
 
 import json
@@ -36,9 +36,9 @@ from acp_proxy.store.reader import RecordingReader
 MOST = 2000
 """How many differing messages are shown."""
 _MOST_CHARACTERS = 5_000_000
-"""About how many characters these messages may have in all; later ones are left out."""
+"""About how many characters the shown messages may have in all; later messages are left out."""
 _BESIDE_PLACES = 100
-"""Characters of a message's preview if its differing places are shown below it."""
+"""The length of a message's preview if the differing places of the message are shown below it."""
 WORDS = {
     Change.CHANGED: ("~", "changed"),
     Change.ONLY_A: ("−", "only in A"),
@@ -67,7 +67,7 @@ class ShownPlace:
     more: int = 0
     """The number of excerpts left out."""
     number: int = 0
-    """The number of the difference, if it is only a place, as in the handshake."""
+    """The number of the difference if this place is one by itself, as in the handshake."""
 
 
 @frozen
@@ -78,7 +78,7 @@ class ShownFrame:
     frames: int
     t_ns: int | None = None
     took_ns: int | None = None
-    """How long an answer took."""
+    """How long the answer took, if the message is an answer."""
 
 
 @frozen
@@ -109,7 +109,7 @@ class ShownLane:
     ids: list[str]
     """The session's ids in A and in B."""
     apart: str
-    """The kind of its messages, if their order among other messages does not count."""
+    """The kind of the lane's messages, if their order among other messages does not matter."""
     equal: int
     """The number of equal messages."""
     summary: str
@@ -138,7 +138,7 @@ class ComparisonFacts:
     ending: list[ShownPlace]
     latency: Shortened[MethodLatency]
     more: int
-    """The number of differing messages left out."""
+    """The number of differing messages that are left out."""
     filter: str
     masked: str
     """The masked values of the page, in words."""
@@ -161,7 +161,7 @@ def read_comparison(
     Args:
         diff: the comparison.
         readers: A and B, still open.
-        words: the filter with which they were compared; empty for none.
+        words: the filter of the comparison; empty if there is none.
         masked: the masked values, in words.
         is_unmasked: whether secrets may be shown.
         most: how many differing messages are shown.
@@ -195,14 +195,14 @@ def read_comparison(
 
 
 def _with_clock(side: Side, *, has_zone: bool) -> Side:
-    """Returns a side, with a start time without a zone if its log names none."""
+    """Returns a side; its start time has no time zone if the log of the side names none."""
     if has_zone or side.started_at is None:
         return side
     return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())
 
 
 def _names(a: Side, b: Side) -> tuple[str, str]:
-    """Returns the shortest names that differ, if any do; whole paths may be private."""
+    """Returns the shortest names that differ, if any differ, since whole paths may be private."""
     pairs = (a.name, b.name), (PurePath(a.path).name, PurePath(b.path).name), (a.path, b.path)
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
 
@@ -303,7 +303,7 @@ def _change(entry: DiffEntry, number: int) -> ShownChange:
 
 
 def _characters(change: ShownChange) -> int:
-    """Returns about how many characters of the page a difference takes."""
+    """Returns about how many characters a difference adds to the page."""
     sides = [side for place in change.places.items for side in (place.a, place.b) if side]
     texts = [piece.text for side in sides for excerpt in side for piece in excerpt]
     return len(change.preview) + sum(map(len, texts)) + 100 * len(texts)

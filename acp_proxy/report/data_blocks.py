@@ -1,8 +1,8 @@
 """Makes the data blocks of a report as a stream, with little of a recording in memory at any time.
 
-Blocks are compressed, and a page inflates each when it is needed. `docs/report-data.md` describes
-their contents. A block is yielded as soon as it is complete; ``meta`` comes last, since it has the
-number of blocks. The same recording always gives the same bytes.
+Blocks are compressed, and a page inflates each block when it needs the block. `docs/report-data.md`
+describes their contents. A block is yielded as soon as it is complete. The block ``meta`` comes
+last, since it contains the number of blocks. The same recording always gives the same bytes.
 """
 
 import zlib
@@ -63,8 +63,8 @@ def report_blocks(
 ) -> Iterator[DataBlock]:
     """Yields the blocks of a report, ``meta`` as the last one.
 
-    A page has each as ``<script type="application/octet-stream" id="NAME">BASE64</script>``, in
-    this order.
+    A page contains each block as ``<script type="application/octet-stream"
+    id="NAME">BASE64</script>``, in this order.
 
     Args:
         reader: the recording.
@@ -144,7 +144,7 @@ class _BlockMaker:
             yield from self._payloads.finish()
 
     def counts(self) -> dict[str, Any]:
-        """Returns the members of ``meta`` that are about the blocks."""
+        """Returns the members of ``meta`` that describe the blocks."""
         return {
             "format": FORMAT,
             "version": __version__,
@@ -166,8 +166,8 @@ class _BlockMaker:
 class _IndexBlocks:
     """Makes blocks of columns.
 
-    A block is only made when the next row has come: that row shows whether the last row of the
-    block begins a run.
+    A block is made only when the row after it is known: this next row shows whether the last row of
+    the block begins a run.
     """
 
     def __init__(self) -> None:

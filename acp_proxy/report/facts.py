@@ -1,4 +1,4 @@
-"""The facts in the head of a report: the values of `show`, `stats` and `check`, cut to a page.
+"""The facts in the head of a report: values of `show`, `stats` and `check`, shortened to a page.
 
 Every value here is also printed by a command. A shortened list says how many items are left out.
 """
@@ -30,16 +30,16 @@ from acp_proxy.report.report_model import ReportData, with_clock
 
 @frozen
 class Verdict:
-    """The answer to what went wrong."""
+    """The answer to the question what went wrong."""
 
     by: str | None
     """Who is to blame: client, agent, environment or fault; None for nobody."""
     seq: int | None
     """The frame to look at first; None if nothing went wrong."""
     text: str
-    """A sentence about this frame, or that nothing went wrong."""
+    """A sentence about this frame, or a sentence that nothing went wrong."""
     more: int = 0
-    """The number of other errors."""
+    """The number of other findings with the same severity."""
     is_trouble: bool = True
     is_rule: bool = False
     """Whether a broken rule is the only known problem."""
@@ -80,9 +80,9 @@ def _nothing_wrong(summary: Summary) -> str:
 
 
 _MOST_OF_RULE = 10
-"""How many frames of further findings are listed."""
+"""How many frames of a group's other findings are listed."""
 BAR = 1000
-"""The width of the longest bar, in units of the bar."""
+"""The width of the longest bar, in the units of a segment."""
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ class Contents:
     of_rows: int
     """The number of frames and events in the recording."""
     filter: str
-    """The filter that selected them; empty for all."""
+    """The filter that selected the rows; empty for all rows."""
     turn: int | None
     has_payloads: bool
     is_unmasked: bool
@@ -113,7 +113,7 @@ class Contents:
     masked: str
     """A sentence about the masked values."""
     is_private: bool
-    """Whether the conversation is masked as well."""
+    """Whether the conversation is masked too, not only secrets."""
 
 
 @frozen
@@ -166,12 +166,12 @@ class HeadFacts:
     has_crashed: bool
     """Whether the agent ended by itself while something was unfinished."""
     findings: list[FindingGroup]
-    """In the same order as in all commands."""
+    """The groups of findings, in the order in which all commands print findings."""
     turns: Shortened[TurnFacts]
     longest_ns: int
-    """The time of the turn with the longest bar."""
+    """The duration of the longest turn, whose bar has the full width."""
     spent: list[Segment]
-    """The time of all turns by its parts."""
+    """The time that each part took in all turns together."""
     questions: Shortened[PersonRequest]
     unanswered: Shortened[OpenRequest]
     failed_calls: Shortened[FailedCall]
@@ -189,7 +189,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         data: the report's facts about the whole recording.
         rows: the number of frames and events in the file.
         masked: the masked values, in words.
-        is_private: whether the conversation is masked as well.
+        is_private: whether the conversation is masked too, not only secrets.
     """
     summary, statistics = data.summary, data.statistics
     options = data.options
@@ -230,7 +230,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
 
 
 def shortened(items: Sequence[T], most: int, count: int = 0) -> Shortened[T]:
-    """Returns the first items and the number of further ones.
+    """Returns the first items and the number of further items.
 
     Args:
         items: all items, or only the first ones.

@@ -1,8 +1,8 @@
 """Writes the page of a report: a head that needs no script, blocks of data, and one script.
 
-The bytes come part by part, since the data may be large. Recorded text appears as text only in the
-head, where it passes `_safe` and the escaping of Jinja2; templates cannot bypass either. The blocks
-are base64, which cannot contain markup.
+The bytes are yielded part by part, since the data may be large. Recorded text appears as text only
+in the head, where it passes `_safe` and the escaping of Jinja2; templates cannot bypass either. The
+blocks are base64, which cannot contain markup.
 
 The content security policy comes before anything from a recording. A browser then loads nothing
 from elsewhere, runs no other script (not even in an attribute or a link), and never parses text as
@@ -38,11 +38,11 @@ _FRONT_END = files(__package__) / "front_end"
 LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/app.js", "search/worker.js"
 """The module that starts the page, the module that it loads, and its worker."""
 _STYLES = ("base.css", "shell.css", "pictures.css", "content.css")
-"""The first styles, in this order; all others follow."""
+"""The styles that come first, in this order; all other styles follow."""
 _COMPARISON_SCRIPT = "comparison/comparison.js"
 _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
 TYPE_POLICIES = "acp-report-script acp-report-worker"
-"""The only policies of Trusted Types: one makes the page's script, one the URL of its worker."""
+"""The only policies of Trusted Types: one for the page's script, one for its worker's URL."""
 _NUMBER = re.compile(r"(\(|)#(\d{1,15})")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK_ID = re.compile(r"[a-z]+\d*")
@@ -233,7 +233,7 @@ def _environment() -> "Environment":
 
 
 def _safe(value: Any) -> Any:
-    """Escapes recorded text, and limits it to one line and a certain length.
+    """Escapes recorded text, and limits the text to one line and a certain length.
 
     Raises:
         TypeError: a template prints a value that is neither a text nor a number.
@@ -253,7 +253,7 @@ def _duration(context: Mapping[str, Any], ns: int | None) -> str:
 
 
 def _time(text: str | None) -> str:
-    """Formats a time in UTC, so that a report is the same everywhere; empty for None.
+    """Formats a time in UTC, so that a report is the same everywhere; returns "" for None.
 
     A time without a zone comes from a log and is not converted.
     """
@@ -269,7 +269,8 @@ def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | No
 
     Args:
         text: the sentence, which may quote a recording.
-        seqs: the frames that it is about. Another number counts only after a parenthesis.
+        seqs: the frames that the sentence is about. Another number counts as a frame only after a
+            parenthesis.
     """
     known, at = {*seqs}, 0
     for match in _NUMBER.finditer(text):

@@ -1,9 +1,10 @@
-"""Joins the modules of the front end to one script that a page can hold.
+"""Joins the modules of the front end into one script that a page can contain.
 
 The front end is written as ES modules, which a page opened from a file cannot import. They are
 joined into one function: each module once, after its imports, without comments and indentation, to
 keep the page small. Top-level names must be unique, since they then share one scope. Only a few
-forms of code are supported; any other is an error here, not in somebody's browser.
+forms of code are supported. Any other form raises an error here, so that it cannot fail in
+somebody's browser.
 """
 
 import posixpath
@@ -41,13 +42,13 @@ class _Module:
     imports: Mapping[str, str]
     """For each imported name, the path of its module."""
     names: list[str]
-    """The names that it declares at the top level."""
+    """The names that the module declares at the top level."""
     exports: list[str]
     lines: list[str] = field(repr=False)
 
 
 def joined(entry: str, read: Read) -> str:
-    """Returns a module and all that it imports as one strict function, which runs at once.
+    """Returns a call of one strict function that contains a module and everything it imports.
 
     Args:
         entry: the path of the module.

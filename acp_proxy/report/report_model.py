@@ -24,7 +24,7 @@ Watch = Callable[[Iterator[Any]], Iterator[Any]]
 _MOST_STEPS = 2_000
 """How many steps of a turn are kept: the longest ones."""
 _MOST_STEPS_OF_ALL = 30_000
-"""How many steps of all turns are kept, in addition to a few of each turn."""
+"""How many steps are kept in all turns together, in addition to a few steps of each turn."""
 _LEAST_STEPS = 20
 """How many steps of each turn are kept, even if there are many turns."""
 
@@ -43,7 +43,7 @@ class ReportOptions:
     """The monotonic clock, for a recording that is still running; see `summarize`."""
 
     def chosen(self, reader: RecordingReader) -> Filter:
-        """Returns the filter for a report's rows; `EVERYTHING` if it has all.
+        """Returns the filter for a report's rows; `EVERYTHING` if the report has all rows.
 
         Args:
             reader: the recording.
@@ -64,14 +64,14 @@ class ReportData:
     options: ReportOptions
     summary: Summary
     statistics: Statistics
-    """The statistics of the whole recording, like the summary; without a waterfall."""
+    """The statistics of the whole recording, without waterfalls."""
     waterfalls: list[TurnWaterfall]
     """The waterfall of each turn of `statistics`, or only that of the chosen turn."""
     faults: list[FiredRule]
     """The effects of each rule of the plan; empty without a plan."""
     faulted_frames: int
     undated_frames: int
-    """The number of frames that faults sent at a time that is not recorded."""
+    """The number of frames that faults sent at an unrecorded time."""
     rows_in_recording: int
     is_masked: bool
     """Whether secrets are masked, either in the recording or by the report."""
@@ -83,7 +83,7 @@ class ReportData:
 def read_report_data(
     reader: RecordingReader, options: ReportOptions, watch: Watch = iter
 ) -> ReportData:
-    """Reads the facts about a whole recording: its messages once, and the heads of frames once.
+    """Reads the facts about a whole recording, in one pass over messages and one over frame heads.
 
     Args:
         reader: the recording.

@@ -4,7 +4,7 @@ Columns of numbers are encoded as planes of bytes, which compress well and are d
 number v is stored as an unsigned u: 0 for null, otherwise zigzag(v) + 1, so that small numbers of
 either sign need few bytes. A column is as wide as its largest u, and is stored in that many planes:
 the lowest bytes of all rows, then the next bytes, and so on. In a column of differences, v is the
-difference to the last number that was not null. A text is stored as its index in a list, + 1.
+difference from the last number that was not null. The u of a text is its index in a list, plus 1.
 """
 
 import base64
@@ -29,7 +29,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row, is_excerpt
 
 _WORD = 8
-"""Bytes of an array's items; they can store u for all numbers up to 63 bits."""
+"""The size of an array's items in bytes; an item can store the u of any number of up to 63 bits."""
 
 
 def number_codes(values: Sequence[int | None]) -> list[int]:
@@ -38,7 +38,7 @@ def number_codes(values: Sequence[int | None]) -> list[int]:
 
 
 def differences(values: Sequence[int | None]) -> Iterator[int | None]:
-    """Yields the difference of each number to the one before it; the first is compared with 0."""
+    """Yields the differences between consecutive numbers; the first number is compared with 0."""
     before = 0
     for value in values:
         if value is None:
@@ -113,7 +113,7 @@ TEXTS = (
 """Columns of texts."""
 
 FIRED, MADE_UP, CHANGED, MASKED, IN_PIECES = 1, 2, 4, 8, 16
-"""Bits of ``flags``."""
+"""The bits of the column ``flags``."""
 _OVERTAKING = ("keep_order", "reorder", "reply")
 """Words in a plan of faults that show that frames may be sent out of order."""
 
@@ -126,7 +126,7 @@ class ReportRow(NamedTuple):
     shared: tuple[Any, ...]
     """The values of `SHARED_COLUMNS`."""
     cells: list[Any]
-    """text, rpc_id, parse_error and the fired rules, without trailing nulls."""
+    """The cells text, rpc_id, parse_error and fired rules; nulls at the end are left out."""
     data: bytes | None
     """The bytes of the line; None if they must be read in pieces."""
     is_joined: bool
@@ -190,7 +190,7 @@ class RowReader:
         stream, t_ns = row["stream"], row["t_ns"]
         late = [ns for f in row.get("fired") or () if (ns := f["late_ns"]) is not None]
         if not late and row["delivered"] != "none" and stream in self._sent_ns:
-            late = [self._sent_ns[stream] - t_ns]  # it waited behind a late frame
+            late = [self._sent_ns[stream] - t_ns]  # the frame waited behind a late frame
         late_ns = max(late, default=0)
         if late_ns > 0 and self._keeps_order:
             self._sent_ns[stream] = t_ns + late_ns
@@ -259,7 +259,7 @@ def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
 
 
 def _ends(row: Row) -> tuple[str | None, str | None]:
-    """Returns the sender of a message and who has to act on it; Nones if it is not a message."""
+    """Returns the sender of a message and who has to act on it; (None, None) for other rows."""
     stream, kind = row["stream"], row["kind"]
     part = waiting_part(row["method"])
     answering = "client" if part is Part.OTHER else part.value

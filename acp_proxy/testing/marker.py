@@ -4,7 +4,7 @@ A name without a slash is a file in the recordings directory. A name with a slas
 to the directory of the test's file. If the agent is started several times, the recordings are
 NAME.jsonl, NAME.2.jsonl and so on.
 
-A new option of the marker also needs its place in `pytest_plugin`, and in ``docs/testing.md``.
+A new option of the marker must also be added to `pytest_plugin` and to ``docs/testing.md``.
 """
 
 import itertools
@@ -57,7 +57,7 @@ def recording_place(name: str, beside: Path, directory: Path | None) -> Path:
 
 
 def numbered(place: Path, number: int) -> Path:
-    """Returns the file for a start of the agent; the first one has no number.
+    """Returns the recording's file for a start of the agent; the file of the first has no number.
 
     Args:
         place: the file of the first start.
@@ -67,7 +67,7 @@ def numbered(place: Path, number: int) -> Path:
 
 
 def files_of(place: Path) -> list[Path]:
-    """Returns the existing files for all starts, in order."""
+    """Returns the recordings of all starts whose files exist, in order."""
     files = (numbered(place, number) for number in itertools.count(1))
     return list(itertools.takewhile(Path.is_file, files))
 

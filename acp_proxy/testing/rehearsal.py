@@ -1,4 +1,4 @@
-"""Replays new recordings to their own clients, and keeps those that replay without divergence.
+"""Replays new recordings to their own clients, and keeps recordings that replay without divergence.
 
 Both sides of such a replay come from the recording, and it runs in this process without pipes and
 without a clock. A divergence can therefore only be caused by the recording itself.
@@ -29,7 +29,7 @@ def keep(databases: list[Path], place: Path) -> list[Path]:
 
     Args:
         databases: the new recordings, one for each start of the agent.
-        place: the file for the first one.
+        place: the file for the first recording.
 
     Raises:
         NotKept: a recording does not replay to its own client; nothing was written.

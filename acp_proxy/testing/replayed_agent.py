@@ -47,18 +47,18 @@ class AgentRun:
 
     @property
     def database(self) -> Path:
-        """The path of its recording, which need not exist."""
+        """The path of this start's recording, which need not exist."""
         return self._base.with_suffix(".db")
 
     @property
     def error(self) -> str | None:
-        """The reason if the agent could not start; None if it could."""
+        """Why the agent could not start; None if it could."""
         with contextlib.suppress(OSError):
             return self._base.with_suffix(".error").read_text(encoding="utf-8")
         return None
 
     def is_over(self) -> bool:
-        """Whether its process has ended."""
+        """Whether the agent's process has ended."""
         import fcntl  # late: the plugin is also loaded on Windows, where tests get no agent
 
         fd = os.open(self._base.with_suffix(".lock"), os.O_RDWR)
@@ -73,7 +73,7 @@ class AgentRun:
         return True
 
     def end(self) -> None:
-        """Ends the process if it runs, first with SIGTERM as a client would."""
+        """Ends the agent's process if it runs, first with SIGTERM as a client would."""
         for signum in (signal.SIGTERM, signal.SIGKILL):
             if wait([self], 0):
                 return
@@ -83,7 +83,7 @@ class AgentRun:
                 return
 
     def report(self) -> RunReport | None:
-        """Reads the report of a replay; None if it does not exist."""
+        """Reads the report of a replay; returns None if there is no report."""
         try:
             data = json.loads(self._base.with_suffix(".json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -159,15 +159,15 @@ class AcpAgent:
         """Prepares the command.
 
         Args:
-            directory: an empty directory for the files of its starts.
-            recording: the file of the recording, or of the first of several.
-            recordings: the file for each start; a single file is played by all starts.
+            directory: an empty directory for the files of the agent's starts.
+            recording: the file of the recording; of several recordings, the first one's file.
+            recordings: the file for each start of the agent; a single file is played by all starts.
             options: the arguments of ``acp-proxy replay``.
             real_agent: the command of a real agent to record, instead of a replay.
             patience_s: seconds to wait after the test until the agent has ended.
         """
         self.recording = recording
-        """The file that is played or will be written."""
+        """The file of the recording that is played, or of the new one."""
         self.is_recording = real_agent is not None
         """Whether the command runs and records a real agent."""
         self.command = [
@@ -179,7 +179,7 @@ class AcpAgent:
         ]
         """The command; the client may run it any number of times."""
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
-        """An environment to start the agent in: that of the test, without settings of acp-proxy."""
+        """The environment for the agent: the test's environment without settings of acp-proxy."""
         self._directory = directory
         self._recordings = recordings
         self._patience_s = patience_s
@@ -222,7 +222,7 @@ class AcpAgent:
         return self.reports[-1]
 
     def open(self) -> "OpenRecording":
-        """Opens the played recording, or that of a real agent's last start.
+        """Opens the played recording, or the new recording of a real agent's last start.
 
         Raises:
             RuntimeError: the real agent was never started.
@@ -259,7 +259,7 @@ class AcpAgent:
         return self.runs[-1].database
 
     def verdict(self) -> str:
-        """Returns the first verdict of a start other than ``clean``, if any; see `reports`."""
+        """Returns the first verdict that is not ``clean``, otherwise ``clean``; see `reports`."""
         verdicts = [report.verdict for report in self.reports]
         return next((verdict for verdict in verdicts if verdict != "clean"), "clean")
 
