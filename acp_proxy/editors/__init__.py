@@ -1,1 +1,1 @@
-"""The ACP clients of this machine: where their settings are, and how an agent is written there."""
+"""The ACP clients of this machine: where their settings are, and how settings name an agent."""

@@ -1,4 +1,4 @@
-"""The base class of ACP clients: where their settings are, and how agents are written there."""
+"""The base class of ACP clients: where their settings are, and how settings name agents."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -16,20 +16,20 @@ class AcpClient(ABC):
     """The name of the client on the command line."""
     title: ClassVar[str]
     is_graphical: ClassVar[bool] = True
-    """Whether the client may have a shorter PATH than a shell."""
+    """Whether the PATH of the client may be shorter than the PATH of a shell."""
     owns_files: ClassVar[bool] = True
-    """Whether its settings files show that it is installed; False for a plugin, whose settings are
-    in the files of its editor."""
+    """Whether existing settings files show that the client is installed; False for a plugin, whose
+    settings are in the files of its editor."""
     section: ClassVar[str] = ""
-    """The member of its settings that has its agents; empty if acp-proxy cannot write them."""
+    """The member of the settings that contains the agents; empty if acp-proxy cannot write them."""
 
     @abstractmethod
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Returns paths; at least one exists if the client is installed."""
+        """Returns paths; if the client is installed, at least one of them exists."""
 
     @abstractmethod
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Returns the paths of its settings files, which need not exist, the one to write first."""
+        """Returns the paths of its settings files, the preferred one first; they need not exist."""
 
     def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
         """Returns the agents in a settings file.
@@ -44,11 +44,11 @@ class AcpClient(ABC):
         return [self._agent(name, entry, path) for name, entry in self._entries(data)]
 
     def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:  # noqa: ARG002
-        """Yields the name and the entry of each agent in settings; none by default."""
+        """Yields the name and the entry of each agent in settings; by default, yields nothing."""
         return ()
 
     def _agent(self, name: str, entry: Any, path: Path) -> ConfiguredAgent:
-        """Reads an entry, which may be anything."""
+        """Reads an entry, which may be any value."""
         return agent_of(name, entry, path)
 
     @abstractmethod
@@ -69,7 +69,8 @@ def agent_of(name: str, value: Any, path: Path) -> ConfiguredAgent:
 
     Args:
         name: the name of the agent.
-        value: the entry, which may be any JSON value; without a command, the agent has none.
+        value: the entry, which may be any JSON value. Without a command in it, the agent's command
+            is empty.
         path: the settings file.
     """
     if not isinstance(value, dict):
@@ -83,13 +84,13 @@ def agent_of(name: str, value: Any, path: Path) -> ConfiguredAgent:
 
 
 def strings(*lists: Any) -> list[str]:
-    """Returns the strings in several lists, concatenated; values that are not lists are ignored."""
+    """Returns the strings in several lists as one list; values that are not lists are ignored."""
     words = [each for words in lists if isinstance(words, list) for each in words]
     return [each for each in words if isinstance(each, str)]
 
 
 def variables(value: Any) -> dict[str, str]:
-    """Returns the variables in an object or in a list of name-value objects; otherwise none."""
+    """Returns the variables in an object, or in a list of name-value objects; otherwise none."""
     if isinstance(value, list):
         pairs = [pair for pair in value if isinstance(pair, dict)]
         value = {pair.get("key") or pair.get("name"): pair.get("value") for pair in pairs}

@@ -12,7 +12,7 @@ from acp_proxy.editors.machine import Machine
 SUFFIX = " (recorded)"
 """The end of the name of an agent that is recorded."""
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-"""The PATH that a graphical program has at least, on most systems."""
+"""The directories that are in the PATH of graphical programs on most systems."""
 
 
 @frozen
@@ -21,7 +21,7 @@ class ConfiguredAgent:
 
     name: str
     command: tuple[str, ...]
-    """Empty if the settings do not have it, as for agents that the client installs itself."""
+    """Empty if the settings contain no command, as for agents that the client installs itself."""
     path: Path
     """The settings file; ``Path()`` for an agent from the list of known agents."""
     env: dict[str, str] = field(factory=dict)
@@ -30,7 +30,7 @@ class ConfiguredAgent:
 
     @property
     def proxy(self) -> tuple[str, ...]:
-        """The words that start acp-proxy; empty if the agent is not started by it."""
+        """The words that start acp-proxy; empty if acp-proxy does not start the agent."""
         for place, word in enumerate(self.command):
             if PurePath(word).name == "acp-proxy":
                 return self.command[: place + 1]
@@ -58,19 +58,19 @@ class ConfiguredAgent:
 
 @frozen
 class RecordedAgent:
-    """An agent with a command that starts it by acp-proxy."""
+    """An agent with a command that starts the agent by way of acp-proxy."""
 
     name: str
     command: tuple[str, ...]
     env: Mapping[str, str] = field(factory=dict)
     id: str | None = None
-    """The id of the known agent that it is, if it is one."""
+    """The id of the agent if it is a known agent."""
     value: Any = None
-    """The entry in the client's settings that it was made from."""
+    """The entry in the client's settings from which this agent was made."""
     hidden: frozenset[str] = frozenset()
-    """The variables whose values come from the client's settings, and must not be shown."""
+    """The names of variables whose values come from the client's settings and must not be shown."""
     notes: tuple[str, ...] = ()
-    """Sentences on what the user has to do before the agent can start."""
+    """Sentences that say what the user has to do before the agent can start."""
 
     @property
     def key(self) -> str:
@@ -80,7 +80,7 @@ class RecordedAgent:
 
     @property
     def env_words(self) -> list[str]:
-        """The words that set its variables for a command that follows; none without variables."""
+        """The words that set the agent's variables, to be put before a command; may be none."""
         pairs = (f"{name}={value}" for name, value in self.env.items())
         return ["env", *pairs] if self.env else []
 
@@ -100,7 +100,7 @@ def known_id(command: Sequence[str]) -> str | None:
 
 
 def known_agent(id_: str, machine: Machine) -> ConfiguredAgent:
-    """Returns a known agent as an entry in settings would have it.
+    """Returns a known agent in the form of an agent from a client's settings.
 
     Args:
         id_: the id of the agent.
@@ -113,13 +113,13 @@ def known_agent(id_: str, machine: Machine) -> ConfiguredAgent:
 def recorded(
     agent: ConfiguredAgent, own: Sequence[str], machine: Machine, *, is_graphical: bool
 ) -> RecordedAgent:
-    """Returns an agent with acp-proxy before its command, and with absolute paths of both.
+    """Returns an agent whose command starts with acp-proxy; both programs have absolute paths.
 
     Args:
         agent: the agent; its command must not be empty.
         own: the words that start acp-proxy.
-        machine: the machine, on which the agent's program is looked up.
-        is_graphical: whether the client may have a shorter PATH than a shell.
+        machine: the machine on which the agent's program is looked up.
+        is_graphical: whether the PATH of the client may be shorter than the PATH of a shell.
     """
     command, env, notes = list(agent.agent), dict(agent.env), []
     path = machine.find(command[0])

@@ -1,4 +1,4 @@
-"""Hides the values of variables and headers, and other secrets, in settings that are shown."""
+"""Hides secrets in settings that are shown, and all values of variables and headers."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ def hidden_settings(data: bytes, masker: Masker) -> str:
 
     Args:
         data: the content of the settings file.
-        masker: masks the other secrets.
+        masker: masks secrets in other places.
     """
     text = decode(data)
     try:
@@ -43,7 +43,7 @@ def hidden_settings(data: bytes, masker: Masker) -> str:
 
 
 def hidden_agent(agent: RecordedAgent, masker: Masker) -> RecordedAgent:
-    """Returns an agent without secrets, with placeholders for values of the client's settings.
+    """Returns an agent without secrets; values from the client's settings become placeholders.
 
     Args:
         agent: the agent.

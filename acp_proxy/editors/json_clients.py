@@ -19,10 +19,10 @@ _FLATPAK = ".var/app/dev.zed.Zed/config/zed"
 
 
 class JsonClient(AcpClient):
-    """A client whose settings are JSON, with a member that has the agents by their names."""
+    """A client whose settings are JSON, with a member that contains the agents by their names."""
 
     agents_section: ClassVar[str]
-    """The name of this member."""
+    """The name of the member that contains the agents."""
 
     def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:
         return entries(data, self.agents_section).items()
@@ -47,7 +47,7 @@ class Zed(JsonClient):
     section = agents_section = "agent_servers"
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Returns its directories, and on macOS the program."""
+        """Returns the directories of Zed, and on macOS the program."""
         return [file.parent for file in self.files(machine)] + [
             machine.data / "zed",
             machine.home / "Library/Application Support/Zed",
@@ -55,7 +55,7 @@ class Zed(JsonClient):
         ]
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Returns the user's settings files: that of Zed, and that of Zed as a Flatpak."""
+        """Returns the user's two settings files: of Zed, and of Zed as a Flatpak."""
         own = machine.home / ".config" if machine.platform == "darwin" else machine.config
         files = [own / "zed/settings.json", machine.home / _FLATPAK / "settings.json"]
         return sorted(
@@ -64,19 +64,19 @@ class Zed(JsonClient):
         )
 
     def entry(self, agent: RecordedAgent) -> dict[str, Any]:
-        """Returns the settings entry of an agent, with the type for agents with a command."""
+        """Returns the settings entry of an agent; its type is the one for agents with a command."""
         return {"type": "custom"} | super().entry(agent) | {"type": "custom"}
 
 
 class JetBrains(JsonClient):
-    """The IDEs of JetBrains, which share one file."""
+    """The IDEs of JetBrains, which share one settings file."""
 
     name = "jetbrains"
     title = "JetBrains"
     section = agents_section = "agent_servers"
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Returns the directory of the file, and that of the IDEs' settings."""
+        """Returns the directory of the settings file, and the one of the IDEs' settings."""
         return [machine.home / ".jetbrains", machine.applications / "JetBrains"]
 
     def files(self, machine: Machine) -> Sequence[Path]:
@@ -122,13 +122,13 @@ class Acpx(JsonClient):
     agents_section = "agents"
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Yields the directory of its settings, and the program."""
+        """Yields the directory of the client's settings, and the program."""
         yield machine.home / ".acpx"
         if program := machine.find("acpx"):
             yield Path(program)
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Returns the user's settings file, and that of the project."""
+        """Returns the settings file of the user, and the settings file of the project."""
         return [machine.home / ".acpx/config.json", machine.directory / ".acpxrc.json"]
 
     def _agent(self, name: str, entry: Any, path: Path) -> ConfiguredAgent:
@@ -138,7 +138,7 @@ class Acpx(JsonClient):
         return agent if words is None else evolve(agent, command=tuple(words))
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns a document for either file; the commands set variables with ``env``."""
+        """Returns a document for either settings file; the commands set variables with ``env``."""
         entries = {agent.key: {"argv": [*agent.env_words, *agent.command]} for agent in agents}
         return "\n".join(format_json({self.agents_section: entries}, "  "))
 
@@ -159,7 +159,7 @@ _PLUGIN = ".obsidian/plugins/agent-client"
 
 
 class Obsidian(AcpClient):
-    """The plugin Agent Client, which is installed in each vault by itself."""
+    """The plugin Agent Client, which has to be installed in each vault separately."""
 
     name = "obsidian"
     title = "Obsidian"
@@ -174,7 +174,7 @@ class Obsidian(AcpClient):
         return files or [machine.home / "VAULT" / _PLUGIN / "data.json"]
 
     def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:
-        """Yields the agents built into the plugin, and custom ones."""
+        """Yields the agents that are built into the plugin, and the custom agents."""
         settings = document(data)
         custom = settings.get("customAgents")
         values = [settings.get(name) for name in ("claude", "codex", "gemini")]

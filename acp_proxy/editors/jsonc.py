@@ -27,7 +27,7 @@ class JsonMember:
 
     name: str
     start: int
-    """The index of the quote before its name."""
+    """The index of the quote before the member's name."""
     node: "JsonNode"
 
 
@@ -37,10 +37,10 @@ class JsonNode:
 
     start: int
     end: int
-    """The index after its last character."""
+    """The index after the last character of the value."""
     value: Any
     members: tuple[JsonMember, ...] = ()
-    """The members of an object, in order; of several with one name, the last one counts."""
+    """The members of an object, in order; if several have the same name, the last one counts."""
     items: tuple["JsonNode", ...] = ()
     """The items of an array."""
 
@@ -91,7 +91,7 @@ def behind_blanks(text: str, place: int) -> int:
 
 
 def behind_line(text: str, place: int) -> tuple[int, bool]:
-    """Returns the index after the blanks and comments that begin at an index, within its line.
+    """Returns the index after the blanks and comments that begin at an index, on the same line.
 
     Args:
         text: a document.
@@ -210,6 +210,6 @@ class _Parser:
     def _error(self, expected: str) -> BadSettings:
         before = self._text[: self._place].replace("\r\n", "\n").replace("\r", "\n")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        got = self._text[self._place : self._place + 1]  # not more: it may belong to a secret
+        got = self._text[self._place : self._place + 1]  # one only: it may be in a secret
         actual = repr(got) if self._place < len(self._text) else "the end"
         return BadSettings(f"line {line}, column {column}: expected {expected}, got {actual}")

@@ -1,7 +1,7 @@
-"""The known ACP agents and their commands, which ``make agents`` reads from the official registry.
+"""The known ACP agents and their commands; ``make agents`` reads them from the official registry.
 
-The data is in `known_agents.json`. `record` reads it before the agent starts, if its command begins
-with ``@``, so this imports little.
+The data is in `known_agents.json`. If the agent's command begins with ``@``, `record` reads the
+data before the agent starts, so this module imports little.
 """
 
 import json
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
         command: list[str]
         """The command of an installed agent."""
         runner: list[str]
-        """The command that runs its package instead of its program; empty without a package."""
+        """The command that runs the package instead of the program; empty without a package."""
         env: dict[str, str]
-        """Variables that it needs."""
+        """The variables that the agent needs."""
         version: str
         commit: str
-        """The commit of its entry in the registry."""
+        """The commit of the agent's entry in the registry."""
         compared: str
-        """The day when the package's repository was compared with the project's; or nothing.
+        """The day when the package's repository was compared with the project's; empty if never.
 
         Without a day, the package is never run: anybody could publish a package under a free or
         similar name.
@@ -70,7 +70,7 @@ def agent_id(name: str) -> "str | None":
 
 
 def command_of(id_: str, is_installed: "Callable[[str], bool]") -> "list[str]":
-    """Returns the command of a known agent: its program, or the command for its compared package.
+    """Returns the command of a known agent: its program, or the command that runs its package.
 
     Args:
         id_: the agent's id.
@@ -83,7 +83,7 @@ def command_of(id_: str, is_installed: "Callable[[str], bool]") -> "list[str]":
 
 
 def advice(id_: str, is_installed: "Callable[[str], bool]") -> str:
-    """Returns what to type if an agent is not installed and its package not compared, or "".
+    """Returns what to type if an agent is not installed and its package was not compared, or "".
 
     Args:
         id_: the agent's id.
@@ -105,7 +105,7 @@ def expanded(
     """Replaces ``@NAME`` at the beginning of a command.
 
     Args:
-        command: a command that begins with such a word.
+        command: a command that begins with ``@NAME``.
         is_installed: whether a program is found.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The list of all known clients, and a search for those that this machine has."""
+"""The list of all known clients, and a search for clients that are installed on this machine."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -34,20 +34,20 @@ class FoundClient:
 
     client: AcpClient
     is_installed: bool
-    """Whether this machine has a sign of the client."""
+    """Whether there are signs that the client is installed on this machine."""
     files: tuple[Path, ...]
-    """Its settings files that exist."""
+    """The settings files that exist."""
     path: Path
     """The settings file to write into, which need not exist."""
     agents: tuple[ConfiguredAgent, ...]
     problems: tuple[str, ...]
-    """One sentence for each settings file that cannot be read, which says why."""
+    """For each settings file that cannot be read, one sentence that says why."""
     unreadable: tuple[Path, ...] = ()
-    """These files."""
+    """The settings files that cannot be read."""
 
     @property
     def recorded(self) -> tuple[ConfiguredAgent, ...]:
-        """The agents that acp-proxy starts."""
+        """The agents that the client starts by way of acp-proxy."""
         return tuple(agent for agent in self.agents if agent.proxy)
 
 
@@ -64,7 +64,7 @@ def find_clients(machine: Machine) -> Iterator[FoundClient]:
 
 
 def look_at(client: AcpClient, machine: Machine) -> FoundClient:
-    """Returns what a machine has of a client, which need not be installed.
+    """Returns the files and agents of a client on a machine; the client need not be installed.
 
     Args:
         client: the client.

@@ -30,12 +30,12 @@ def elisp(text: str) -> str:
 
 
 def lua_key(name: str) -> str:
-    """Returns the name of a field as a table constructor of Lua has it."""
+    """Returns the name of a field in the form that a table constructor of Lua needs."""
     return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else f"[{lua(name)}]"
 
 
 def lua_list(words: Sequence[str]) -> str:
-    """Returns words as a table constructor of Lua with string literals."""
+    """Returns words as a table constructor of Lua that contains string literals."""
     return f"{{ {', '.join(map(lua, words))} }}" if words else "{}"
 
 
@@ -120,7 +120,7 @@ class NeovimPlugin(ScriptClient):
         yield data / "plugged" / name
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Returns the settings files that name the plugin; if none does, only ``init.lua``."""
+        """Returns the settings files that name the plugin; if there are none, ``init.lua``."""
         directory = machine.config / _app(machine)
         files = []
         for file in islice(sorted(directory.rglob("*.lua")), _MOST_FILES):
@@ -135,7 +135,7 @@ class NeovimPlugin(ScriptClient):
         """Returns a phrase that names the call with the settings of the plugin.
 
         Args:
-            path: the file with this call.
+            path: the file that contains the call.
         """
         return f'for require("{self.name}").setup in {path}'
 
@@ -186,7 +186,7 @@ _ADAPTERS = {
     "mistral-vibe": "mistral_vibe",
     "opencode": "opencode",
 }
-"""The adapters that CodeCompanion has, by the ids of known agents."""
+"""The adapters that come with CodeCompanion, by the ids of known agents."""
 
 
 class CodeCompanion(NeovimPlugin):
@@ -198,7 +198,7 @@ class CodeCompanion(NeovimPlugin):
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns Lua with an adapter for each agent.
 
-        For an agent that CodeCompanion does not know, the adapter extends that of OpenCode.
+        For an agent that CodeCompanion does not know, the adapter extends the adapter of OpenCode.
         """
         parts = [line for agent in agents for line in _adapter(agent)]
         return "\n".join(
@@ -246,7 +246,7 @@ _VARIABLES = {
     "opencode": "opencode",
     "qwen-code": "qwen",
 }
-"""The part of the names of agent-shell's variables that names the agent, by ids of known agents."""
+"""The agent's name in the names of agent-shell's variables, by the ids of known agents."""
 
 
 class AgentShell(ScriptClient):
@@ -273,7 +273,7 @@ class AgentShell(ScriptClient):
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns Emacs Lisp that sets the variables for each agent.
 
-        For an agent without variables it has a comment.
+        An agent without such variables becomes a comment.
 
         Raises:
             BadSettings: agent-shell has variables for none of the agents.
@@ -299,12 +299,12 @@ class AgentShell(ScriptClient):
 
 
 class _CommandLineClient(AcpClient):
-    """A client whose settings name no agents."""
+    """A client whose settings do not contain agents."""
 
     is_graphical = False
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Yields the directory of its settings, and the program."""
+        """Yields the directory of the client's settings, and the program."""
         yield from (file.parent for file in self.files(machine))
         if program := machine.find(self.name):
             yield Path(program)

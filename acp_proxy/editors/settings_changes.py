@@ -1,8 +1,7 @@
-"""Adds an entry to a settings file and removes it again, with a log of each change.
+"""Adds an entry to a settings file, or removes the entry again, with a log of the changes.
 
-The log is written before the settings are changed, and removed after they are restored, so a change
-that was made can always be undone. Since the log has a copy of the settings, only the user can read
-it.
+The log is written before the settings are changed, and removed after the settings are restored, so
+each change can be undone. The log contains a copy of the settings, so only the user can read it.
 """
 
 import base64
@@ -32,11 +31,11 @@ class AddedEntry:
     before: str | None
     """The content of the file before the change, in base64; None if there was no file."""
     piece: str
-    """The bytes that were inserted, in base64."""
+    """The inserted bytes, in base64."""
     after: str
     """The SHA-256 of the file after the change."""
     made_directory: bool = False
-    """Whether the directory of the file was made for it."""
+    """Whether the directory was made for the settings file."""
 
 
 def digest(data: bytes) -> str:
@@ -76,10 +75,10 @@ class ChangeLog:
             raise BadSettings(f"cannot read {self.path}: it is damaged") from None
 
     def write(self, changes: list[AddedEntry]) -> None:
-        """Replaces the changes in the log; without changes, removes it.
+        """Replaces the changes in the log; if there are no changes, removes the log.
 
         Raises:
-            BadSettings: the log cannot be written; its old content stays.
+            BadSettings: the log cannot be written; its old content is kept.
         """
         try:
             if not changes:
@@ -108,12 +107,12 @@ def add(log: ChangeLog, file: SettingsFile, change: Insertion, section: str, nam
     Args:
         log: the log of the file.
         file: the file as it was read.
-        change: what `settings_edits.insertion` returned for the content of the file.
+        change: the result of `settings_edits.insertion` for the content of the file.
         section: the section of the entry.
         name: the name of the entry.
 
     Raises:
-        BadSettings: the file cannot be written, and was not changed.
+        BadSettings: the file cannot be written; it was not changed.
     """
     check_writable(file)
     before = log.read()
@@ -154,7 +153,7 @@ def restored(change: AddedEntry, data: bytes | None) -> bytes | None:
         the file without the entry; None if the file should be removed.
 
     Raises:
-        BadSettings: the entry was changed or removed since, or the file is not there any more.
+        BadSettings: the entry was changed or removed since, or the file does not exist any more.
     """
     before = None if change.before is None else base64.b64decode(change.before)
     if data is None and before is not None:

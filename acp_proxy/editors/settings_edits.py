@@ -1,7 +1,7 @@
-"""Adds an entry to settings in JSON with comments, and removes it; every other byte stays.
+"""Adds an entry to settings in JSON with comments, or removes one; all other bytes stay the same.
 
-An entry is put before the others in its object. There it needs no comma before it, so one piece of
-text is inserted, and each comment stays with the entry that it was written for.
+A new entry becomes the first entry of its object. It needs no comma before it, so one piece of text
+is inserted, and each comment stays with the entry that the comment describes.
 """
 
 import json
@@ -32,11 +32,11 @@ class Insertion:
 
 
 def entries(data: bytes, section: str) -> dict[str, Any]:
-    """Returns the entries in a section of settings; none if the section is not there.
+    """Returns the entries in a section of settings; none if there is no such section.
 
     Args:
         data: the content of the file.
-        section: the name of the member of the document that has the entries.
+        section: the name of the document's member that contains the entries.
 
     Raises:
         BadSettings: the file cannot be read, or the section is not an object.
@@ -77,7 +77,7 @@ def without(data: bytes, section: str, name: str, value: Any) -> bytes:
         data: the content of the file.
         section: see `entries`.
         name: the name of the entry.
-        value: the entry as it was added.
+        value: the value with which the entry was added.
 
     Raises:
         BadSettings: the file cannot be read, or the entry was removed or changed since.
@@ -125,7 +125,7 @@ def _section(root: JsonNode, section: str) -> JsonNode | None:
 
 
 def _piece(text: str, section: str, name: str, value: Any) -> tuple[int, str]:
-    """Returns the index for the text of a new entry, and the text."""
+    """Returns the index where a new entry is inserted, and the text of the entry."""
     root = parse(text)
     newline = _newline(text)
     if root is None:
@@ -165,7 +165,7 @@ def _prepended(
 
 
 def _spans(text: str, target: JsonNode, member: JsonMember) -> Iterable[tuple[int, int]]:
-    """Yields the ranges to remove for a member: the member itself, and the comma that it needs."""
+    """Yields the ranges to remove: the member itself, and the comma that would be left over."""
     start, end = member.start, member.node.end
     comma = behind_blanks(text, end)
     is_last = text[comma : comma + 1] != ","
@@ -193,7 +193,7 @@ def format_json(value: Any, unit: str, *, depth: int = 0) -> list[str]:
     Args:
         value: the value.
         unit: the indentation of one level.
-        depth: the indentation of the lines after the first, in levels.
+        depth: the indentation of all lines but the first, as a number of levels.
     """
     if isinstance(value, dict) and value:
         lines = ["{"]
@@ -239,7 +239,7 @@ def _line_start(text: str, place: int) -> int:
 
 
 def _indentation(text: str, place: int) -> str:
-    """Returns the blanks at the beginning of the line that has an index."""
+    """Returns the blanks at the beginning of the line that contains an index."""
     line = text[_line_start(text, place) : place].removeprefix("\ufeff")
     return line[: len(line) - len(line.lstrip(" \t"))]
 

@@ -22,7 +22,7 @@ class SettingsFile:
     path: Path
     """The path under which the client opens the file."""
     target: Path
-    """The path without symbolic links; it differs from `path` if that is or contains a link."""
+    """The path without symbolic links; differs from `path` if `path` contains a link."""
     data: bytes | None
     """The content; None if the file does not exist."""
 
@@ -38,15 +38,15 @@ def read(path: Path) -> SettingsFile:
 
 
 def replace(file: SettingsFile, data: bytes | None) -> None:
-    """Replaces the content of a settings file, or removes the file; its mode and owner stay.
+    """Replaces the content of a settings file and keeps its mode and owner, or removes the file.
 
     Args:
         file: the file as it was read.
         data: the new content; None to remove the file.
 
     Raises:
-        BadSettings: the file cannot be written, or has changed since it was read; it was not
-            changed by this call.
+        BadSettings: the file cannot be written, or another program has changed it since it was
+            read. This call has not changed the file.
     """
     try:
         check_writable(file)
@@ -137,7 +137,8 @@ def _data(path: Path, target: Path) -> bytes | None:
 def _is_writable(path: Path) -> bool:
     """Whether this process may write a file or directory.
 
-    False if its mode forbids everybody to write, even for the superuser, who could do so.
+    False if its mode forbids everybody to write; this includes the superuser, who could still
+    write.
     """
     return bool(path.stat().st_mode & _ANY_WRITE) and os.access(path, os.W_OK)
 

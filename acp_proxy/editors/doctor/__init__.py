@@ -1,1 +1,1 @@
-"""Checks what is installed, configured and running; they only read and never change anything."""
+"""Checks what is installed, configured and running. The checks only read, and change nothing."""

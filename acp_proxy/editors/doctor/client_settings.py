@@ -1,7 +1,7 @@
-"""Checks the settings of ACP clients that start acp-proxy: programs, arguments and variables.
+"""Checks settings with which ACP clients start acp-proxy: programs, arguments and variables.
 
-The acp-proxy in the settings is run with ``--version``. Agents are looked up, as files and in PATH,
-and not started.
+The acp-proxy in the settings is run with ``--version``. Agents are only looked up, as files and in
+PATH, but not started.
 """
 
 import shlex
@@ -31,7 +31,7 @@ _CHECK = "clients"
 
 
 def client_settings(context: DoctorContext) -> Iterator[CheckResult]:
-    """Yields the results for each agent that a client of this machine starts by acp-proxy.
+    """Yields the results for each agent that a client of this machine starts by way of acp-proxy.
 
     Args:
         context: the machine, and how acp-proxy is started on it.
@@ -56,11 +56,11 @@ class _Program:
 
     path: str | None
     is_certain: bool
-    """False if the client may have another PATH and not find the program."""
+    """False if the PATH of the client may differ, so that the client does not find the program."""
 
 
 class _Entry:
-    """Checks one agent that a client starts by acp-proxy.
+    """Checks one agent that a client starts by way of acp-proxy.
 
     Args:
         context: the machine, and how acp-proxy is started on it.
@@ -76,7 +76,7 @@ class _Entry:
         self._name = f"{client.title} {agent.name!r}"
 
     def results(self) -> Iterator[CheckResult]:
-        """Yields everything that is wrong with the agent, and without an error one OK result."""
+        """Yields everything that is wrong with the agent; if there is no error, one OK result."""
         version, troubles = self._version()
         troubles += [*self._arguments(), *self._variables()]
         if any(result.status is CheckStatus.ERROR for result in troubles) or version is None:
@@ -105,7 +105,8 @@ class _Entry:
         """Asks the acp-proxy in the settings for its version, unless that may not be safe.
 
         Returns:
-            The version, or None if it was not asked or did not answer; and what is wrong.
+            The version, and the results that say what is wrong. The version is None if acp-proxy
+            was not asked or did not answer.
         """
         word = self._proxy[0]
         own = shlex.join(self._context.own)
@@ -142,7 +143,7 @@ class _Entry:
     def _is_of_this_directory(self, program: str) -> bool:
         """Whether the program or the settings are in the working directory.
 
-        Then somebody else may have written them, as in a repository that was cloned.
+        If so, somebody else may have written these files, for example in a cloned repository.
         """
         machine = self._context.machine
         is_here = machine.directory in (self._agent.path.parent, Path(program).parent)
@@ -210,7 +211,7 @@ class _Entry:
             yield self._warning(text, f"add PATH with {directory} to its variables")
 
     def _variables(self) -> Iterator[CheckResult]:
-        """Yields a result for each variable in the settings that is a problem; hides its value."""
+        """Yields a result for each problematic variable in the settings, without its value."""
         for name, value in self._env.items():
             if not name.startswith(PREFIX) or not value:
                 continue
@@ -240,6 +241,6 @@ def _with_path(machine: Machine, path: str) -> Machine:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Divides the words that start acp-proxy into those before it, such as ``env``, and its own."""
+    """Divides the words that start acp-proxy: words of programs such as ``env``, and its own."""
     count = 1 if words[-2:-1] != ("-m",) else 4 if words[-3:-2] == ("-P",) else 3
     return [*words[:-count]], [*words[-count:]]

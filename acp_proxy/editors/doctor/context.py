@@ -1,4 +1,4 @@
-"""The argument of all checks of `doctor`, and their results, whose members `docs/json.md` lists."""
+"""The argument and the results of all checks of `doctor`; `docs/json.md` lists the members."""
 
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,7 +17,7 @@ class CheckStatus(StrEnum):
     OK = "ok"
     """Everything is as it should be."""
     WARNING = "warning"
-    """The user should know this; it may be intended."""
+    """The user should know this, but it may be intended."""
     ERROR = "error"
     """Something is wrong."""
 
@@ -59,7 +59,7 @@ class DoctorContext:
     own: tuple[str, ...]
     """The words that start this acp-proxy."""
     is_temporary: bool
-    """Whether this acp-proxy is in a cache or a temporary directory, which may be removed."""
+    """Whether this acp-proxy is in a cache or a temporary directory, and so may be removed."""
     recordings: Path
     """The recordings directory."""
     read_record: Callable[[Sequence[str]], list[str]]
@@ -67,7 +67,7 @@ class DoctorContext:
     commands: Collection[str]
     """The names of the commands, whose options can be set by variables."""
     removed: Callable[[str, str], str | None]
-    """Returns the replacement of a removed option by its variable; None for other variables."""
+    """For the variable of a removed option and its value, says what replaces it; otherwise None."""
     now: float
     """The time of the checks, in seconds since 1970."""
     monotonic_ns: int
@@ -78,7 +78,7 @@ class DoctorContext:
     """Asks an acp-proxy for its version; see `ask_version`."""
 
     def command(self, *words: str | Path) -> str:
-        """Returns a shell command that starts this acp-proxy, by its name alone if PATH has it.
+        """Returns a shell command that starts this acp-proxy; without a path if PATH contains it.
 
         Args:
             *words: the arguments of acp-proxy.
@@ -112,7 +112,7 @@ def ok(check: str, text: str) -> CheckResult:
 
 
 def warning(check: str, text: str, *commands: str, advice: str = "") -> CheckResult:
-    """Returns a result for something that is probably wrong, or that the user should know.
+    """Returns a result for something that is probably wrong, or that the user should know about.
 
     Args:
         check: the name of the check.

@@ -19,7 +19,7 @@ CHECKS: Sequence[Callable[[DoctorContext], Iterator[CheckResult]]] = (
     client_settings,
     leftovers,
 )
-"""The checks. Each yields at least one result, and leaves all files as they were."""
+"""The checks. Each yields at least one result, and changes no file."""
 _ORDER = [CheckStatus.OK, CheckStatus.WARNING, CheckStatus.ERROR]
 
 

@@ -29,7 +29,7 @@ def version(_context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def start_script(context: DoctorContext) -> Iterator[CheckResult]:
-    """Yields the results for the path of acp-proxy that an editor's settings need.
+    """Yields the results for the path of acp-proxy that has to be in an editor's settings.
 
     Args:
         context: the machine, and how acp-proxy is started on it.
@@ -61,7 +61,7 @@ def start_script(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _by_name(context: DoctorContext, script: Path) -> Iterator[CheckResult]:
-    """Yields warnings if the name ``acp-proxy`` finds another program, or nothing in an editor."""
+    """Yields warnings if PATH leads to another ``acp-proxy``, or an editor's PATH to none."""
     machine = context.machine
     first = machine.find("acp-proxy")
     if first is not None and not is_same(Path(first), script):
@@ -78,7 +78,7 @@ def _by_name(context: DoctorContext, script: Path) -> Iterator[CheckResult]:
 def _virtual_environment(script: Path) -> Path | None:
     """Returns the virtual environment of a script.
 
-    None if the script is in none, or in one that pipx or uv manages.
+    None if the script is in no virtual environment, or in one that pipx or uv manages.
     """
     for place in (script, script.resolve()):
         directory = place.parent.parent

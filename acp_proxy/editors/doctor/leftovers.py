@@ -20,7 +20,7 @@ from acp_proxy.recording.file_names import DAMAGED_SUFFIX, LOG_SUFFIX, SQLITE_SU
 from acp_proxy.store.log.log_recovery import check_unfinished
 
 _RECENT_S = 60.0
-"""Seconds after the last change of a file in which a program may still be writing it."""
+"""For so many seconds after the last change of a file, a program may still be writing the file."""
 _DAMAGED = re.compile(rf"\.db{re.escape(DAMAGED_SUFFIX)}(-\d+)?$")
 _PARTIAL = re.compile(r"\.[a-z0-9_]{8}\.import(-journal|-wal|-shm)?|\..+\.(db|jsonl)\.[a-z0-9_]{8}")
 _PARTIAL_SETTINGS = re.compile(r"\.acp-proxy-[a-z0-9_]{8}")

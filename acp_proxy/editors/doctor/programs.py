@@ -1,4 +1,4 @@
-"""Asks an acp-proxy for its version; waits a few seconds at most, and lets it write no bytecode."""
+"""Asks an acp-proxy for its version; the program has a few seconds, and writes no bytecode."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ class VersionAnswer:
 
     version: str | None
     trouble: str = ""
-    """Why there is no version, as a phrase that follows the program's name."""
+    """Why there is no version, as a phrase to be written after the program's name."""
 
 
 def ask_version(

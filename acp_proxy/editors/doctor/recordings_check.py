@@ -30,9 +30,9 @@ from acp_proxy.store.log.log_recovery import has_recorder
 from acp_proxy.store.reader import RecordingReader
 
 _SCARCE = 1_000_000_000
-"""With fewer bytes of free space there is a warning."""
+"""If fewer bytes of disk space are free, there is a warning."""
 _TOO_LITTLE = 50_000_000
-"""With fewer bytes of free space there is an error: an hour's recording can be as large."""
+"""If fewer bytes of disk space are free, there is an error: an hour's recording may not fit."""
 _PATIENCE_S = 30
 _OURS = b"acp-proxy: "
 
@@ -187,7 +187,7 @@ def running(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _running(context: DoctorContext, path: Path) -> CheckResult | None:
-    """Returns a result that says what a recorder waits for, or None if it has just ended."""
+    """Returns a result that says what a recorder waits for; None if the recorder just ended."""
     try:
         with RecordingReader(path, unredacted=context.unredacted) as reader:
             live = reader.live

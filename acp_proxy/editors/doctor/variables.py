@@ -1,4 +1,4 @@
-"""Checks the variables of acp-proxy that are set: they change its behaviour invisibly."""
+"""Checks the environment variables of acp-proxy: they change the program's behaviour invisibly."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,13 +25,13 @@ _UNUSUAL = {
 
 
 def variables(context: DoctorContext) -> Iterator[CheckResult]:
-    """Yields the results for the variables of this shell; an editor may have others.
+    """Yields the results for the variables of this shell; those of an editor may differ.
 
     Args:
         context: the machine, and how acp-proxy is started on it.
     """
     environ = context.machine.environ
-    parts = (environ.get("PYTHONPATH") or "/").split(":")  # an empty one counts as not set
+    parts = (environ.get("PYTHONPATH") or "/").split(":")  # an empty variable counts as not set
     if not all(part.startswith("/") for part in parts):
         yield warning(
             "variables",
@@ -63,7 +63,7 @@ def is_off(value: str) -> bool:
 
 
 def complaint(name: str, value: str) -> str:
-    """Returns what is wrong with the value of a variable of ``record``, or "" if nothing is.
+    """Returns what is wrong with the value of a variable of ``record``, or "" if nothing is wrong.
 
     Args:
         name: the name of the variable.
@@ -113,7 +113,7 @@ def _result(name: str, make: Callable[..., CheckResult], text: str) -> CheckResu
 
 
 def _plan_complaint(context: DoctorContext, name: str, value: str) -> str:
-    """Returns what is wrong with the faults in a variable, or "" if nothing is."""
+    """Returns what is wrong with the faults in a variable, or "" if nothing is wrong."""
     if name == "ACP_PROXY_FAULT":
         rules = [line for line in value.split("\n") if line.strip()]
         words = [word for rule in rules for word in ("--fault", rule)]
