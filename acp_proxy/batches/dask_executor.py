@@ -144,7 +144,7 @@ class WorkersLost(Exception):
 
 
 async def _reach(address: str) -> None:
-    """Connects only once, because a client of Dask that cannot connect prints errors."""
+    """Tries to connect once, since a client of Dask would print errors if it could not connect."""
     how = Security().get_connection_args("client")
     await (await connect(address, timeout=_CONNECT_S, **how)).close()
 

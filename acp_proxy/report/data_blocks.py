@@ -33,13 +33,13 @@ from acp_proxy.store.tables.checked_values import Row
 
 FORMAT = 2
 CHUNK_ROWS = 65_536
-"""Rows whose columns are in one block."""
+"""The number of rows whose columns are in one block."""
 CELL_ROWS = 1_024
-"""Rows whose cells are in one block."""
+"""The number of rows whose cells are in one block."""
 PAYLOAD_ROWS = 1_024
-"""The most rows whose lines are in one block."""
+"""The largest number of rows whose lines are in one block."""
 PAYLOAD_BYTES = 1 << 20
-"""The most bytes of lines in one block."""
+"""The largest size of the lines in one block, in bytes."""
 _LEVEL = 5
 """The level of zlib: 6 makes a page a sixth smaller, and takes a tenth longer."""
 _MOST_MEMBERS = 5_000
@@ -53,7 +53,7 @@ class DataBlock(NamedTuple):
     """A part of the data of a report."""
 
     name: str
-    """``i0``, ``c0``, ``p0``, ..., ``meta``; also the id of its element in a page."""
+    """``i0``, ``c0``, ``p0``, ..., ``meta``; also the id of the block's element in a page."""
     parts: tuple[bytes, ...]
     """The data in pieces: base64 of the zlib format, which browsers call ``deflate``."""
 
@@ -255,7 +255,7 @@ class _PayloadBlocks:
 
         Args:
             place: the number of its row.
-            pieces: the line.
+            pieces: the line in pieces.
         """
         yield from self.finish()
         for piece in _cut_evenly(pieces):

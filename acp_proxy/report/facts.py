@@ -101,7 +101,7 @@ class Contents:
     """The contents of the file, and the masked values in it."""
 
     rows: int
-    """Frames and events."""
+    """The number of frames and events in the file."""
     of_rows: int
     """The number of frames and events in the recording."""
     filter: str

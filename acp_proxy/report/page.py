@@ -53,7 +53,7 @@ class Assets:
     """The parts of a page that do not depend on the recording."""
 
     loader: str
-    """The script that runs first and inflates the other one."""
+    """The script that runs first; it inflates and starts the other script."""
     script: str
     worker: str
     style: str

@@ -22,7 +22,7 @@ from acp_proxy.store.reader import RecordingReader
 Watch = Callable[[Iterator[Any]], Iterator[Any]]
 
 _MOST_STEPS = 2_000
-"""How many steps of a turn are kept: the longest ones."""
+"""How many steps of a turn are kept; the longest steps are kept."""
 _MOST_STEPS_OF_ALL = 30_000
 """How many steps are kept in all turns together, in addition to a few steps of each turn."""
 _LEAST_STEPS = 20

@@ -217,7 +217,7 @@ class RecordingReader(Rows):
             self.close()
             code = getattr(e, "sqlite_errorcode", None)
             if code == sqlite3.SQLITE_READONLY and not self._is_copied:
-                self._is_copied = True  # rows of the file are labelled again by its tail
+                self._is_copied = True  # the tail labels rows of the file again
                 raise LogMoved from None
             raise database.unreadable(self.path, e) from None
         except BaseException:

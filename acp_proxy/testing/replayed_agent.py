@@ -37,7 +37,7 @@ class AgentRun:
 
     Attributes:
         number: the number of the start, from 1.
-        was_ended: whether the test had to end it.
+        was_ended: whether the test had to end the agent.
     """
 
     def __init__(self, directory: Path, number: int) -> None:

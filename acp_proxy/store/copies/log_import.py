@@ -183,7 +183,8 @@ class _Connection:
     """A connection of a log, while its rows are written.
 
     Args:
-        files: closes the connection, and removes the file if it was not placed.
+        files: when it is closed, it closes the database, and removes the file unless `placed` has
+            moved the file.
         source: the format of the log.
         directory: where the database is created.
         masking: masks the command.

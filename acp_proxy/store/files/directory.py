@@ -167,7 +167,7 @@ class ListedRecording:
     size: int = 0
     """The size on disk in bytes, including the log."""
     masked: int = 0
-    """How many secrets of the file are masked in this value."""
+    """How many secrets of the file are masked in the other attributes."""
     made_by: str | None = None
     """The command that recorded for its own use, such as ``verify``; None if a user recorded."""
     damaged: tuple[Path, ...] = ()
@@ -279,7 +279,7 @@ def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | No
 def _find(
     reader: RecordingReader, find: FindingSearch | None
 ) -> tuple[tuple[tuple[Any, ...] | None, str], str | None]:
-    """Returns the problems that were found, and why the recording could not be examined."""
+    """Returns the problems that were found, or why the recording could not be examined."""
     if find is None:
         return (None, ""), None
     try:

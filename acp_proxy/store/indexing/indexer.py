@@ -23,7 +23,7 @@ from acp_proxy.store.log import damaged_log
 from acp_proxy.store.log.log_reader import LogReader
 
 BATCH = 1 << 18
-"""Bytes of log to index in one transaction; a few milliseconds."""
+"""How many bytes of log are indexed in one transaction, which takes a few milliseconds."""
 
 
 class Indexer:
@@ -31,7 +31,7 @@ class Indexer:
 
     Args:
         connection: a database with our tables, writable at least in ``schema``.
-        log: the log, read from the offset in the database's ``indexing`` row on.
+        log: the log; it is read from the offset that is stored in the table ``indexing``.
         schema: the database to write to: ``main``, or ``tail`` if a reader indexes the rest of the
             log for itself.
         waits: whether a line is not indexed while later lines may still show that it contains a

@@ -114,8 +114,8 @@ class RecordHandler:
         """Adds a note by acp-proxy.
 
         Args:
-            fields: its fields, which need no masking.
-            t_ns: its time by the recorder's clock.
+            fields: the fields of the note, which need no masking.
+            t_ns: the time of the note by the recorder's clock.
         """
         t_ns = max(0, t_ns - self._state.origin_ns)
         self._rows.add_event("note", t_ns, json.dumps(fields))

@@ -65,7 +65,7 @@ class RowBatch:
     late: list[tuple[int, int]] = field(factory=list)
     """The delay and the number of each frame that a fault held back."""
     touched: list[tuple[str, int, int]] = field(factory=list)
-    """Rule, code of the delivery, and number of each frame that a fault fired on."""
+    """The rule, the code of `delivered`, and the number of each frame that a fault fired on."""
     undelivered: list[_Undelivered] = field(factory=list)
     """Streams with undelivered bytes: the stream, the number of undelivered bytes at its end, the
     number of the next frame, and the received sizes of frames that masking changed, by number."""

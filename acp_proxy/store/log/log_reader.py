@@ -251,7 +251,7 @@ _LISTS = {
     "arg": "command", "file": "files", "program": "programs",
     SECRETS_KEY: SECRETS_KEY, HASHES_KEY: HASHES_KEY,
 }  # fmt: skip
-"""Fields that are lists, with their names in events."""
+"""Fields that are lists, each with its name in events."""
 
 
 def event_data(record: LogRecord) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def is_live(fd: int) -> bool:
 
 
 def is_free(fd: int) -> bool:
-    """Whether the log's lock is free, so that its recorder is gone."""
+    """Whether the log's lock is free, which means that its recorder has ended."""
     if is_shared := system.share_lock(fd):
         system.unlock(fd)
     return is_shared
