@@ -1,5 +1,5 @@
 """The replay engines: pure machines that take events and return commands.
 
-`agent` plays the recorded agent to a live client, `client` plays the recorded client to a live
-agent. They know nothing of each other; what both need is in `shared`.
+`replay` plays the recorded agent to a live client, `verify` plays the recorded client to a live
+agent. Neither knows the other; `shared` has the code that both need, and `drivers` runs them.
 """

@@ -21,7 +21,8 @@ def now_ns() -> int:
 def handled(*signums: signal.Signals) -> list[signal.Signals]:
     """Returns the signals that were not ignored at our start, as SIGHUP is under `nohup`.
 
-    A signal with a handler that is not Python's is left out, since it could not be restored.
+    A signal with a handler that is not Python's is left out, since the handler could not be
+    restored.
     """
     return [s for s in signums if signal.getsignal(s) not in (signal.SIG_IGN, None)]
 
@@ -58,8 +59,8 @@ def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
 def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
     """Runs trio for a replay, and ignores stop signals when the replay is over.
 
-    Many clients close their end and then terminate their agent. The report is still written, and
-    the exit code is that of the replay.
+    Many clients close their agent's input and then terminate the agent. The report is still
+    written, and the exit code is that of the replay.
     """
     for signum in handled(*STOP_SIGNALS):
         signal.signal(signum, _ignore)

@@ -1,10 +1,10 @@
 """Ends a recorder that is our child, its agent, and processes that the agent leaves behind.
 
 We are the client of the agent, and a recorder does not end an agent whose client still listens. So
-we leave as a client does: we close our end, read until nothing comes for the grace time, and then
-close the other end too. If the agent is still running, it overstays, and its recorder ends it. The
-recorder does not know processes that the agent started in another session, so we adopt and end
-them.
+we leave as a client does: we close the agent's input, read its output until nothing comes for the
+grace time, and then close its output too. If the agent is still running, it overstays, and the
+recorder ends it. The recorder does not know processes that the agent started in another session, so
+we adopt and end them.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ class RecorderShutdown:
 
     @property
     def killed_by(self) -> int | None:
-        """Returns the signal that ended the recorder or its agent, unless we sent it one."""
+        """Returns the signal that ended the recorder or its agent; None if we sent a signal."""
         code = self._process.returncode
         return None if self.was_stopped or code is None or code >= 0 else -code
 
@@ -95,7 +95,7 @@ class RecorderShutdown:
             self._send(steps.pop(0))
 
     async def _read_rest(self) -> None:
-        """Reads the remaining output, so that no writer waits for us; slowly, if it does not end.
+        """Reads the remaining output, so that no writer waits for us; slowly, if there is no end.
 
         When nothing has come for the grace time, we close the pipe, which shows the recorder that
         its client is gone. The agent's output is recorded whether we read it or not.
@@ -148,7 +148,7 @@ class Orphans:
 
         Args:
             grace: seconds from SIGTERM to SIGKILL.
-            hurried: when it is set, all are killed at once.
+            hurried: when this event is set, all processes are killed at once.
         """
         signalled_commands: dict[int, str] = {}
         for signum in (None, signal.SIGTERM, signal.SIGKILL):

@@ -1,9 +1,9 @@
 """Faults between a replayed agent and its client: their bytes pass through the fault engine.
 
-The replayed agent reads and writes as if these were its pipes. The lines of both peers go through
-the engine into the schedule (`faults.delivery_schedule`). A task for each outlet writes due bytes,
-by trio's clock. There is no process to signal: an effect that would end the agent ends the replay
-and is kept in `fate`, and a pause stops the output.
+The replayed agent reads and writes through `ReplayFaults` as if through its pipes. The lines of
+both peers go through the engine into the schedule (`faults.delivery_schedule`). A task for each
+outlet writes due bytes, by trio's clock. There is no process to signal: an effect that would end
+the agent ends the replay and is kept in `fate`, and a pause stops the output.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.protocol.peers import Direction, Stream
 
 _PATIENCE_S = 5.0
-"""How long delayed bytes are still written for a client that has left."""
+"""Seconds for which delayed bytes are still written to a client that has left."""
 
 Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 
@@ -34,8 +34,8 @@ Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 class ReplayFaults:
     """The streams of a replayed agent, with faults.
 
-    `read` and `write` reach the client, and `close` ends its input. The engine uses the same clock.
-    `lose` is called with each line of the client that a rule drops, and with the rule.
+    `read` and `write` reach the client, and `close` closes the client's input. The engine uses the
+    same clock. `lose` is called with each line of the client that a rule drops, and with the rule.
 
     Attributes:
         fate: the signal or exit that ended the agent; None if nothing did.
@@ -167,7 +167,7 @@ class ReplayFaults:
                 await self._write_stderr(data)
 
     def _follow_up(self) -> None:
-        """Runs side effects and ends of directions that waited for bytes now written."""
+        """Runs side effects, and ends directions, that waited for bytes that are written by now."""
         for wanted in self._schedule.take_effects(self._clock()):
             match wanted.effect:
                 case SignalEffect(signum) if signum == system.SIGSTOP:

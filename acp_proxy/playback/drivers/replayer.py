@@ -2,7 +2,7 @@
 
 Lines are read only while the engine is not too far behind, so a client that writes without end
 fills its own pipe and not our memory. All output for one event is written together. If the client
-does not read it within the stall timeout, the engine gets `WriteStalled`.
+does not read this output within the stall timeout, the engine gets `WriteStalled`.
 """
 
 import contextlib
@@ -35,7 +35,8 @@ from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.record.capture.pumps import wait_until_ready
 
 ReadSome = Callable[[int], Awaitable[bytes | bytearray]]
-"""Returns at most that many bytes, none at the end; may raise `trio.BrokenResourceError`."""
+"""Reads at most the given number of bytes, none at the end; may raise
+`trio.BrokenResourceError`."""
 WriteAll = Callable[[bytes], Awaitable[None]]
 """Writes bytes; may raise `trio.BrokenResourceError`."""
 _LINES_AHEAD = 64
@@ -109,7 +110,7 @@ class Replayer:
                 self._is_over = True
 
     async def write(self, data: bytes) -> None:
-        """Writes bytes; ignores a client that is gone, since the end of its output shows that."""
+        """Writes bytes; ignores a client that is gone, since the end of its output shows this."""
         if not data or self._is_write_stalled:
             return
         limit = self._replay.state.options.stall_ns

@@ -31,10 +31,10 @@ _CRASH = re.compile(
     rb"|^thread '.*' panicked at|^panic: |^fatal error: |Segmentation fault|^Node\.js v[\d.]+\s*\Z",
     re.MULTILINE,
 )
-"""Stderr of programs with an uncaught error. A logged error may have a traceback too, but not from
-the program's first line on."""
+"""Matches the stderr of programs that ended with an uncaught error. A logged error may have a
+traceback too, but not from the program's first line on."""
 _OURS = re.compile(rb"^(?:acp-proxy: .*)?\n", re.MULTILINE)
-"""Lines of the replayed agent on stderr, which it may share with its client."""
+"""Matches the lines of the replayed agent on stderr, which the agent may share with its client."""
 _GRACE_S = 2.0
 """Seconds that the processes of a run have to write the report."""
 
@@ -133,7 +133,8 @@ def agent_command(recording: Path, plan: str, report: Path, options: Sequence[st
     Args:
         recording: the recording to replay.
         plan: a file or ``@name``; empty for no faults.
-        report: the path of its report; a mark beside it shows that the agent has started.
+        report: the path of the agent's report; a file beside the report shows that the agent has
+            started.
         options: more options for the replay.
     """
     faults = ["--faults", plan] if plan else []
@@ -240,8 +241,8 @@ def outcome_of(code: int | None, complaints: bytes, *, is_silent: bool) -> str:
 
     Args:
         code: the client's exit code, negative for a signal; None if it did not end.
-        complaints: the end of its stderr.
-        is_silent: whether it wrote nothing at all.
+        complaints: the end of the client's stderr.
+        is_silent: whether the client wrote nothing at all.
     """
     if code is None:
         return HUNG

@@ -7,7 +7,7 @@ behind. If we are killed, the recorder reads the end of its input and ends the a
 One task reads, one feeds the engine, one writes. The agent's messages are read even while others
 wait to be written, so neither side can block the other. Messages wait in memory: at most those that
 were recorded, and answers to the requests that an agent may make before they count as a flood. If
-an agent neither reads nor writes anything for the stall timeout, that is reported to the engine.
+an agent neither reads nor writes anything for the stall timeout, the engine is told.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ from acp_proxy.record.capture.record_options import RECORD
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNKS_AHEAD = 4
 _LAST_MESSAGES_S = 5.0
-"""How long the messages of an agent are read after its input was closed."""
+"""Seconds for which the messages of an agent are read after its input was closed."""
 
 
 _PATIENCE_S = 3
@@ -61,7 +61,7 @@ Show = Callable[[str], None]
 
 @frozen
 class _Chunk:
-    """The content of a chunk: whole lines, and the size of an unfinished one."""
+    """The content of a chunk: whole lines, and the size of an unfinished line."""
 
     lines: list[bytes]
     part: int = 0
@@ -74,11 +74,11 @@ class VerifyOutcome:
     Attributes:
         signum: the signal that stopped us, or None.
         was_stopped: whether the agent got a signal to stop, and has not ended by itself.
-        recorder_signal: the signal that ended the recorder, unless we sent it; else None. It may be
-            the signal that ended the agent.
+        recorder_signal: the signal that ended the recorder; None if we sent it or there was none.
+            It may be the signal that ended the agent.
         left_behind: processes of the agent that its recorder could not see; they were ended.
-        pauses: when a message was held back for one that never came, in nanoseconds of the
-            monotonic clock.
+        pauses: the start and end of each time for which a message was held back for another message
+            that never came, in nanoseconds of the monotonic clock.
     """
 
     signum: int | None

@@ -130,7 +130,8 @@ class Cancellations:
     def _find_cancel_request(self, token: str) -> Step | None:
         """Returns the expected ``$/cancel_request`` for an id.
 
-        If no request with the id is open, that is a cancellation recorded without an open request.
+        If no request with the id is open, a cancellation that was recorded without an open request
+        is returned.
         """
         exchanges = self._requests.exchanges_of(token)
         for step in self._schedule.expected:
@@ -171,8 +172,9 @@ class ClientMessages:
     def lose(self, raw: bytes, rule: str) -> None:
         """Handles a line that a fault dropped on its way to the agent.
 
-        The client did send it, so neither its absence nor the consequences count as divergences. If
-        the client sends it again, that line is matched with the recorded one.
+        The client did send the line, so neither its absence nor the consequences count as
+        divergences. If the client sends the line again, the second line is matched with the
+        recorded one.
 
         Args:
             raw: the line, without its newline.

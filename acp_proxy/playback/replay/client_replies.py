@@ -2,7 +2,7 @@
 
 An agent that was allowed to write goes on differently from an agent that was refused. So if the
 class of the outcome differs, the rest of the recording does not fit, and the session is abandoned.
-Other content of a file or of a program's output is only reported for information.
+Different content of a file or of a program's output is only reported for information.
 """
 
 from collections.abc import Iterable, Iterator
@@ -100,7 +100,7 @@ class ClientReplies:
         self._schedule.match(recorded)
 
     def _follow_terminal(self, request: OpenAgentRequest, live: ClientMessage) -> None:
-        """Notes that a terminal's output is over, after its program ended or it was released."""
+        """Notes that a terminal's output is over, after its program ended or the terminal was released."""
         terminal = self._asked(request).terminal
         if member(live.value, "result", "timedOut") is not True:
             for step in self._schedule.expected:
@@ -110,7 +110,7 @@ class ClientReplies:
             self._state.bindings.release(terminal)
 
     def _take_unknown(self, live: ClientMessage) -> Iterator[Command]:
-        """Handles a reply without an open request: it is repeated, late or early."""
+        """Handles a reply without an open request: a repeated, late or early reply."""
         token = live.token
         expected = _replies(self._schedule.expected, token)
         for step in expected:

@@ -105,7 +105,7 @@ class DivergenceHandler:
 
         Args:
             match: the recorded message.
-            live: the live message; it is noted if it came early or late.
+            live: the live message; a message that came early or late is noted.
         """
         self._schedule.read_to(match.step.seq)
         step = self._in_lane(match.step)
@@ -139,7 +139,8 @@ class DivergenceHandler:
             summary: the divergence in one sentence.
             live: the client's message.
             seq: the number of the recorded frame that was expected.
-            compared: the comparison with that frame; without it, near misses are looked up.
+            compared: the comparison with the recorded frame; if there is none, near misses are
+                looked up.
         """
         has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
         near_misses = self._matcher.near_misses(live) if has_near_misses else ()
@@ -165,7 +166,7 @@ class DivergenceHandler:
 
         Args:
             live: the client's message.
-            conflict: a message that would match but for values that the client chose before.
+            conflict: a recorded message that differs only in values that the client chose earlier.
             lane: the message's lane; None to find it by the message's session.
         """
         message = live.message
@@ -193,7 +194,8 @@ class DivergenceHandler:
 
         Args:
             lane: the lane.
-            reason: the divergence that the error names; None for the latest in the session.
+            reason: the divergence that the error names; None for the latest divergence in the
+                session.
         """
         if reason is None and lane.name is not None:
             reason = self._state.divergences.latest_in(lane)
@@ -232,11 +234,11 @@ class DivergenceHandler:
         )
 
     def _in_lane(self, step: Step) -> Step:
-        """Returns the lane's object for a step; a step that was read ahead is another object."""
+        """Returns the lane's own object for a step, which may have been read ahead as another object."""
         return self._schedule.expected_with(step.key) or step
 
     def _step_like(self, seq: int | None, live: ClientMessage) -> Step | None:
-        """Returns the recorded client message with a number, if its kind is the live one's."""
+        """Returns the recorded client message with a number, if the live message has its kind."""
         known = (*self._schedule.expected, *self._schedule.played) if seq is not None else ()
         return next((s for s in known if s.seq == seq and s.kind == live.message.kind), None)
 

@@ -18,7 +18,7 @@ from acp_proxy.recording.steps import Script, Step
 
 @frozen
 class ScheduledFrame:
-    """A frame that waits at most for its time."""
+    """A frame that waits for nothing, or only for its time."""
 
     seq: int
     step: Step | None
@@ -29,7 +29,7 @@ class ScheduledFrame:
 
 
 class FrameScheduler:
-    """Chooses frames, and removes passed ones from tracks and the connection's frames."""
+    """Chooses frames, and removes passed frames from tracks and from the connection's frames."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class FrameScheduler:
         """The tracks that wait for requests, by the exchange of the last request."""
 
     def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
-        """Returns the first recorded frame that is due, or with ``at_once`` that is ready."""
+        """Returns the first recorded frame that is due; with ``at_once``, the first that is ready."""
         now = self._schedule.now
         return min(
             (ready for ready in self.ready_frames() if at_once or ready.due <= now),
@@ -58,7 +58,7 @@ class FrameScheduler:
         )
 
     def ready_frames(self) -> Iterator[ScheduledFrame]:
-        """Yields the frames that wait at most for their time."""
+        """Yields the frames that wait for nothing, or only for their time."""
         self._wake()
         for track in [*self._schedule.awake]:
             if (ready := self._next_on(track)) is not None:
@@ -109,7 +109,7 @@ class FrameScheduler:
         self._schedule.handshake_is_over |= ready.seq == self._schedule.handshake
 
     def has_earlier_frames(self, step: Step) -> bool:
-        """Returns whether frames of a session recorded before a message still have to go out."""
+        """Returns whether frames recorded before a message of their session still have to go out."""
         track = self._schedule.track_of(step.lane)
         if track is None or self._order is not Order.SESSION:
             return False

@@ -18,7 +18,7 @@ Key = tuple[int, int]
 Moments = tuple[int, int]
 """A time in live nanoseconds and a time in recorded nanoseconds."""
 _REMEMBERED = 200
-"""The most matched messages that are kept, to recognize a message that is sent twice."""
+"""The largest number of matched messages that are kept to recognize a message sent twice."""
 
 
 @define(eq=False)
@@ -120,7 +120,7 @@ class Track:
     waits_for: Step | None = None
     """The client's message that the track waits for."""
     _arrived: dict[Key, int] = field(factory=dict)
-    """When messages that are still in the queue came, for those that have come."""
+    """The time of arrival of each message that has come but is still in the queue."""
 
     def arrive(self, step: Step, at: int) -> None:
         """Notes that a message of the client came; it may be anywhere in the queue.
@@ -132,7 +132,7 @@ class Track:
         self._arrived[step.key] = at
 
     def pass_arrived(self, step: Step) -> bool:
-        """Lets the track pass a message if that has come; returns whether it has."""
+        """Lets the track pass a message that has come; returns False for a message that has not."""
         at = self._arrived.pop(step.key, None)
         if at is None:
             return False
@@ -158,9 +158,10 @@ class WaitingFrame:
     asked: set[Key]
     """The requests that it answers."""
     messages: set[Key] = field(factory=set)
-    """Requests in flight with these that were recorded before the frame."""
+    """Other requests that it waits for: in flight with `asked`, and recorded before the frame."""
     frames: set[int] = field(factory=set)
-    """Numbers of frames in flight with these that were recorded before the frame."""
+    """Numbers of frames that it waits for: in flight with `asked`, and recorded before the
+    frame."""
     since: Moments | None = None
     """When the last message or frame that it waited for passed, as in `Track.since`."""
 
@@ -184,7 +185,7 @@ class ConnectionFrames:
     _requests: dict[Key, Step] = field(factory=dict)
     """The client's requests that may be in flight with the next frame."""
     _come: dict[Key, int] = field(factory=dict)
-    """When requests came, for those that have come."""
+    """The time of arrival of each request that has come."""
 
     def add_request(self, step: Step) -> None:
         """Adds a request of the client, or a line that the agent may have answered."""
@@ -212,7 +213,7 @@ class ConnectionFrames:
         self.waiting.append(waiting)
 
     def add_unasked(self, step: Step, asked: set[Key]) -> None:
-        """Adds an answer to optional requests: it goes out if they do come.
+        """Adds an answer to optional requests, which goes out if these requests do come.
 
         Args:
             step: the answer, of any lane.
@@ -236,7 +237,7 @@ class ConnectionFrames:
                 waiting.since = latest(waiting.since, at, step.t_ns)
 
     def remove(self, waiting: WaitingFrame, at: int) -> None:
-        """Removes a frame that goes out or never will; others no longer wait for it.
+        """Removes a frame that goes out now or never; other frames no longer wait for it.
 
         Args:
             waiting: the frame.
@@ -249,7 +250,7 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Stops frames whose requests came from waiting for optional messages; returns these."""
+        """Ends the wait for optional messages of frames whose requests came; returns these messages."""
         unasked = {w.step.seq for w in self.waiting if w.asked and w.asked <= optional}
         passed: set[Key] = set()
         for waiting in self.waiting:
@@ -260,7 +261,7 @@ class ConnectionFrames:
         return passed
 
     def skip(self, exchange: int) -> int:
-        """Removes the frames that answer only a request that will not come; returns how many."""
+        """Removes the frames that answer only a request that will not come; returns their number."""
         skipped = [
             waiting
             for waiting in self.waiting

@@ -28,7 +28,8 @@ class ClientMessage:
     value: Any = field(init=False)
     """The message without its secrets, decoded."""
     _hidden: dict[int, list[tuple[str, ...]]] = field(init=False, factory=dict)
-    """The places that must not be shown beside a recorded message, by the latter's number."""
+    """The places that must not be shown beside a recorded message, by the number of that
+    message."""
 
     @value.default
     def _decoded(self) -> Any:
@@ -76,7 +77,7 @@ class MessageComparer:
         self._unbound = Comparer(Bindings(), ignored)
 
     def raw(self, step: Step) -> bytes:
-        """Returns a recorded message; of a batch, the member."""
+        """Returns the bytes of a recorded message; for a member of a batch, only those of the member."""
         return self._script.wire(step.seq).message_of(step)
 
     def value(self, step: Step) -> Any:

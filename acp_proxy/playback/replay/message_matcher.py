@@ -1,8 +1,8 @@
 """Finds the recorded message that a live message matches, and near misses.
 
 Candidates are the unplayed messages of the lane. The first recorded message that is equal matches;
-else the first that is equal once a directory or terminal of the client is bound. There is no best
-guess. Messages beyond the part of the recording that was read are looked up by method.
+else the first that becomes equal when a directory or terminal of the client is bound. There is no
+best guess. Messages beyond the part of the recording that was read are looked up by method.
 
 Sessions created by equal requests are interchangeable while equal messages came in both. If a
 message has no match in its own session but has one in such a sibling, the two sessions are swapped.
@@ -45,9 +45,9 @@ class MessageMatcher:
         return self._schedule.lane_of(self._bindings.recorded_session(session))
 
     def find(self, live: ClientMessage) -> MessageMatch | None:
-        """Finds the recorded message that a live message matches; may swap two sessions for that.
+        """Finds the recorded message that a live message matches; may swap two sessions.
 
-        A match with conflicts differs only in values that the client chose before.
+        If nothing matches fully, the match may conflict with values that the client chose earlier.
         """
         if (match := self._best(self._candidates(live), live)) is not None:
             return match
@@ -68,7 +68,7 @@ class MessageMatcher:
     def near_misses(self, live: ClientMessage) -> tuple[NearMiss, ...]:
         """Finds recorded messages of the same method: the awaited one, then the most similar.
 
-        Messages that are not played yet come before those that are.
+        Unplayed messages come before played messages.
         """
         awaited = self.lane_of(live.message.session).first_missing
         expected = None if awaited is None else awaited.seq

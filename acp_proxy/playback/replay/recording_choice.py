@@ -44,7 +44,7 @@ class Candidate:
     pending: deque[Send | Finish] = field(factory=deque)
     """The commands that are held back, in order."""
     names: dict[str, str] = field(factory=dict)
-    """The live names of its sessions that were sent to the client, by recorded id."""
+    """The live names of the recording's sessions that were sent to the client, by recorded id."""
     wake_at: int | None = None
 
     def feed(self, event: Event) -> None:
@@ -70,12 +70,12 @@ class Candidate:
 
     @property
     def is_slower(self) -> bool:
-        """Whether it has output that waits only for its time."""
+        """Whether the recording has output that waits only for its time."""
         state = self.replay.state
         return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
-        """Returns the other's names for its sessions; None if the two send different output."""
+        """Returns the names that the other recording has for its sessions; None if their outputs differ."""
         mine, theirs = self.pending[0], other.pending[0]
         if isinstance(mine, Finish) or isinstance(theirs, Finish):
             return {} if mine == theirs else None
@@ -105,7 +105,7 @@ class Candidate:
                 self.pending[place] = Send(line, command.seq)
 
     def _consistent(self, pairs: list[tuple[str, str]]) -> dict[str, str] | None:
-        """Returns new session names; None if a session needs two names, or two need the same."""
+        """Returns new session names; None if a session needs two names, or two sessions the same."""
         names: dict[str, str] = {}
         for own, new in pairs:
             taken = {*self.names.values(), *names.values()}

@@ -28,7 +28,7 @@ from acp_proxy.protocol.dialects import HANDSHAKE
 from acp_proxy.recording.steps import Script, Step
 
 SETTLE_NS = 10**9
-"""How long reordering may delay a message before it counts as missing."""
+"""Nanoseconds that reordering may delay a message before the message counts as missing."""
 
 
 class Replay:
@@ -57,7 +57,7 @@ class Replay:
 
     @property
     def unplayed(self) -> int:
-        """How many of the frames read never went out."""
+        """How many of the frames that were read never went out."""
         return self._schedule.frames - self.sender.passed
 
     @property
@@ -262,10 +262,10 @@ class Progress:
 class ReplayEnding:
     """Decides when a replayed agent ends, and logs the frames that were not played by then.
 
-    If the end of its input or a signal ended the recorded agent, it stays until its client stops
-    it again. If it ended by itself, it ends after its last frame: at once if the client has sent
-    all recorded messages, and otherwise after a silence that is too long for reordering, since only
-    optional messages are missing then.
+    If the end of its input or a signal ended the recorded agent, the replayed agent stays until its
+    client stops it too. If the recorded agent ended by itself, the replayed agent ends after its
+    last frame: at once if the client has sent all recorded messages; otherwise after a silence that
+    is too long for reordering, since then only optional messages are missing.
     """
 
     def __init__(self, state: ReplayState) -> None:
@@ -277,7 +277,7 @@ class ReplayEnding:
 
     @property
     def is_near(self) -> bool:
-        """Whether the recorded agent ended by itself here, ignoring optional messages."""
+        """Whether the recorded agent ended by itself at this point; optional messages do not count."""
         if self._left_at is None or not self._schedule.is_whole:
             return False
         awaited = (lane.first_missing for lane in self._schedule.expecting)

@@ -18,7 +18,7 @@ from acp_proxy.playback.shared.divergence import (
 )
 
 CLEAN, DIVERGED, STALLED = 0, 1, 3
-"""The documented exit codes; 3 also for an incomplete recording that was played to its end."""
+"""The documented exit codes; 3 is also the code of an incomplete recording played to its end."""
 
 REPORTER = DivergenceReporter("client")
 """Formats the divergences of a client."""
@@ -30,7 +30,7 @@ class LaneWait:
 
     lane: str
     waits_for: str
-    """The recorded peer that would send it: ``client`` or ``agent``."""
+    """The recorded peer that would send the message: ``client`` or ``agent``."""
     seq: int
     method: str
     """The method of the message, or ``the answer to ...``."""
@@ -48,17 +48,18 @@ class ReplayReport:
     lines_received: int
     messages_matched: int
     unplayed: int
-    """Frames of the agent that never went out."""
+    """How many frames of the agent never went out."""
     divergences: tuple[Divergence, ...]
     left_out: int
-    """Divergences beyond those that are listed."""
+    """How many divergences are not listed."""
     withheld: tuple[int, ...]
     """Numbers of the frames that were withheld from the client, at least in part."""
     waits: tuple[LaneWait, ...]
     bindings: dict[str, str]
     """Recorded values and the live values that replaced them."""
     withheld_outside: tuple[int, ...] = ()
-    """The withheld frames that would have changed or run something outside its directories."""
+    """The withheld frames that would have changed or run something outside the client's
+    directories."""
     faults: dict[str, int] | None = None
     """How often each rule fired; None without faults."""
     seed: int | None = None
@@ -117,7 +118,7 @@ def text(replay_report: ReplayReport) -> list[str]:
 
 
 def _fault_lines(replay_report: ReplayReport) -> list[str]:
-    """Returns lines on the faults that fired or never did, and how to reproduce them."""
+    """Returns lines on the faults that fired or never fired, and how to reproduce them."""
     if replay_report.faults is None:
         return []
     fired = [f"{name} {count}" for name, count in replay_report.faults.items() if count]

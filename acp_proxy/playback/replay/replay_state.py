@@ -22,7 +22,7 @@ class ReplayOptions(PlaybackOptions):
     inert: bool = False
     """Whether the client may be asked only to read files and to ask a person."""
     allow_outside: bool = False
-    """Whether it may be asked to change files or run commands outside its directories."""
+    """Whether the client may be asked to change files or run commands outside its directories."""
 
 
 class ReplayState:

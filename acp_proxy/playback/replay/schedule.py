@@ -88,7 +88,7 @@ class ReplaySchedule:
         return not self.is_whole
 
     def read_to(self, seq: int) -> None:
-        """Reads on up to a number."""
+        """Reads on up to the step with a number."""
         while self.horizon < seq and self.read_on():
             pass
 
@@ -154,7 +154,7 @@ class ReplaySchedule:
         self.expecting.pop(lane, None)
 
     def wake_all(self) -> None:
-        """Makes all tracks be checked again, since a change may have released any of them."""
+        """Marks all tracks to be checked again, since a change may have released any of them."""
         self.awake.update(dict.fromkeys(self.tracks.values()))
 
     def stop_waiting_for_optional(self) -> bool:

@@ -31,8 +31,8 @@ _USING = {"terminal/output": "terminalId", "mcp/message": "connectionId"}
 class WithheldEffects:
     """Notes withheld requests that affect later messages.
 
-    A client that was not asked to create a terminal does not send its output. A client that did not
-    get an unknown request may omit requests of its own.
+    A client that was not asked to create a terminal does not send the terminal's output. A client
+    that did not get an unknown request may omit requests of its own.
     """
 
     def __init__(self, script: Script) -> None:
@@ -63,12 +63,12 @@ class WithheldEffects:
             self._unmade.add((name, made))
 
     def may_prevent(self, step: Step) -> bool:
-        """Returns whether a request of the client may follow from withheld requests."""
+        """Returns whether a request of the client may be a consequence of withheld requests."""
         is_own = (step.method or "").startswith("_")
         return self._has_hidden_unknown and step.kind == "request" and is_own
 
     def prevents(self, step: Step) -> bool:
-        """Returns whether a client message will not come, as its terminal was not created."""
+        """Returns whether a client message will not come because its terminal was not created."""
         name = _USING.get(step.method or "")
         if not self._unmade or name is None or step.kind not in ("request", "notification"):
             return False
@@ -93,7 +93,7 @@ _PATHS = frozenset({
 _DIRECTORIES = frozenset({"cwd", "workingdirectory"})
 _ESCAPE = re.compile(rb"\\u00([0-7][0-9A-Fa-f])")
 _ACTING = re.compile(rb'(?i)"method"\s*:\s*"\s*(?:fs|terminal)/(?!read_text_file")')
-"""A request that changes or runs something, in a line that strict readers do not accept."""
+"""Matches a request that changes or runs something, in a line that strict readers do not accept."""
 _CREATE, _FORM = "terminal/create", "elicitation/create"
 _SUSPICIOUS = (b"fs/", b"terminal/", b"\\u00", b"\\/")
 """Text, in lower case, in every line that asks to change files or run commands: the start of the

@@ -1,8 +1,9 @@
 """Maps recorded values to the live values that a peer chose in their place.
 
 Agents choose session ids, tool call ids and option ids. These are replayed unchanged, since the
-client only echoes them. Clients choose working directories and terminals. Their choice is learnt at
-the typed places where the protocol allows it, and inserted into later frames, only at typed places.
+client only echoes them. Clients choose working directories and terminals. Their choices are learnt
+at the typed places where the protocol allows a choice, and inserted into later frames, also only at
+typed places.
 """
 
 import json
@@ -18,7 +19,7 @@ _SCHEME = "file://"
 _PLAIN_IN_URI = "/:\\~!$&'()*+,;=@"
 _BEFORE = r"(?:(?<![\w.\-~})\]*?])(?<![\w.\-~})\]*?:]/)|(?<=\\[bfnrt]))"
 _AFTER = r"(?![\w\-~+@%=*?\[{$^]|\.+[\w\-~+@%=*?\[{$^/])"
-"""The text before and after the name of a directory in a piece of JSON."""
+"""Patterns for the text before and after the name of a directory in a piece of JSON."""
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 
 
@@ -189,7 +190,7 @@ def _in_uri(path: str) -> str:
 
 
 def _below(root: str, path: str) -> str | None:
-    """Returns the rest of a path under a directory, with its separator; else None."""
+    """Returns the rest of a path under a directory, with its separator; None for any other path."""
     trimmed = root.rstrip("/\\")
     if path == root:
         return ""

@@ -22,7 +22,7 @@ from acp_proxy.protocol.typed_places import Place, Places
 from acp_proxy.redaction.markers import HIDDEN, beside_markers
 
 Mask = Callable[[tuple[str, ...], Any], Any]
-"""Returns a part of a message without its secrets; takes its path and value."""
+"""Returns a part of a message without its secrets; the arguments are the part's path and value."""
 _MISSING = object()
 _NOTHING = "(nothing)"
 _HANDSHAKE = ("protocolVersion", "clientCapabilities", "capabilities")
@@ -54,9 +54,10 @@ class Comparison:
     secrets: list[SecretPair] = field(factory=list)
     """Secrets that were not compared; they become pairs if the messages are paired."""
     contradictions: list[Difference] = field(factory=list)
-    """Secrets that are already paired with other ones."""
+    """Secrets that are already paired with other secrets."""
     hidden: list[tuple[str, ...]] = field(factory=list)
-    """Paths of possible secrets in the live message, known only by a marker in the recorded one."""
+    """Paths of texts in the live message that may be secrets because the recorded message has a
+    marker there."""
 
     @property
     def is_equal(self) -> bool:
@@ -251,7 +252,7 @@ class Comparer:
         return pairs is not None
 
     def _pair_free(self, result: Comparison, path: tuple[str, ...], old: Any, new: Any) -> None:
-        """Pairs the secrets of values that are not compared, where these are alike."""
+        """Pairs the secrets of values that are not compared, where the values are alike."""
         if self._bindings.secrets is not None:
             inner = Comparison(secrets=[*result.secrets])
             self._walk(inner, path, old, new, None)
@@ -314,7 +315,7 @@ def shown(value: Any, limit: int = 200) -> str:
 
     Args:
         value: decoded JSON.
-        limit: the most characters to show.
+        limit: the largest number of characters to show.
     """
     if value is _MISSING:
         return _NOTHING
@@ -337,7 +338,7 @@ def _at(params: Any, pointer: str) -> Any:
 
 
 def _meant(uri: str) -> bytes:
-    """Returns the bytes of a URI without escapes, which also tells invalid UTF-8 apart."""
+    """Returns a URI without escapes, as bytes, so that different invalid UTF-8 stays different."""
     return unquote_to_bytes(uri.encode("utf-8", "surrogatepass"))
 
 

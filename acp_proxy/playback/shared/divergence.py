@@ -20,7 +20,7 @@ ERROR_CODE = -31999
 """The error code for a request that diverged; ACP and JSON-RPC reserve -32768 to -32000."""
 
 SHOWN = 12
-"""The most divergences that a text shows; the report file has all of them."""
+"""The largest number of divergences that a text shows; the report file has all of them."""
 
 
 class DivergenceKind(StrEnum):
@@ -88,7 +88,7 @@ class NearMiss:
     method: str
     differences: tuple[Difference, ...]
     is_played: bool
-    """Whether it was already used up."""
+    """Whether the message was already used up."""
 
 
 @frozen
@@ -162,7 +162,7 @@ class DivergenceLog:
         self._now = at
 
     def excuse(self, seq: int) -> None:
-        """Excuses the consequences of a dropped frame: missing messages after it, cancellations."""
+        """Excuses the consequences of a dropped frame: missing later messages, and cancellations."""
         self._excused_from = min(seq, self._excused_from)
 
     def latest_in(self, lane: DivergingLane) -> Divergence | None:
@@ -197,7 +197,7 @@ class DivergenceLog:
             near_misses: recorded messages that are similar to the line.
             hidden: places of the line that are not shown.
             of_handshake: whether every later divergence follows from this one.
-            is_harmless: whether it is only for information, unlike others of its kind.
+            is_harmless: whether the divergence is only for information, unlike others of its kind.
         """
         came = None if came is None else self._masking.came(came, hidden)
         divergence = Divergence(
@@ -325,7 +325,8 @@ class DivergenceReporter:
 
         Args:
             divergences: the divergences that were kept.
-            left_out: how many were not kept; a last block counts all that are not shown.
+            left_out: how many divergences were not kept; a last block counts all that are not
+                shown.
         """
         ranked = {rank: [d for d in divergences if d.rank is rank] for rank in Rank}
         counting = ranked[Rank.PRIMARY] + ranked[Rank.CASCADE]

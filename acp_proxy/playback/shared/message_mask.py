@@ -30,7 +30,7 @@ _CHOSEN = (
 )
 """Kinds of values that are inserted into other messages, and so are not masked."""
 _MOST_UNREAD = 1 << 18
-"""The most bytes of lines that are kept unread until something has to be masked."""
+"""The largest size in bytes of all lines that are kept unread until something has to be masked."""
 _HARMLESS = re.compile(rb'"auth":\s*\{(?:"terminal":\s*(?:true|false))?\}|\\u00(?:1b|[89a-fA-F])')
 """Common text that looks like a secret to the word search but is not: a capability, and escapes of
 characters that are not in any of its words."""
@@ -133,7 +133,7 @@ class MessageMask:
         """Learns secrets that were found elsewhere.
 
         Args:
-            known: the secrets, each with a marker; only its kind is used.
+            known: the secrets, each with a marker; only the kind of the marker is used.
         """
         values = self.known()
         new = {value: marker for value, marker in known.items() if value not in values}
@@ -245,7 +245,7 @@ class MessageMask:
 
 
 def _without_harmless(data: bytes) -> bytes:
-    """Returns a line without words that do not announce a secret in it."""
+    """Returns a line without the words that only look as if they announced a secret."""
     for word, other in _SIGN_IN:
         if other not in data:
             data = data.replace(word, b'""')

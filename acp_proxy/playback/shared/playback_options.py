@@ -26,7 +26,7 @@ class Pacing:
     factor: float = 0.0
     """The factor for recorded gaps: 0 is at once, 1 as recorded, 2 twice as slow."""
     cap_ns: int | None = None
-    """The longest gap, if there is one."""
+    """The longest gap in nanoseconds; None for no limit."""
 
     @property
     def is_instant(self) -> bool:

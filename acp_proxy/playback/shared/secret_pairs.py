@@ -1,8 +1,9 @@
 """Pairs the secrets of a recording with those of a live peer, one to one.
 
 A recording has a marker in place of a secret. A live peer sends its own secret there, which is
-masked before messages are compared. So only the text around the secrets is compared. They need not
-be equal, but each recorded secret must correspond to the same live secret in the whole run.
+masked before messages are compared. So only the text around the secrets is compared. The secrets
+need not be equal, but each recorded secret must correspond to the same live secret in the whole
+run.
 """
 
 from collections.abc import Iterable
@@ -20,17 +21,18 @@ class SecretPair:
     """A recorded secret and the text that the live peer sends in its place."""
 
     pointer: str
-    """The place of both, from the message's root."""
+    """The place of both secrets, from the message's root."""
     marker: str
     """The marker of the recorded secret."""
     recorded: str
     """The part that all markers of this secret share."""
     live: str
-    """The same part of the live secret's markers; its text if it was not recognized."""
+    """The same part of the live secret's markers; the live text if it was not recognized as a
+    secret."""
     shown: str
     """The live secret as reports show it."""
     is_free: bool = False
-    """Whether any value is accepted there."""
+    """Whether any value is accepted at this place."""
 
     @property
     def is_text(self) -> bool:
@@ -48,8 +50,8 @@ class SecretPairs:
     """The pairs that were found.
 
     Attributes:
-        are_echoed: whether the live peer may send back recorded markers, because it was sent them.
-            Such a marker also matches itself.
+        are_echoed: whether the live peer may send back recorded markers, because these were sent to
+            it. Such a marker also matches itself.
     """
 
     are_echoed: bool = True

@@ -3,7 +3,7 @@
 `verification` is the engine, and `verify_state` has the parts of its state.
 
 - `recorded_client`, `lane`, `recorded_requests` and `stream_progress` read the recording.
-- `agent_messages` and `session_map` take the agent's lines.
+- `agent_messages` and `session_map` handle the agent's lines.
 - `request_matcher` and `known_files` find the recorded request of a live one, or answer by default.
 - `permission_scope`, `permission_match` and `permission_guard` decide whether the recorded answer
   to a permission request may be given.

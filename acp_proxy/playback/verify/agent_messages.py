@@ -1,6 +1,6 @@
 """Handles the messages of the live agent, and answers its requests.
 
-This never accesses the disk and never runs a program.
+Nothing here accesses the disk or runs a program.
 """
 
 from collections.abc import Iterator
@@ -143,7 +143,7 @@ class AgentMessages:
             self._state.abandon(lost)
 
     def _take_stray(self, token: str, raw: bytes | None) -> None:
-        """Handles an answer without an open request: it is repeated, or was never asked for."""
+        """Handles an answer without an open request: a repeated answer, or one to no request at all."""
         if self._strays[token] > 0:
             self._strays[token] -= 1
             return

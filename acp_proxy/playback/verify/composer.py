@@ -56,7 +56,7 @@ class Composer:
 
 
 def _part(frame: ClientFrame, text: str) -> str:
-    """Removes members from a batch that are sent later, if any."""
+    """Removes from a batch the members that are sent later, if any."""
     members = members_of(text)
     if len(frame.steps) == len(members):
         return text

@@ -38,7 +38,7 @@ class ClientFrame:
     steps: list[Step]
     """A single step, or the members of a batch."""
     previous_ns: int = 0
-    """When the frame before it in its lane passed."""
+    """When the previous frame of its lane passed in the recording."""
     before: ReceivedBefore = field(factory=ReceivedBefore)
     waits_since: int | None = field(default=None, init=False)
     """Since when only optional messages hold it back."""
@@ -163,7 +163,7 @@ class TurnState:
     recorded_ends: list[int] = field(factory=list)
     """The numbers of the recorded updates that ended turns, in v2."""
     ended: int = 0
-    """How many turns updates of the live agent have ended."""
+    """How many turns were ended by updates of the live agent."""
     is_cancelled: bool = False
     """Whether the client has cancelled the open turn."""
     _cancelled_at: int = 0
@@ -198,7 +198,7 @@ class TurnState:
         return self.recorded_ends[place] if place < len(self.recorded_ends) else None
 
     def cancel(self, seq: int) -> None:
-        """Cancels the open turn with the message of a number."""
+        """Cancels the open turn; the number is that of the message that cancels it."""
         self.is_cancelled, self._cancelled_at = True, seq
 
     def was_cancelled_after(self, seq: int) -> bool:

@@ -73,7 +73,7 @@ class PermissionGuard:
         Args:
             match: the match of the live request.
             live: the live request.
-            differences: their differences, for a request that names nothing.
+            differences: the differences of the two requests, for a request that names nothing.
         """
         seq = match.request.step.seq
         old, new = self._permissions.titles(match.request, live.value)

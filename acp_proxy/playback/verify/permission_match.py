@@ -99,11 +99,12 @@ class PermissionMatch:
 
     differences: tuple[Difference, ...] = field(default=())
     is_vague: bool = False
-    """Whether they are equal but do not name anything that distinguishes them from others."""
+    """Whether the requests are equal but name nothing that distinguishes them from other
+    requests."""
 
     @property
     def is_same(self) -> bool:
-        """Whether they are known to ask for the same permission."""
+        """Whether the requests are known to ask for the same permission."""
         return not self.differences and not self.is_vague
 
 
@@ -179,7 +180,7 @@ class PermissionMatcher:
         Args:
             recorded: the recorded request.
             asked: the scope of the live request when it came.
-            live: its scope now, with later announcements.
+            live: the scope of the live request now, with later announcements.
         """
         if live is not None and live == asked:
             return PermissionMatch()

@@ -34,7 +34,7 @@ _OF_CALL = frozenset({
 _KINDS = frozenset({"kind", "tool", "name", "operation", "type"})
 """Members that contain the kind of an action but not its object."""
 _LOCATED = frozenset({"read", "edit", "delete", "move", "search", "fetch", "think", "switch_mode"})
-"""Kinds of tool calls identified by a location; for a command it only tells where it runs."""
+"""Kinds of tool calls that a location identifies; it only tells where a command runs."""
 _WHERE = frozenset(
     {"cwd", "workdir", "workingdirectory", "location", "locations", "timeout", "timeoutms", "title"}
 )
@@ -219,7 +219,7 @@ def _without_line(location: Any) -> Any:
 
 
 def _stripped(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields the members of an object to compare, without those below that do not count."""
+    """Yields the members of an object to compare, without inner members that do not count."""
     has_command = any(value.get(name) for name in _COMMANDS)
     for name, inner in value.items():
         # A text beside a command is for a person; only the command itself is compared.
@@ -261,7 +261,7 @@ def _names_something(holder: dict[str, Any]) -> bool:
 def _names_object(name: str, value: Any, where: frozenset[str]) -> bool:
     """Whether a member, or a member below it, names the object of the action.
 
-    Booleans, kinds of actions, texts for a person and members named in ``where`` do not.
+    Booleans, kinds of actions, texts for a person and members named in ``where`` name no object.
     """
     if name.lower().replace("_", "") in where:
         return False

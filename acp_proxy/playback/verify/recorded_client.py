@@ -1,4 +1,5 @@
-"""The recording as the client sees it: the frames that it sends, and what it had received by then.
+"""The recording as the client sees it: the frames that it sends, and what it had received before
+each.
 
 The recording is read once. The client's messages and the agent's requests are kept in memory,
 without their payloads; everything else from the agent is only counted (`stream_progress`). So a
@@ -192,7 +193,7 @@ class RecordedClient:
                 self.unnamed.append(request)
 
     def _with_early_answer(self, ask: Ask) -> Ask:
-        """Gives a request without an answer the answer recorded before it."""
+        """Gives an unanswered request the answer that was recorded before the request, if any."""
         if ask.reply_seq is not None or not (early := self._early.get(ask.rpc_id)):
             return ask
         reply = early.popleft()
@@ -201,7 +202,7 @@ class RecordedClient:
         return evolve(ask, reply_seq=reply.step.seq)
 
     def _note_unasked(self, reply: RecordedReply) -> None:
-        """Notes an answer without a request so far; if its id was used before, it is repeated."""
+        """Notes an answer without a request so far; it is a repeated answer if its id was used before."""
         self.unasked.append(reply)
         token = reply.step.rpc_id or "null"
         if token not in self._asked:

@@ -1,8 +1,8 @@
 """The requests of the recorded agent, for lookups by content.
 
-A request is decoded once to compute its keys, which are hashes, and only these are kept. They
-narrow the search: equal values have equal hashes, but values with equal hashes may differ. So the
-caller compares the requests that it finds.
+A request is decoded once to compute its keys, which are hashes, and only the keys are kept. The
+keys narrow the search: equal values have equal hashes, but values with equal hashes may differ. So
+the caller compares the requests that it finds.
 """
 
 from collections import OrderedDict, deque
@@ -18,7 +18,7 @@ from acp_proxy.protocol.typed_places import Place
 from acp_proxy.recording.steps import Ask, Script, Step
 
 _HELD, _SMALL = 128, 32 << 10
-"""The most requests that are kept decoded, and their largest size in bytes."""
+"""The largest number of requests that are kept decoded, and the largest size of each in bytes."""
 
 Key = tuple[int, int]
 """The number of a hashed part of a request, and the hash."""

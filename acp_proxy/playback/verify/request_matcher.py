@@ -72,7 +72,8 @@ class AgentRequest:
     lane: ClientLane | None
     """The only lane that it can be in; None for any, if it does not name a session."""
     hidden: dict[int, list[tuple[str, ...]]] = field(factory=dict, eq=False)
-    """The places that must not be shown beside a recorded request, by the latter's number."""
+    """The places that must not be shown beside a recorded request, by the number of that
+    request."""
 
     @property
     def method(self) -> str | None:

@@ -1,4 +1,4 @@
-"""A client that sends each recorded frame when the agent's earlier frames of its lane have come.
+"""A client that sends each recorded frame when the agent's earlier frames of the lane have come.
 
 Unlike `verification`, it compares the agent's frames byte by byte: a replay has to send such a
 client exactly the recorded bytes. It reads the recording only as far as needed, so a recording of
@@ -13,7 +13,7 @@ from acp_proxy.playback.events import Command, EndOfInput, Event, Finish, LineRe
 from acp_proxy.recording.steps import LaneFinder, Script, Step
 
 _HELD = 4096
-"""The most steps that are kept in memory, unless a line needs more."""
+"""The largest number of steps that are kept in memory, unless a line needs more."""
 
 
 class ScriptedClient:

@@ -18,8 +18,8 @@ _CREATING = ("session/new", FORK)
 class SessionMap:
     """Knows the lane of each live session, and the lane of the latest message.
 
-    An agent may send updates of a session before the answer that names it. If several sessions are
-    being created, it is then unknown which of them a new name belongs to.
+    An agent may send updates of a session before the answer that names the session. If several
+    sessions are being created, it is then unknown which of them a new name belongs to.
     """
 
     def __init__(self, lanes: _Lanes, bindings: Bindings, joined: _Joined = ()) -> None:
@@ -36,7 +36,7 @@ class SessionMap:
         self._announced: dict[str, ClientLane] = {}
         """The lanes in which the live agent announced sessions that are not opened by requests."""
         self._joined: dict[str | None, dict[str, None]] = {}
-        """The recorded sessions of this kind without a live name, by lane."""
+        """The recorded sessions that no request opens and that have no live name yet, by lane."""
         for name, lane in joined:
             self._joined.setdefault(lane, {})[name] = None
 

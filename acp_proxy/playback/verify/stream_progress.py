@@ -147,7 +147,7 @@ class AgentOutput:
 
     @property
     def flood_summary(self) -> str:
-        """Returns a sentence for the report."""
+        """Returns a sentence about the flood for the report."""
         return (
             f"the agent wrote {counted(self.recent_lines, 'line')} and {self.recent_bytes} bytes"
             f" without an answer to anything; {self.recent_refusals} of its requests were refused"

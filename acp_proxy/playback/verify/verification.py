@@ -36,7 +36,7 @@ class Verification:
     Attributes:
         stall_ns: nanoseconds without progress that count as a stall; None for no limit.
         is_over: whether everything was sent; further messages of the agent may be fed.
-        has_left: whether the agent ended its output before that.
+        has_left: whether the agent ended its output before the verification was over.
         is_hopeless: whether the agent stalled, flooded the client or took too long, so that
             waiting is useless.
     """
@@ -129,7 +129,8 @@ class Verification:
         if ends_at is not None and now >= ends_at:
             self._time_out()
         elif state.output.is_flood(state.recording.frames):
-            # With a new lane object it is primary, and so is kept after any number of divergences.
+            # With a new lane object the divergence is primary. So it is kept, however many there
+            # are.
             lane = ClientLane(state.pending.lane.name)
             summary = state.output.flood_summary
             state.divergences.note(DivergenceKind.FLOOD, lane, summary, of_handshake=True)

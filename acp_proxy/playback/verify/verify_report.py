@@ -44,10 +44,10 @@ class PlayReport:
     """Whether everything was sent and answered."""
     divergences: tuple[Divergence, ...]
     left_out: int
-    """Divergences beyond those that are listed."""
+    """How many divergences are not listed."""
     owed: tuple[UnansweredRequest, ...]
     bindings: dict[str, str]
-    """Recorded values with a different live value, and that value."""
+    """The recorded values that differ in this run, each with its live value."""
 
 
 def report(engine: Verification, known: Mapping[str, str] | None = None) -> PlayReport:

@@ -14,14 +14,15 @@ from acp_proxy.playback.verify.recorded_requests import RecordedRequest
 from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 
 _SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
-"""The shortest silence after which the client stops waiting for optional messages, and the same
-limit as a multiple of the recorded silence."""
+"""The shortest silence after which the client stops waiting for optional messages: in nanoseconds,
+and as a multiple of the recorded silence."""
 _ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
-"""The same for answers, since the agent may wait for them; and for answers recorded late."""
+"""The shortest silence for answers, since the agent may wait for them; and for answers recorded
+late."""
 _MANY_TIMES = 10
 """The factor for the wait while the agent sends other messages."""
 _WITHOUT_STALL_NS = 300 * NS_PER_S
-"""The stall timeout for these limits if there is no stall timeout."""
+"""What these limits take for the stall timeout if the user has switched it off."""
 
 
 class Patience:
@@ -72,7 +73,7 @@ class Patience:
         return f"other things came for {(self.now - _waits_since(frame)) / NS_PER_S:.1f} s"
 
     def note_pause(self, frame: ClientFrame) -> None:
-        """Notes the time that a frame sent now was held back for messages that never came."""
+        """Notes how long a frame that is sent now was held back for messages that never came."""
         start = self.last_activity if self._is_silent(frame) else _waits_since(frame)
         if start < self.now:
             self.pauses.append((start, self.now))
@@ -191,8 +192,8 @@ class AnswerQueue:
     """The requests of the live agent that wait for their recorded answers.
 
     An answer waits in the queue of its lane, where the first may be sent as soon as its conditions
-    hold. It also waits in two queues over all lanes, ordered by the time when it is sent anyway. So
-    no event has to check all recorded frames.
+    hold. It also waits in two queues over all lanes, ordered by the time at which it is sent even
+    if its conditions do not hold. So no event has to check all recorded frames.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience) -> None:

@@ -60,7 +60,7 @@ class VerifyState:
         return self.patience.now
 
     def abandon(self, lane: ClientLane) -> None:
-        """Abandons a lane unless it already was, and reports its frames that are not sent."""
+        """Abandons a lane unless it is abandoned already, and reports its unsent frames."""
         if lane.is_abandoned:
             return
         left = lane.abandon()
