@@ -57,7 +57,7 @@ class RecorderShutdown:
 
     @property
     def killed_by(self) -> int | None:
-        """Returns the signal that ended the recorder or its agent; None if we sent a signal."""
+        """Returns the signal that ended the recorder or its agent; None if we sent one."""
         code = self._process.returncode
         return None if self.was_stopped or code is None or code >= 0 else -code
 

@@ -26,7 +26,7 @@ from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.protocol.peers import Direction, Stream
 
 _PATIENCE_S = 5.0
-"""Seconds for which delayed bytes are still written to a client that has left."""
+"""How many seconds delayed bytes are still written to a client that has left."""
 
 Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 

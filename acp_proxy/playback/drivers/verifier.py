@@ -47,7 +47,7 @@ from acp_proxy.record.capture.record_options import RECORD
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNKS_AHEAD = 4
 _LAST_MESSAGES_S = 5.0
-"""Seconds for which the messages of an agent are read after its input was closed."""
+"""How many seconds the messages of an agent are read after its input was closed."""
 
 
 _PATIENCE_S = 3
@@ -77,8 +77,8 @@ class VerifyOutcome:
         recorder_signal: the signal that ended the recorder; None if we sent it or there was none.
             It may be the signal that ended the agent.
         left_behind: processes of the agent that its recorder could not see; they were ended.
-        pauses: the start and end of each time for which a message was held back for another message
-            that never came, in nanoseconds of the monotonic clock.
+        pauses: the start and end of each wait of a message for another message that never came, in
+            nanoseconds of the monotonic clock.
     """
 
     signum: int | None

@@ -234,7 +234,7 @@ class DivergenceHandler:
         )
 
     def _in_lane(self, step: Step) -> Step:
-        """Returns the lane's own object for a step, which may have been read ahead as another object."""
+        """Returns the lane's own object for a step; reading ahead makes another object."""
         return self._schedule.expected_with(step.key) or step
 
     def _step_like(self, seq: int | None, live: ClientMessage) -> Step | None:

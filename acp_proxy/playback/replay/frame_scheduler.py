@@ -49,7 +49,7 @@ class FrameScheduler:
         """The tracks that wait for requests, by the exchange of the last request."""
 
     def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
-        """Returns the first recorded frame that is due; with ``at_once``, the first that is ready."""
+        """Returns the first recorded frame that is due; with ``at_once``, the first ready one."""
         now = self._schedule.now
         return min(
             (ready for ready in self.ready_frames() if at_once or ready.due <= now),
@@ -109,7 +109,7 @@ class FrameScheduler:
         self._schedule.handshake_is_over |= ready.seq == self._schedule.handshake
 
     def has_earlier_frames(self, step: Step) -> bool:
-        """Returns whether frames recorded before a message of their session still have to go out."""
+        """Returns whether frames recorded before a message of the session have not gone out."""
         track = self._schedule.track_of(step.lane)
         if track is None or self._order is not Order.SESSION:
             return False

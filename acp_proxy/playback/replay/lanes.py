@@ -250,7 +250,7 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Ends the wait for optional messages of frames whose requests came; returns these messages."""
+        """Lets frames whose requests came go without optional messages; returns these messages."""
         unasked = {w.step.seq for w in self.waiting if w.asked and w.asked <= optional}
         passed: set[Key] = set()
         for waiting in self.waiting:
@@ -261,7 +261,7 @@ class ConnectionFrames:
         return passed
 
     def skip(self, exchange: int) -> int:
-        """Removes the frames that answer only a request that will not come; returns their number."""
+        """Removes the frames that answer only a request that will not come; counts them."""
         skipped = [
             waiting
             for waiting in self.waiting

@@ -77,7 +77,7 @@ class MessageComparer:
         self._unbound = Comparer(Bindings(), ignored)
 
     def raw(self, step: Step) -> bytes:
-        """Returns the bytes of a recorded message; for a member of a batch, only those of the member."""
+        """Returns the bytes of a recorded message, which may be a member of a batch."""
         return self._script.wire(step.seq).message_of(step)
 
     def value(self, step: Step) -> Any:

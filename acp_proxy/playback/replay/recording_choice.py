@@ -75,7 +75,7 @@ class Candidate:
         return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
-        """Returns the names that the other recording has for its sessions; None if their outputs differ."""
+        """Returns the other recording's names for its sessions; None if the outputs differ."""
         mine, theirs = self.pending[0], other.pending[0]
         if isinstance(mine, Finish) or isinstance(theirs, Finish):
             return {} if mine == theirs else None
@@ -105,7 +105,7 @@ class Candidate:
                 self.pending[place] = Send(line, command.seq)
 
     def _consistent(self, pairs: list[tuple[str, str]]) -> dict[str, str] | None:
-        """Returns new session names; None if a session needs two names, or two sessions the same."""
+        """Returns new session names; None if these would not be one name for each session."""
         names: dict[str, str] = {}
         for own, new in pairs:
             taken = {*self.names.values(), *names.values()}

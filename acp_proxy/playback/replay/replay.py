@@ -277,7 +277,7 @@ class ReplayEnding:
 
     @property
     def is_near(self) -> bool:
-        """Whether the recorded agent ended by itself at this point; optional messages do not count."""
+        """Whether the recorded agent ended by itself here; optional messages may be missing."""
         if self._left_at is None or not self._schedule.is_whole:
             return False
         awaited = (lane.first_missing for lane in self._schedule.expecting)

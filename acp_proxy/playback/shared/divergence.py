@@ -162,7 +162,7 @@ class DivergenceLog:
         self._now = at
 
     def excuse(self, seq: int) -> None:
-        """Excuses the consequences of a dropped frame: missing later messages, and cancellations."""
+        """Excuses the consequences of a dropped frame: missing later messages, cancellations."""
         self._excused_from = min(seq, self._excused_from)
 
     def latest_in(self, lane: DivergingLane) -> Divergence | None:

@@ -143,7 +143,7 @@ class AgentMessages:
             self._state.abandon(lost)
 
     def _take_stray(self, token: str, raw: bytes | None) -> None:
-        """Handles an answer without an open request: a repeated answer, or one to no request at all."""
+        """Handles an answer without an open request: a repeated or an unrequested answer."""
         if self._strays[token] > 0:
             self._strays[token] -= 1
             return

@@ -198,7 +198,7 @@ class TurnState:
         return self.recorded_ends[place] if place < len(self.recorded_ends) else None
 
     def cancel(self, seq: int) -> None:
-        """Cancels the open turn; the number is that of the message that cancels it."""
+        """Notes that the client's message with this number cancels the open turn."""
         self.is_cancelled, self._cancelled_at = True, seq
 
     def was_cancelled_after(self, seq: int) -> bool:

@@ -34,7 +34,7 @@ _OF_CALL = frozenset({
 _KINDS = frozenset({"kind", "tool", "name", "operation", "type"})
 """Members that contain the kind of an action but not its object."""
 _LOCATED = frozenset({"read", "edit", "delete", "move", "search", "fetch", "think", "switch_mode"})
-"""Kinds of tool calls that a location identifies; it only tells where a command runs."""
+"""Kinds of tool calls that a location identifies; a command's location is only where it runs."""
 _WHERE = frozenset(
     {"cwd", "workdir", "workingdirectory", "location", "locations", "timeout", "timeoutms", "title"}
 )

@@ -1,5 +1,4 @@
-"""The recording as the client sees it: the frames that it sends, and what it had received before
-each.
+"""The recording as the client sees it: its frames, and what it had received before each frame.
 
 The recording is read once. The client's messages and the agent's requests are kept in memory,
 without their payloads; everything else from the agent is only counted (`stream_progress`). So a
@@ -202,7 +201,7 @@ class RecordedClient:
         return evolve(ask, reply_seq=reply.step.seq)
 
     def _note_unasked(self, reply: RecordedReply) -> None:
-        """Notes an answer without a request so far; it is a repeated answer if its id was used before."""
+        """Notes an answer without a request so far: a repeated one if its id was used before."""
         self.unasked.append(reply)
         token = reply.step.rpc_id or "null"
         if token not in self._asked:

@@ -22,7 +22,7 @@ late."""
 _MANY_TIMES = 10
 """The factor for the wait while the agent sends other messages."""
 _WITHOUT_STALL_NS = 300 * NS_PER_S
-"""What these limits take for the stall timeout if the user has switched it off."""
+"""The value that these limits use for a stall timeout that the user has switched off."""
 
 
 class Patience:
@@ -192,8 +192,8 @@ class AnswerQueue:
     """The requests of the live agent that wait for their recorded answers.
 
     An answer waits in the queue of its lane, where the first may be sent as soon as its conditions
-    hold. It also waits in two queues over all lanes, ordered by the time at which it is sent even
-    if its conditions do not hold. So no event has to check all recorded frames.
+    hold. It also waits in two queues over all lanes, ordered by the time when it is sent even if its
+    conditions do not hold. So no event has to check all recorded frames.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience) -> None:
