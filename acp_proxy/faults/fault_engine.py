@@ -225,7 +225,7 @@ class FaultEngine:
     def _apply_rules(
         self, row: dict[str, Any], newline: bytes, at: int, total: int
     ) -> _Flow | None:
-        """Applies the matching rules; returns None if none fires and nothing waits for the frame."""
+        """Applies the matching rules; returns None if none fires and no delivery is held."""
         direction = row["stream"]
         flow = None
         for rule, state in self._rules[direction]:
