@@ -5,9 +5,9 @@ Frames of both directions pass through one engine, since rules depend on exchang
 the recorder's state machine finds. The rules of a plan apply in order, each to the result of the
 rules before it.
 
-Order within a direction is kept (`faults.delivery_queue`): a delayed frame also delays those after
-it. Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let later frames go
-first. At the end of a direction all held deliveries go out.
+Order within a direction is kept (`faults.delivery_queue`): a delayed frame also delays the frames
+after it. Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let later
+frames go first. At the end of a direction all held deliveries go out.
 
 A rule counts its matches, and how often it fired, in counter scopes (`faults.triggers`). A kind's
 state between frames is separate for each rule and direction.

@@ -84,7 +84,7 @@ def sentence(rule: FaultRule) -> str:
 def summary(
     plan: Plan, fired: Mapping[str, int], seed: int, masked: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yields lines on how often each rule fired, and how to reproduce it.
+    """Yields lines on how often each rule fired, and how to reproduce the faults.
 
     Args:
         plan: the rules.

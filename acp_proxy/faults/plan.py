@@ -188,7 +188,7 @@ def joined(plans: Iterable[Plan], rules: Iterable[FaultRule], seed: int | None) 
 
     Args:
         plans: plans, whose rules come first.
-        rules: single rules, which follow.
+        rules: single rules, which come last.
         seed: the seed of the whole plan, if given.
 
     Raises:

@@ -1,7 +1,7 @@
 """Deletes old recordings when a new one starts, and logs which ones.
 
-The search for them takes a while and may be cancelled at any time. Every deletion is logged,
-whatever happens afterwards.
+The search for old recordings takes a while and may be cancelled at any time. Every deletion is
+logged, whatever happens afterwards.
 """
 
 import os

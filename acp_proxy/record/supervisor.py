@@ -7,7 +7,7 @@ on these tasks: they flow in the pumps' threads, even before this module is impo
 An agent overstays when the client's input has ended, no byte moved on any stream for the grace
 time, the client is gone, and no request waits for an answer. A client is gone when our stdout has
 no reader any more, or when our parent is not the process that started us. A client that only closed
-its end may wait as long as it likes, as it could without a proxy.
+its output may wait as long as it likes, as it could without a proxy.
 
 Either sign can be missing. If our stdout is a file, a terminal or /dev/null, the loss of its reader
 does not show. If our parent was `init` or a subreaper from the start, it never changes. Without a
@@ -198,7 +198,7 @@ def why_overstaying(client: ClientPresence, *, open_request: bool | None) -> str
 def _has_no_reader(pump: Pump) -> bool:
     """Whether no process reads what a pump writes, as far as the system shows this.
 
-    An agent that closed its own output sends nothing more, but its client may wait for its exit.
+    An agent that closed its own output sends nothing more, but the client may wait for its exit.
     """
     if pump.ended.is_set:
         return not pump.source_ended

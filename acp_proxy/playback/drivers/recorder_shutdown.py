@@ -73,7 +73,7 @@ class RecorderShutdown:
             scope.cancel()
 
     async def kill_on_signal(self, signals: AsyncIterator[int]) -> None:
-        """Kills the recorder, and thereby its agent, when a signal comes while we wait for it."""
+        """Kills the recorder, and so its agent, when a signal comes while the recorder ends."""
         async for signum in signals:
             self.signum = self.signum or signum
             self.hurried.set()

@@ -69,7 +69,7 @@ class ClientRun:
 
     @property
     def last_line(self) -> str:
-        """Returns the last line that the client wrote, on stderr if it wrote anything there."""
+        """Returns the last line of the client's stderr, or of its stdout if stderr is empty."""
         return next((line for line in reversed(self.output.splitlines()) if line.strip()), "")
 
     @property

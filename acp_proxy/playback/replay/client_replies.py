@@ -100,7 +100,7 @@ class ClientReplies:
         self._schedule.match(recorded)
 
     def _follow_terminal(self, request: OpenAgentRequest, live: ClientMessage) -> None:
-        """Notes that a terminal's output is over: the program ended or the terminal was released."""
+        """Notes that a terminal's output is over: its program ended or it was released."""
         terminal = self._asked(request).terminal
         if member(live.value, "result", "timedOut") is not True:
             for step in self._schedule.expected:

@@ -1,8 +1,8 @@
 """Decides which recorded frame goes out next, and when.
 
-A frame goes out when it is next on its track, the requests that it answers have come, and the
-handshake is over. Of several frames, the one with the lowest recorded number goes first. Time only
-delays frames; it never changes their order.
+A frame goes out when three conditions hold: it is next on its track, the requests that it answers
+have come, and the handshake is over. Of several frames, the one with the lowest recorded number
+goes first. Time only delays frames; it never changes their order.
 """
 
 from collections.abc import Iterator

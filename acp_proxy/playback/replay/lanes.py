@@ -116,7 +116,7 @@ class Track:
     """When the last frame or message of the track passed, live and in the recording.
 
     The two times are independent. A message that came early passed long before the frames that it
-    overtook, and its sender's time to think is not repeated."""
+    overtook, and the client's time to think is not repeated."""
     waits_for: Step | None = None
     """The client's message that the track waits for."""
     _arrived: dict[Key, int] = field(factory=dict)

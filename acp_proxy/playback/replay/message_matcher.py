@@ -155,7 +155,7 @@ def _is_of_any_lane(live: ClientMessage) -> bool:
 
 
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
-    """Yields steps of a live message's kind and method, with a session if it has one."""
+    """Yields the steps with a live message's kind and method, and with a session if it has one."""
     kind, method = live.message.kind, live.message.method
     names_session = live.message.session is not None
     for step in steps:

@@ -105,7 +105,7 @@ class Candidate:
                 self.pending[place] = Send(line, command.seq)
 
     def _consistent(self, pairs: list[tuple[str, str]]) -> dict[str, str] | None:
-        """Returns new session names; None if these would not be one name for each session."""
+        """Returns new session names; None if two sessions would share a name."""
         names: dict[str, str] = {}
         for own, new in pairs:
             taken = {*self.names.values(), *names.values()}

@@ -262,7 +262,7 @@ class Progress:
 class ReplayEnding:
     """Decides when a replayed agent ends, and logs the frames that were not played by then.
 
-    If the end of its input or a signal ended the recorded agent, the replayed agent stays until its
+    If a signal or the end of its input ended the recorded agent, the replayed agent stays until its
     client stops it too. If the recorded agent ended by itself, the replayed agent ends after its
     last frame: at once if the client has sent all recorded messages; otherwise after a silence that
     is too long for reordering, since then only optional messages are missing.

@@ -2,7 +2,7 @@
 
 The connection's state machine tracks them; this module maps each to its recorded message. The state
 machine gets recorded session ids and live request ids. It does not need frame numbers and times,
-which are always zero. Both peers number their own requests, so the same id may be open in both
+which are always zero. Each peer numbers its own requests, so the same id may be open in both
 directions at the same time.
 """
 

@@ -182,7 +182,7 @@ class ReplaySchedule:
             self.handshake_is_over |= missing.response_seq == self.handshake
 
     def apply_withholding(self) -> None:
-        """Stops waiting for messages that follow from withheld requests."""
+        """Stops waiting for messages that are consequences of withheld requests."""
         for lane in self.lanes.values():
             for step in list(lane.expected):
                 if self._effects.prevents(step):

@@ -39,7 +39,7 @@ class Difference:
     """The recorded value as JSON, or ``(nothing)``; with the directories and ids of this run."""
     live: str
     recorded_as: str | None = field(default=None, metadata={"optional": True})
-    """The literally recorded value, if that is different."""
+    """The literally recorded value, if it differs from `recorded`."""
 
 
 @define

@@ -1,7 +1,7 @@
 """Divergences: where a client or an agent diverged from the recording, and how.
 
-The first divergence of a lane is primary. Later ones of the lane are cascades: they probably follow
-from the first one. After a failed handshake every divergence is a cascade.
+The first divergence of a lane is primary. Later ones of the lane are cascades: they are probably
+consequences of the first one. After a failed handshake every divergence is a cascade.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -66,7 +66,7 @@ INFORMATION = {
 
 
 _EXCUSED = {"missing-expected", "unplayed", "unrecorded-cancel"}
-"""Kinds that may follow from a message that a fault dropped."""
+"""Kinds of divergences that may be consequences of a message that a fault dropped."""
 _LAST = 1 << 62
 """A frame number that is higher than all others."""
 
@@ -196,7 +196,7 @@ class DivergenceLog:
             differences: the differences between the line and the recorded frame.
             near_misses: recorded messages that are similar to the line.
             hidden: places of the line that are not shown.
-            of_handshake: whether every later divergence follows from this one.
+            of_handshake: whether every later divergence is a consequence of this one.
             is_harmless: whether the divergence is only for information, unlike others of its kind.
         """
         came = None if came is None else self._masking.came(came, hidden)

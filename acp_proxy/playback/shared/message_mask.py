@@ -152,7 +152,7 @@ class MessageMask:
 
         Args:
             text: the text, which was masked when fewer secrets were known.
-            is_cut: whether its end is missing, and so perhaps the end of a secret.
+            is_cut: whether the end of the text is missing, and so perhaps the end of a secret.
         """
         text = self.text(text)
         end = _CUT.search(text)

@@ -1,7 +1,7 @@
 """Pairs the secrets of a recording with those of a live peer, one to one.
 
-A recording has a marker in place of a secret. A live peer sends its own secret there, which is
-masked before messages are compared. So only the text around the secrets is compared. The secrets
+A recording has a marker in place of a secret. A live peer sends its own secret in this place, which
+is masked before messages are compared. So only the text around the secrets is compared. The secrets
 need not be equal, but each recorded secret must correspond to the same live secret in the whole
 run.
 """

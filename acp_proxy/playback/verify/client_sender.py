@@ -6,9 +6,9 @@ flight together again. This cannot deadlock: requests are sent before frames wai
 
 The other messages received in the frame's lane are *optional*: requests of the agent, and the
 amount that it had sent since the last request, answer or end of a turn. A changed agent may never
-send these. So the client stops waiting for them when their turn is over; while the turn is open,
-shortly before the silence would be a stall; otherwise when the agent has been silent for a while.
-An answer waits only briefly, since the agent may wait for it.
+send these. So the client stops waiting for these messages when their turn is over; while the turn
+is open, shortly before the silence would be a stall; otherwise when the agent has been silent for a
+while. An answer waits only briefly, since the agent may wait for it.
 """
 
 from collections import deque

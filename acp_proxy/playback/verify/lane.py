@@ -59,7 +59,7 @@ class ClientFrame:
 
     @property
     def cancels(self) -> Step | None:
-        """Its only step, if that is a cancellation."""
+        """Its only step, if this step is a cancellation."""
         step = self.steps[0]
         is_cancel = step.kind == "notification" and step.method in (CANCEL, CANCEL_REQUEST)
         return step if is_cancel and len(self.steps) == 1 else None
@@ -208,13 +208,13 @@ class TurnState:
 
 @frozen
 class LaneEnd:
-    """The last output of the recorded agent in a lane, since a request, answer or turn's end."""
+    """The recorded agent's output in a lane since the last request, answer or end of a turn."""
 
     mark: ProgressMark = field(factory=ProgressMark)
     states: Mapping[str, int] = field(factory=dict)
-    """How many state updates the whole lane had, for each kind that came since then."""
+    """For each kind of state update that came since this point: how many the whole lane had."""
     silence_ns: int = 0
-    """The longest silence since then."""
+    """The longest silence since the same point."""
 
 
 @define(eq=False)

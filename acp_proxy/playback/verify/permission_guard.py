@@ -1,8 +1,8 @@
 """Decides whether a recorded answer to a permission request may be given to the live agent.
 
-It may if it grants nothing, or if the live agent asks for the same permission as the recorded
-agent. This is checked when the request comes and again when the answer is sent, since the agent may
-change its tool call in between.
+The answer may be given if it grants nothing, or if the live agent asks for the same permission as
+the recorded agent. This is checked when the request comes and again when the answer is sent, since
+the agent may change its tool call in between.
 """
 
 from typing import Any
@@ -175,7 +175,7 @@ def _may_allow(request: Any, answer: Any) -> bool:
 
 
 def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
-    """Finds the live option for a recorded answer: the same option, or else one of its kind.
+    """Finds the live option for a recorded answer: the same option, or else one of the same kind.
 
     The live option always has the recorded kind: permission for one call must not become permanent.
     An id that now has another kind, or that occurs twice, is not the same option. An option that

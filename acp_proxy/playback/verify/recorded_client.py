@@ -88,7 +88,7 @@ class RecordedClient:
         answers: how the agent answered the client's requests, by exchange.
         expected_answers: the number and the exchange of each of these answers, in order.
         replies: how the client answered the agent's requests, by exchange.
-        unasked: answers recorded before their request, or without one.
+        unasked: answers that were recorded before their request or without a request.
         unnamed: the agent's requests without a session, in all lanes.
         announcing: the numbers of the frames that may announce tool calls, in order.
         joined: the lanes of sessions that were not opened by a request, in order.

@@ -5,9 +5,9 @@ that is equal matches; else the first with the same identity: a file's path, a t
 Other differences are reported when the two recordings are compared. Only a lenient client also
 accepts the next request of the method.
 
-A permission request is matched only by its scope. If no recorded request has the same scope, it is
-matched with another one, so that reports can show the differences. The options that it offers only
-decide between requests with the same scope.
+A permission request is matched only by its scope. If no recorded request has the same scope, the
+live request is matched with another one, so that reports can show the differences. The options that
+it offers only decide between requests with the same scope.
 """
 
 import re
@@ -220,7 +220,7 @@ class RequestMatcher:
         return vague or other
 
     def _permission_candidates(self, live: AgentRequest, keys: Keys) -> Iterator[RecordedRequest]:
-        """Yields each permission request once, those with the most common keys first."""
+        """Yields each permission request once, those with the most keys in common first."""
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
         alike = chain.from_iterable(self._with_key(live, keys[level]) for level in levels)
         others = islice(self._candidates(live), CANDIDATES)

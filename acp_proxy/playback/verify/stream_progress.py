@@ -45,7 +45,7 @@ class ProgressMark(NamedTuple):
 
     items: int = 0
     characters: int = 0
-    """The length of the latest item, if that is a text."""
+    """The length of the latest item, if it is a text."""
 
 
 class TotalProgress(NamedTuple):
@@ -72,7 +72,7 @@ class StreamProgress:
     mark: ProgressMark = field(factory=ProgressMark)
     """How much was sent since the count was cleared."""
     _text: _Text | None = None
-    """The latest item, if that is a text."""
+    """The latest item, if it is a text."""
 
     def add(self, increment: Increment, at: int = 0) -> None:
         """Adds a message.
@@ -128,7 +128,7 @@ class AgentOutput:
     """How many lines have come since the agent last answered or made a recorded request."""
     recent_bytes: int = 0
     recent_refusals: int = 0
-    """How many of the agent's requests were refused since then."""
+    """How many of the agent's requests were refused since the same event."""
 
     def note_progress(self) -> None:
         """Notes that the agent answered or made a recorded request."""

@@ -192,8 +192,8 @@ class AnswerQueue:
     """The requests of the live agent that wait for their recorded answers.
 
     An answer waits in the queue of its lane, where the first may be sent as soon as its conditions
-    hold. It also waits in two queues over all lanes, ordered by the time when it is sent even if
-    its conditions do not hold. So no event has to check all recorded frames.
+    hold. The answer also waits in two queues over all lanes, ordered by the time when it is sent
+    even if its conditions do not hold. So no event has to check all recorded frames.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience) -> None:

@@ -79,7 +79,7 @@ class VerifyState:
             self.divergences.note(kind, lane, summary, seq=first.seq)
 
     def note_unasked(self) -> None:
-        """Reports answers that were recorded before their request, or without one."""
+        """Reports answers that were recorded before their request or without a request."""
         for reply in self.recording.unasked:
             step = reply.step
             if step.exchange is None:

@@ -1,8 +1,8 @@
-"""The capture log: an append-only file of the bytes read, each logged before it is forwarded.
+"""The capture log: an append-only file of all bytes, which are logged before they go on.
 
-A log is a sequence of records (`log_format`). Each is appended by one ``writev`` under one lock.
-So data that the kernel accepted survives our own SIGKILL, and the order of the records is *the*
-order of the recording.
+A log is a sequence of records (`log_format`). Each record is appended by one ``writev`` under one
+lock. So data that the kernel accepted survives our own SIGKILL, and the order of the records is
+*the* order of the recording.
 
 Offsets are *logical*: they count from the start of the recording and never decrease. The first
 record of a file is always ``BASE`` and gives the logical offset of the record after it. This lets

@@ -91,7 +91,7 @@ class OwnGroup:
 
     Attributes:
         id: the process group id; 0 for none.
-        complaint: why there is no guardian, or empty.
+        complaint: why there is no guardian; empty if there is one.
     """
 
     is_shared = False

@@ -73,7 +73,7 @@ def program_name(process: Process) -> str:
 
 
 def holds(process: Process, pipes: "Collection[str]") -> bool:
-    """Whether a process has one of these pipes open, or its descriptors are not readable.
+    """Whether a process has one of some pipes open; True if its descriptors cannot be read.
 
     Args:
         process: the process.

@@ -230,8 +230,8 @@ class Relay:
         """Waits for a signal.
 
         Returns:
-            The signal, whether the terminal sent it to the agent too, and for the log whether our
-            parent sent it.
+            The signal; whether the terminal sent it to the agent too; and a field for the log that
+            tells whether our parent sent it.
         """
         try:
             from _signal import sigwaitinfo

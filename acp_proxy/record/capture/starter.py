@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 SWITCH_INTERVAL = 0.0001
 """Seconds that another thread may keep the interpreter while a pump has bytes to move."""
 HEAD_START = 0.02
-"""Seconds that the pumps run alone before the rest is imported. Most agents take longer to boot,
-and the first answer of a faster agent is not delayed by imports."""
+"""Seconds that the pumps run alone before slow modules are imported. Most agents take longer to
+boot, and the first answer of a faster agent is not delayed by imports."""
 
 
 def record(

@@ -17,7 +17,7 @@ from acp_proxy.record.capture.stdio import warn
 class EngineGuard:
     """A fault engine whose errors do not stop the conversation.
 
-    After it has reported a bug, it calls `broken`, which has to call `give_up`.
+    After the guard has reported a bug, it calls `broken`, which has to call `give_up`.
     """
 
     def __init__(self, engine: FaultEngine, broken: Callable[[], None]) -> None:

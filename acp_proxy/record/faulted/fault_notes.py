@@ -9,8 +9,8 @@ several parts; ``at`` is the time of the injection. ``FAULT`` and ``MADE`` have 
 delay in nanoseconds, or ``held``, the number of a line that is held back. When the held line goes
 out, a ``SENT`` record has its number and its delay. An ``EFFECT`` record is a side effect.
 
-The bytes read and the notes on them are logged in one write: separate writes would take as long as
-everything else together.
+The bytes that were read and the notes on these bytes are logged in one write: separate writes would
+take as long as everything else together.
 """
 
 import time

@@ -261,7 +261,7 @@ class FaultRunner(Interceptor):
                 self._notes.effect((rule, action), stream=STDERR, bytes=len(data))
 
     def _moment(self, fired: Fired, stream: int, t_ns: int) -> Moment:
-        """Returns the delay of a rule's output, or its number if it is held back."""
+        """Returns the delay of a rule's output, or the number of an output that is held back."""
         if fired.late_ns is not None:
             return "late", fired.late_ns
         if fired.delivered is None:
