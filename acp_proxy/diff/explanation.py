@@ -116,7 +116,7 @@ TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
 """Names of members that identify an item of a list."""
 _NEAR = 16
-"""The largest distance of two wanted frames at which the frames in between are read, too."""
+"""If the next wanted frame is at most this far away, the frames up to it are read in one query."""
 _Path = tuple[str, ...]
 
 

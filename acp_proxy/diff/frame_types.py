@@ -28,7 +28,7 @@ _ANSWERS = ("response", "error")
 _OUTPUT: TextPlace = ("params", "data")
 """The keys that lead to pushed output in a message."""
 PLACES = (*TEXT_PLACES, _OUTPUT)
-"""The paths at which messages have parts of texts."""
+"""The paths to a part of a text in a message."""
 
 
 class ItemType(NamedTuple):
@@ -95,7 +95,7 @@ def request_peers_of(frame: StoredFrame) -> RequestPeers:
     """Returns the directions of the requests whose ids a frame contains.
 
     A notification names a request of its own sender, in order to cancel it. A request names a
-    request of the other peer: the one for which it is made.
+    request of the other peer that it serves.
     """
     other = Direction(frame.stream).other.value
     own = other if frame.kind in _ANSWERS else frame.stream

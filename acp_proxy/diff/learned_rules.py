@@ -91,7 +91,7 @@ def place_of(field: Field) -> str:
 
 
 def can_be_ignored(field: Field) -> bool:
-    """Returns whether a rule may leave out a place: it must be inside of a member of the message."""
+    """Returns whether a rule may leave out a place: it must lie within a member of the message."""
     return field.pointer.count("/") > 1
 
 

@@ -109,7 +109,7 @@ class SequenceWriter:
 
 @frozen
 class Route:
-    """What frames of one type in one session and direction have in common."""
+    """The properties that frames of one type in one session and direction share."""
 
     writer: SequenceWriter
     item_type: TypeIndex
@@ -246,7 +246,7 @@ class SequenceBuilder:
         return tuple(placeholder for placeholder in placeholders if placeholder != request_id)
 
     def _without_text(self, route: Route, chunk: SplitChunk) -> Canonical:
-        """Returns the canonical form of a chunk without its text; most chunks have the same form."""
+        """Returns the canonical form of a chunk without its text; few chunks have a new form."""
         known = (route.writer.key, chunk.rest)
         canonical = self._chunks.get(known)
         if canonical is None:

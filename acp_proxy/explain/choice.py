@@ -1,4 +1,4 @@
-"""Which frames and events a command shows: a filter as typed, a turn, a session, a neighborhood."""
+"""Chooses the frames and events that a command shows: by filter, turn, session or neighborhood."""
 
 import heapq
 import operator
@@ -21,11 +21,11 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 _MOST_COUNTED = 200_000
-"""Frames of the largest recording in which parts of a filter are tried."""
+"""Parts of a filter are tried only if a recording has at most this many frames."""
 
 
 def chosen_in(reader: RecordingReader, text: str) -> Filter:
-    """Parses a filter, which may ask for the last turn of the recording.
+    """Parses a filter, which may contain the last turn of the recording.
 
     Args:
         reader: the recording.
@@ -38,11 +38,11 @@ def chosen_in(reader: RecordingReader, text: str) -> Filter:
 
 
 def why_nothing(reader: RecordingReader, text: str) -> str:
-    """Explains that no frame matches a filter, and suggests a similar filter that matches some.
+    """Reports that no frame matches a filter, and suggests a similar filter that matches frames.
 
     Args:
         reader: the recording.
-        text: the filter, which matches nothing in it.
+        text: the filter, which matches nothing in the recording.
     """
     total = reader.count()
     try:
@@ -85,7 +85,7 @@ def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[s
 
 
 def _terms_with(word: str) -> list[str]:
-    # Values of `is:` are kinds as well, or can be typed without the key.
+    # Values of `is:` are left out: they are also kinds, or can be typed without the key.
     return [f"{key}:{word}" for key, term in TERMS.items() if word in term.values and key != "is"]
 
 
@@ -96,7 +96,7 @@ def _count(reader: RecordingReader, tokens: list[str]) -> int:
 
 @frozen
 class Neighborhood:
-    """A frame or event, the frame it is paired with, and the frames around it.
+    """A frame or event, the request or answer that belongs to it, and the frames around it.
 
     Raises:
         BadFilter: no frame or event has that number.
@@ -105,7 +105,7 @@ class Neighborhood:
     reader: RecordingReader
     seq: int
     context: int
-    """How many frames before and after it to include."""
+    """The number of frames to include before the frame, and after it."""
     pair: int | None = field(init=False)
 
     @pair.default
@@ -113,7 +113,7 @@ class Neighborhood:
         return pair_of(row_of(self.reader, self.seq))
 
     def rows(self, chosen: Filter) -> Iterator[Row]:
-        """Streams the frame, its pair, and the rows of the context that a filter selects."""
+        """Yields the frame, its request or answer, and the rows around it that match a filter."""
         first, last = max(1, self.seq - self.context), self.seq + self.context
         both = [_number(seq) for seq in (self.seq, self.pair) if seq is not None]
         others = all_of([chosen, parse(f"seq:{first}..{last}"), *map(none_of, both)])
@@ -126,7 +126,7 @@ def row_of(reader: RecordingReader, seq: int) -> Row:
 
     Args:
         reader: the recording.
-        seq: its number.
+        seq: the number of the frame or event.
 
     Raises:
         BadFilter: no frame or event has that number.
@@ -139,16 +139,16 @@ def row_of(reader: RecordingReader, seq: int) -> Row:
 
 
 def of_turn(reader: RecordingReader, turn: int) -> Filter:
-    """Returns the filter of a turn's frames, and of stderr from the first to the last of them.
+    """Returns a filter for the frames of a turn, and for the lines of stderr during the turn.
 
-    A line of stderr during two concurrent turns belongs to both.
+    A line of stderr during two concurrent turns belongs to both turns.
 
     Args:
         reader: the recording.
         turn: the number of the turn.
 
     Raises:
-        BadFilter: no turn has that number, and the recording has ended.
+        BadFilter: no turn has this number, and the recording has ended.
     """
     span = turn_of(reader, min(turn, LAST_NUMBER))
     if span is None and not reader.live:
@@ -160,18 +160,18 @@ def of_turn(reader: RecordingReader, turn: int) -> Filter:
 
 
 def of_session(reader: RecordingReader, start: str) -> Filter:
-    """Returns the filter of the session whose id begins with a text.
+    """Returns a filter for the only session whose id begins with a text.
 
     Args:
         reader: the recording.
         start: the text.
 
     Raises:
-        BadFilter: no session begins with it, or several do.
+        BadFilter: no id begins with the text, or more than one.
     """
     known = requested_sessions(reader)
     matching = _matching(known, start)
-    if not matching:  # perhaps a session that no request names
+    if not matching:  # the text may be of a session that no request names
         known = known + [s for s in labels_of(reader, "session") if s not in known]
         matching = _matching(known, start)
     if len(matching) != 1:

@@ -1,8 +1,8 @@
-"""A finding: a problem of a conversation or a fact worth knowing, with who did it, and where.
+"""A finding: a problem of a conversation or a fact worth knowing, with its cause and its frame.
 
-There is one list of findings of a recording. It contains broken rules of the
-protocol and failures of the conversation itself (waits that never ended, exits, crashes, silence).
-Every command prints it in the order of `in_order`.
+A recording has one list of findings. The list contains broken rules of the protocol and failures
+of the conversation itself (waits that never ended, exits, crashes, silence). Every command prints
+the list in the order of `in_order`.
 """
 
 from collections.abc import Iterable
@@ -17,16 +17,17 @@ class Severity(StrEnum):
     ERROR = "error"
     """A MUST of the specification was violated, or the conversation failed."""
     WARNING = "warning"
-    """A SHOULD was violated; or a MUST, where a race or a newer version may explain it; or an
-    injected fault kept a message from its receiver."""
+    """A SHOULD was violated; or a MUST was violated, but a race or a newer version may explain it;
+    or an injected fault kept a message from its receiver."""
     INFO = "info"
     """A hint."""
 
 
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
-"""The worst first."""
+"""All severities, the worst first."""
 CLIENT, AGENT, ENVIRONMENT, FAULT = "client", "agent", "environment", "fault"
-"""Who did it. The environment is all around the agent: its launcher, a login, the network."""
+"""Who caused a finding. The environment is everything around the agent, such as its launcher, a
+login or the network."""
 CONVERSATION = ("agent", "answer", "fault", "pipe", "recording", "wait")
 """The groups of findings about the conversation itself, which no single message shows."""
 
@@ -36,16 +37,16 @@ class Finding:
     """One thing that is wrong, or worth knowing."""
 
     rule: str
-    """Its id in the catalogue."""
+    """The id of the rule in the catalogue."""
     severity: Severity
     by: str | None
-    """client, agent, environment or fault; None if nobody is to blame."""
+    """Who is to blame: client, agent, environment or fault; None if nobody is."""
     seq: int
-    """The frame or event that shows it."""
+    """The number of the frame or event that shows the finding."""
     text: str
-    """One sentence."""
+    """The finding in one sentence."""
     related: tuple[int, ...] = ()
-    """Frames that explain it."""
+    """The numbers of frames that explain the finding."""
     unblamed: str | None = None
     """Why nobody is to blame, where `by` is None."""
     place: str | None = None
@@ -55,19 +56,19 @@ class Finding:
     session: str | None = None
     turn: int | None = None
     source: tuple[str, ...] = ()
-    """Where the specification says so."""
+    """Where the specification states the rule."""
     line: int | None = None
-    """The line of the frame in the text form; None if there is none."""
+    """The number of the frame's line in the text form; None without a text form."""
     fingerprint: str = ""
     """A text that is the same for this finding in another run."""
     known: bool = False
-    """Whether the baseline of a check contains it, so that it does not count."""
+    """Whether the baseline of a check contains the finding, so that the finding does not count."""
     seqs: tuple[int, ...] = field(
         init=False,
         default=Factory(lambda self: (self.seq, *self.related), takes_self=True),
         metadata={"json": "seqs"},
     )
-    """All frames that it is about; look at the first one first."""
+    """All frames that the finding is about, the most important one first."""
 
     @property
     def group(self) -> str:
@@ -76,7 +77,7 @@ class Finding:
 
     @property
     def whose(self) -> str:
-        """Who did it, in words that follow the id; if nobody did, why not."""
+        """Who is to blame, in words that are printed after the id; or why nobody is to blame."""
         if self.by is None:
             return f"nobody to blame: {self.unblamed}" if self.unblamed else "nobody to blame"
         return f"by the {self.by}" if self.by != FAULT else "by a fault"
@@ -103,7 +104,7 @@ def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
 
 
 def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Groups new findings by rule and by who did it, in the order of `in_order`."""
+    """Groups new findings by rule and by who is to blame, in the order of `in_order`."""
     groups: dict[tuple[str, str | None], list[Finding]] = {}
     for finding in in_order(findings):
         if not finding.known:

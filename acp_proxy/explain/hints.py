@@ -1,10 +1,11 @@
-"""Looks up facts about a frame in other frames: the title of a tool call, an answer's options.
+"""Looks up facts about a frame in other frames: a tool call's title, a permission's options.
 
 A line of the timeline describes one frame. But an update of a tool call often has only the id of
-the call, and an answer to a permission request only the id of an option.
+the call, and an answer to a permission request has only the id of an option.
 
-An id may be used again; `protocol.call_ids` decides where another call begins. The frames with an
-id are read once, when it is first needed. In a live recording, later frames are read when needed.
+Several calls may use the same id; `protocol.call_ids` decides where another call begins. The frames
+with an id are read once, when the id is first needed. In a live recording, later frames are read
+when they are needed.
 """
 
 from array import array
@@ -26,7 +27,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 _SEARCHED = 20
-"""How many updates of a tool call are searched for its title."""
+"""The largest number of updates of a tool call that are searched for its title."""
 
 
 @define
@@ -37,14 +38,17 @@ class _Calls:
     first_seqs: "array[int]" = field(factory=lambda: array("q"))
     """The first frame of each call, in order."""
     titles: dict[int, tuple[int, str]] = field(factory=dict)
-    """The titles of the first calls, each with its frame, by the number of the call."""
+    """The titles of the first calls, by the number of the call; each with its frame's number."""
     untitled: int = _SEARCHED
-    """How many further updates of the last call are searched for its title."""
+    """The number of updates of the last call that are still searched for its title."""
     upto: int = 0
-    """The number of the last frame that was read; `LAST_NUMBER` if no more can come."""
+    """The number of the last frame that was read; `LAST_NUMBER` if no more frames can come."""
 
     def take(self, frame: StoredFrame, tail: bytes | None) -> None:
-        """Takes the next frame with the id, and the end of its line if that is large."""
+        """Adds the next frame with the id.
+
+        If the frame's line is large, the frame has only its beginning, and ``tail`` is its end.
+        """
         raw = frame.raw or b""
         message = read(raw) if tail is None else read_outline(raw, tail)
         if self.calls.begins(None, frame.turn, frame.method, message.update, message.status):
@@ -70,13 +74,13 @@ class CallSpans:
 
         Args:
             session: the session of the tool call.
-            tool_call: its id.
+            tool_call: the id of the tool call.
             seq: the number of the frame.
 
         Returns:
-            The numbers of the first and the last frame that may be about the call. The span of the
-            first call with an id begins at 0, that of the last call ends at `LAST_NUMBER`. Messages
-            of batches never begin a call.
+            The numbers of the first and the last frame that may be about the call. The first call
+            with an id has a span from 0, and the last call has a span up to `LAST_NUMBER`. A
+            message in a batch never begins a call.
         """
         calls, at = self._at(session, tool_call, seq)
         first_seqs = calls.first_seqs
@@ -84,11 +88,11 @@ class CallSpans:
         return first, first_seqs[at] - 1 if at < len(first_seqs) else LAST_NUMBER
 
     def title(self, session: str | None, tool_call: str, seq: int) -> str:
-        """Returns the title of a frame's tool call; empty if none was announced by then.
+        """Returns the title of a frame's tool call; empty if the call had no title by that frame.
 
         Args:
             session: the session of the tool call.
-            tool_call: its id.
+            tool_call: the id of the tool call.
             seq: the number of the frame.
         """
         calls, at = self._at(session, tool_call, seq)
@@ -121,9 +125,9 @@ class Hints:
     dialect: str | None = None
     """The dialect whose names for error codes are used."""
     title: str = ""
-    """The announced title of its tool call."""
+    """The announced title of the frame's tool call."""
     asked: dict[str, Any] | None = None
-    """The params of the permission request that it answers."""
+    """The params of the permission request that the frame answers."""
 
 
 NONE = Hints()

@@ -1,25 +1,25 @@
-"""Follows who has to act at each moment: the one machine of waits, silences and turn times.
+"""Determines who has to act at each moment, for waits, silences and the times of turns.
 
-`Intervals` is pure and incremental. It takes the transitions of a connection in their order, and
-keeps each open request once: in its session, or on the connection if it names none, and in the turn
-that waits for it. From these follow two views.
+`Intervals` is pure and incremental. It reads the transitions of a connection in order. It keeps
+each open request in one place: in the request's session, or in the connection if the request names
+no session. The place also refers to the turn that waits for the request. This gives two results.
 
-Who has to act in each session:
+The first result is who has to act in each session:
 
-- The agent has to act while a turn or a request of the client is open. It is held up, and is not
-  blamed, while the client has yet to answer a request of the agent (with a file, say, or a person's
-  choice), while a terminal of the turn runs, and while the client does not read.
-- The client has to act while a request is open that waits neither for a person nor for the end of a
-  program, and while the agent reads. Once the client has cancelled the turn, it has to answer
-  the permission requests; they no longer wait for a person.
-- A request that names no session holds up every session, since any of them may wait for it.
+- The agent has to act while a turn or a request of the client is open. The agent is held up, and is
+  not blamed, while the client has yet to answer a request of the agent (with a file, say, or a
+  person's choice), while a terminal of the turn runs, and while the client does not read.
+- The client has to act while it has yet to answer a request that waits neither for a person nor for
+  the end of a program, if the agent reads. After the client has cancelled a turn, it has to answer
+  the permission requests of the turn: they no longer wait for a person.
+- A request that names no session holds up every session, since any session may wait for it.
 
-A *silence* is a stretch in which a peer had to act in a session and sent nothing there.
+A *silence* is a stretch of time in which a peer had to act in a session and sent nothing there.
 
-How each turn spends its time: see `explain.stats.turn_times`. Few commands need that, so it is
-followed only on request.
+The second result is how each turn spends its time: see `explain.stats.turn_times`. Few commands
+need these times, so they are measured only on request.
 
-Each call passes in the time; the machine has no clock and reads no payloads. The state machine of
+Every call is given the time: the machine has no clock, and reads no payloads. The state machine of
 the connection knows which requests, turns and terminals are open.
 """
 
@@ -78,7 +78,7 @@ class _SessionWaits:
     terminals: set[str] = field(factory=set)
     """The terminals that run."""
     silent: dict[Party, _Moment] = field(factory=dict)
-    """The peers that have to act, and since when."""
+    """The peers that have to act, each with the moment when its silence began."""
 
     @property
     def is_held_up(self) -> bool:
@@ -99,7 +99,7 @@ class _SessionWaits:
 
 
 class _Place(NamedTuple):
-    """Where an open request, or a turn, is kept."""
+    """The place where an open request or turn is kept."""
 
     waits: _SessionWaits
     running: RunningTurn | None = None
@@ -107,16 +107,17 @@ class _Place(NamedTuple):
 
 
 class Intervals:
-    """Follows who has to act in each session, and how each turn spends its time.
+    """Determines who has to act in each session, and how each turn spends its time.
 
     Args:
-        connection: the state machine whose transitions are taken.
+        connection: the state machine that makes the transitions.
 
     Attributes:
         silences: the silences that have ended so far.
-        divides_turns: whether the time of turns is followed; set it before the first turn begins.
-        running: the turns that have begun and not ended, if their time is followed.
-        ended: the intervals of turns that have ended are added here; None to keep none.
+        divides_turns: whether the times of turns are measured; set before the first turn begins.
+        running: the open turns, if the times of turns are measured.
+        ended: the list to which each interval of a turn is added when the interval ends; None to
+            keep no intervals.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -127,23 +128,23 @@ class Intervals:
         self._terminals = connection.state.terminals
         self._connection = _SessionWaits()
         self._holds_up = False
-        """Whether the agent was held up by the connection when all sessions were settled."""
+        """Whether the connection held the agent up when all sessions were last settled."""
         self._sessions: dict[str | None, _SessionWaits] = {None: self._connection}
         self._places: dict[object, _Place] = {}
         self._least_ns = dict.fromkeys(LONG_NS, 1)
-        """The length of the shortest silence of each peer that is still kept."""
+        """For each peer, the length of the shortest silence that is kept, in nanoseconds."""
         self._absent: dict[Party, set[str]] = {Party.AGENT: set(), Party.CLIENT: set()}
         self._finished: list[TurnTime] = []
         self._first_ns: int | None = None
         self._busy_since = self._busy_ns = 0
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Takes the next message; a batch comes as its members, one after the other.
+        """Reads the next message; the messages of a batch come one after the other.
 
         Args:
-            run: the frame of the message, or the run of frames that it begins.
+            run: the frame of the message, or the run of frames that the message begins.
             message: the message.
-            transition: the changes that it made.
+            transition: the changes that the message made.
         """
         now, kind = _Moment(run.t_ns, run.seq), message.kind
         if kind is _NOTIFICATION:
@@ -160,7 +161,7 @@ class Intervals:
             self._settle(waits, now)
         elif kind in _ANSWERS:
             place = self._places.pop(transition.exchange, None)
-            if place is None:  # answers a prompt, or no known request
+            if place is None:  # the message answers a prompt, or no known request
                 place = _Place(self._of(transition.session))
             self._end_silence(place.waits, run.stream, now)
             place.waits.remove(transition.exchange)
@@ -175,7 +176,7 @@ class Intervals:
                 self._settle(place.waits, now)
             self._end_turn(turn.id, run.t_ns, run.seq)
         waits = self._sessions.get(transition.session) if run.last_seq != run.seq else None
-        if waits is not None and Party.AGENT in waits.silent:  # it went on without a pause
+        if waits is not None and Party.AGENT in waits.silent:  # the agent sent the run unbroken
             waits.silent[Party.AGENT] = _Moment(run.last_ns, run.last_seq)
 
     def _of(self, session: str | None) -> _SessionWaits:
@@ -186,7 +187,7 @@ class Intervals:
     def _open(
         self, waits: _SessionWaits, exchange: Exchange, begun: Turn | None, now: _Moment
     ) -> None:
-        # In v2 the answer to a prompt only accepts it, so the turn is open until it ends.
+        # In v2, the answer to a prompt only accepts the prompt, so the turn has a key of its own.
         key: object = exchange.id if begun is None else ("turn", begun.id)
         request = PendingRequest(
             exchange.request_seq, exchange.request_ns, exchange.direction, exchange.method,
@@ -203,7 +204,7 @@ class Intervals:
     # Who has to act in each session
 
     def note(self, event: RecordedEvent) -> None:
-        """Takes an event: a peer that leaves, stops reading or reads again."""
+        """Reads an event: a peer may have left, stopped reading or begun to read again."""
         now, stream = _Moment(event.t_ns, event.seq), event.data.get("stream")
         match event.kind:
             case "exit":
@@ -213,7 +214,7 @@ class Intervals:
             case "note" if isinstance(stream, str):
                 absent = self._absent[_sender(stream)]
                 match event.data.get("action"):
-                    case "stalled":  # who sends while nobody reads is not to blame
+                    case "stalled":  # a sender whose receiver does not read is not to blame
                         absent.add(stream)
                     case "resumed":
                         absent.discard(stream)
@@ -225,7 +226,7 @@ class Intervals:
         return sorted(opened, key=lambda wait: wait.request.seq)
 
     def end_silences(self, t_ns: int) -> None:
-        """Adds the silences that have not ended; take no messages afterwards."""
+        """Adds the silences that have not ended; call `take` no more afterwards."""
         for waits in self._sessions.values():
             for party in LONG_NS:
                 self._record(waits, party, None, t_ns)
@@ -233,7 +234,7 @@ class Intervals:
     def _leave(self, peer: Party, now: _Moment) -> None:
         """Notes that a peer has ended its output, and will answer nothing more."""
         self._absent[peer].add("gone")
-        if peer is Party.CLIENT:  # and its terminals with it
+        if peer is Party.CLIENT:  # the client's terminals end with it
             for waits in self._sessions.values():
                 waits.terminals.clear()
         self._settle_all(now)
@@ -260,7 +261,7 @@ class Intervals:
         self._settle(waits, now)
 
     def _end_silence(self, waits: _SessionWaits, stream: str, now: _Moment) -> None:
-        """Ends the silence of a frame's sender; a new one begins if it still has to act."""
+        """Ends the silence of a frame's sender, and begins the sender's next silence."""
         party = _sender(stream)
         if (since := waits.silent.get(party)) is not None:
             if now.t_ns - since.t_ns >= self._least_ns[party]:
@@ -270,7 +271,7 @@ class Intervals:
     def _settle(self, waits: _SessionWaits, now: _Moment) -> None:
         """Determines who has to act in a session after a change."""
         if waits is self._connection and waits.is_held_up != self._holds_up:
-            self._settle_all(now)  # the only change there that affects other sessions
+            self._settle_all(now)  # only this change of the connection affects other sessions
         else:
             self._settle_one(waits, now)
 
@@ -286,20 +287,20 @@ class Intervals:
             if acts and not self._absent[party]:
                 waits.silent.setdefault(party, now)
             elif party in waits.silent:
-                # A silence ends when its peer is held up; that of a peer that left never ends.
+                # The silence ends, since the peer is held up; but if the peer left, it never ends.
                 is_gone = "gone" in self._absent[party]
                 self._record(waits, party, None if is_gone else now.seq, now.t_ns)
                 del waits.silent[party]
         if waits.name is not None and not waits.pending and not waits.terminals:
-            self._sessions.pop(waits.name, None)  # not needed until its next request
+            self._sessions.pop(waits.name, None)  # a request will add the session again
 
     def _record(self, waits: _SessionWaits, party: Party, to_seq: int | None, t_ns: int) -> None:
-        """Keeps a silence that ends now, if it is a hang or the longest so far."""
+        """Keeps a silence that ends now, if the silence is a hang or the longest so far."""
         since = waits.silent.get(party)
         if since is None or (length_ns := t_ns - since.t_ns) < self._least_ns[party]:
-            return  # first, since finding the oldest request may be slow
+            return  # checked first, since finding the oldest request may be slow
         request = waits.oldest(party)
-        if request is not None:  # otherwise its answer ends the silence
+        if request is not None:  # without a request, its answer has just ended the silence
             silence = Silence(party, request, since.seq, to_seq, since.t_ns, length_ns)
             self.silences.add(silence)
             for peer, long_ns in LONG_NS.items():
@@ -308,7 +309,7 @@ class Intervals:
     # How each turn spends its time
 
     def turn_waiting_for(self, exchange: int) -> int | None:
-        """Returns the turn that waits for the answer to a request, by its exchange."""
+        """Returns the number of the turn that waits for the answer in an exchange, or None."""
         place = self._places.get(exchange)
         return None if place is None or place.running is None else place.running.turn.id
 
@@ -316,7 +317,7 @@ class Intervals:
         """Ends the open turns, and returns the times of all turns in order.
 
         Args:
-            end_ns: the end of the recording, or now if it is live.
+            end_ns: the end of the recording, or the time now if the recording is live.
         """
         for turn in list(self.running):
             self._end_turn(turn, end_ns, None)
@@ -355,7 +356,7 @@ class Intervals:
     def _ask(self, asked: Exchange, now: _Moment) -> RunningTurn | None:
         turn = asked.turn
         if turn is None and asked.session is None and len(self.running) == 1:
-            turn = next(iter(self.running))  # it names no session, and only one turn is open
+            turn = next(iter(self.running))  # the request names no session; only one turn is open
         running = None if turn is None else self.running.get(turn)
         if running is not None:
             self._pass_time(running, *now)
@@ -365,7 +366,7 @@ class Intervals:
         return running
 
     def _answer(self, running: RunningTurn, exchange: int, now: _Moment) -> None:
-        if exchange in running.waits:  # else the turn has ended before
+        if exchange in running.waits:  # otherwise the turn ended before the answer
             self._pass_time(running, *now)
             running.has_spoken = False
             self._end_wait(running, exchange, now.seq)
@@ -380,7 +381,7 @@ class Intervals:
     def _pass_time(
         self, running: RunningTurn, t_ns: int, seq: int | None, *, is_pause: bool = True
     ) -> None:
-        """Adds the stretch that something ended, if any time has passed."""
+        """Adds the time since the last call as an interval, unless no time has passed."""
         part, elapsed = running.pass_time(t_ns, is_pause=is_pause)
         if elapsed and self.ended is not None:
             now_ns = running.now_ns

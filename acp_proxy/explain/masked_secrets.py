@@ -19,11 +19,11 @@ class MaskedValue:
     """A place where a marker stands for a secret."""
 
     seq: int | None
-    """The frame or event; None for the recording's own row."""
+    """The number of the frame or event; None for the recording's own row."""
     place: str
     """The stream of a frame, ``event``, ``fault`` or ``recording``."""
     pointer: str | None
-    """A JSON pointer to the string, with ``*`` for any item; None in text that is not JSON."""
+    """A JSON pointer to the string, with ``*`` for list items; None in a text that is not JSON."""
     kind: str
     """The kind of secret, such as ``token``."""
     marker: str
@@ -32,10 +32,10 @@ class MaskedValue:
 
 
 def masked_values(reader: RecordingReader) -> Iterator[MaskedValue]:
-    """Yields the masked values of a recording, those of its own row first.
+    """Yields the masked values of a recording; first the values in the recording's own row.
 
     Args:
-        reader: the recording; secrets that it contains are masked while it is read.
+        reader: the recording; secrets in the recording are masked while it is read.
 
     Raises:
         UnreadableRecording: the file is damaged.
@@ -67,7 +67,7 @@ def _value(
 def _in_line(
     pieces: Iterable[bytes], *, is_json: bool
 ) -> Iterator[tuple[str | None, re.Match[str]]]:
-    """Yields the markers of a line, each with a pointer to its string."""
+    """Yields the markers in a line, each with a pointer to the string that contains the marker."""
     line, walk = list(pieces), StringWalk()
     markers = []
     if is_json:

@@ -1,11 +1,13 @@
 """Feeds a recording to the state machine of a connection: the one pass over its messages.
 
-Its `Intervals` follow who has to act, and how turns spend their time. Listeners take the messages:
-`show` counts them, `audit` collects actions, `stats` finds the first words of turns; others draw
-the waterfall of a turn and check the rules. A report runs one pass for all of them.
+The pass has `Intervals`, which determine who has to act and how turns spend their time. Listeners
+receive the messages: `show` counts messages, `audit` collects actions, and `stats` finds the first
+words of turns; other listeners draw the waterfall of a turn and check the rules. A report runs one
+pass for all listeners.
 
-The first three need only the first piece of a message that is streamed without a pause, so the
-others are not read. That makes the pass quick, since most frames are such pieces.
+For `show`, `audit` and `stats`, it is enough to read the first piece of a message that is streamed
+without a pause, so the other pieces are not read. This makes the pass quick, since most frames are
+such pieces.
 """
 
 from collections import deque
@@ -24,32 +26,32 @@ from acp_proxy.store.queries.recorded_events import events as read_events
 from acp_proxy.store.reader import RecordingReader
 
 Watch = Callable[[Iterator[FrameRun]], Iterator[FrameRun]]
-"""Passes runs of frames on, and shows how far the pass is."""
+"""Yields runs of frames unchanged, and may show the progress of the pass."""
 PAUSE_NS = 10**8
 """The longest pause within a run of pieces, for listeners that do not need each frame."""
 
 HISTORY = OPENING[1:]
-"""Requests that an agent answers after it has streamed a session's history."""
+"""Methods that reopen a session: the agent streams the session's history before it answers."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
 class Listener:
-    """Takes what a pass reads, in the order of the frames."""
+    """Receives the messages and events of a pass, in the order of their numbers."""
 
     def note(self, event: RecordedEvent) -> None:
-        """Takes an event, before the frames after it.
+        """Receives an event.
 
         Args:
             event: the event.
         """
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Takes a frame, or a run of pieces.
+        """Receives a frame, or a run of frames that are pieces of one message.
 
         Args:
-            run: the frame, or the run that it begins.
-            message: its message.
-            transition: the changes that it made.
+            run: the frame, or the run of frames.
+            message: the message of the first frame.
+            transition: the changes that this message made.
         """
 
 
@@ -58,8 +60,8 @@ class MessagePass:
 
     Args:
         reader: the recording.
-        first: the turn to begin with, at its prompt; None for the start of the recording.
-        dialect: the dialect to read it in; None for that of the recording.
+        first: the turn whose prompt is read first; None for the start of the recording.
+        dialect: the dialect of the messages; None for the dialect that the recording names.
     """
 
     def __init__(
@@ -69,9 +71,9 @@ class MessagePass:
         if first is not None:
             state.next_turn = first.id
         self.connection = Connection(state, dialect or recording.dialect or "auto")
-        """Its state is that after the last frame that was yielded."""
+        """The connection, in its state after the last frame that was yielded."""
         self.intervals = Intervals(self.connection)
-        """Who had to act, and how turns spent their time, up to where `play_to` has read."""
+        """Who had to act and how turns spent their time, as far as `play_to` has read."""
         self.events = [*read_events(reader)]
         """All events of the recording."""
         self._frames_ns = self._events_ns = 0
@@ -79,9 +81,9 @@ class MessagePass:
         self._first = 0 if first is None else first.prompt_seq
         self._opened_before = opened_before(recording)
         self._loading: dict[str | None, dict[int, int]] = {}
-        """The pending requests that reopen each session, by exchange."""
+        """For each session, the numbers of the pending requests that reopen it, by exchange."""
         self._loaded_by: dict[int, str | None] = {}
-        """The sessions of these exchanges; the answer to a fork names another session."""
+        """The session of each of these requests; the answer to a fork names another session."""
 
     def play_to(
         self,
@@ -90,12 +92,12 @@ class MessagePass:
         watch: Watch = iter,
         single_upto: int = 0,
     ) -> None:
-        """Reads all frames, and has the intervals and then each listener take them.
+        """Reads all frames; the intervals and then the listeners receive each frame.
 
-        Events are noted by the listeners, and then by the intervals.
+        The listeners and then the intervals receive each event.
 
         Args:
-            listeners: who takes them, in this order.
+            listeners: the listeners, in the order in which they receive a frame.
             pause_ns: as for `read`.
             watch: as for `read`.
             single_upto: as for `read`.
@@ -121,7 +123,7 @@ class MessagePass:
 
     @property
     def end_ns(self) -> int:
-        """The time of the last frame or event that `play_to` has read."""
+        """The time of the last frame or event that `play_to` has read, in nanoseconds."""
         return max(self._frames_ns, self._events_ns)
 
     def read(
@@ -130,9 +132,9 @@ class MessagePass:
         """Yields each frame, or the first of each run, with its message and its transition.
 
         Args:
-            pause_ns: a longer time between two frames ends a run.
-            watch: is given all runs, and passes them on.
-            single_upto: the number up to which each frame is a run by itself.
+            pause_ns: the longest time between two frames of a run, in nanoseconds.
+            watch: yields all runs unchanged, and may show the progress.
+            single_upto: the number of the last frame that is always a run by itself.
         """
         feed = self.connection.feed
         nothing, no_message = Transition(), read(b"")
@@ -152,8 +154,8 @@ class MessagePass:
         """Whether an update outside of turns repeats the history of a session.
 
         Args:
-            seq: the number of its frame, which was yielded last.
-            session: the session.
+            seq: the number of the update's frame, which is the frame that was yielded last.
+            session: the session of the update.
         """
         if self.history_seq(session) is not None:
             return True
@@ -172,13 +174,13 @@ class MessagePass:
             del self._loading[self._loaded_by.pop(answered.id)][answered.id]
 
     def _runs(self, pause_ns: int, single_upto: int) -> Iterator[FrameRun]:
-        """Reads runs; their times are 0 if the times between frames are not known."""
+        """Reads runs; the times of runs are 0 if the times between frames are not known."""
         runs = self._reader.runs(pause_ns, self._first, single_upto)
         has_times = self._reader.recording.knows("durations")
         return runs if has_times else (run._replace(t_ns=0, last_ns=0) for run in runs)
 
     def _outline(self, seq: int) -> Message:
-        """Reads the header of a line that is too large to be held."""
+        """Reads the header of a message in a line that is too large for memory."""
         from acp_proxy.protocol.outline import read_outline  # late: few lines are so large
 
         head = tail = b""
@@ -189,11 +191,11 @@ class MessagePass:
 
 
 def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Message, Transition]]:
-    """Returns the messages of a batch, or else the message itself, each with its transition.
+    """Returns the messages of a batch, or a message itself, each with its transition.
 
     Args:
         message: a message or a batch.
-        transition: its transition.
+        transition: the transition of the message or batch.
     """
     if message.members:
         return zip(message.members, transition.members, strict=True)
@@ -203,15 +205,16 @@ def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Mess
 def opened_before(recording: Recording) -> int:
     """Returns the number up to which updates outside of turns may be a session's history.
 
-    If the start of a log is missing, the request that opened a session may be missing too. The
-    session's history then ends at the answer, if the log names the method that it answers. If the
-    log has the answer to a missing prompt, the updates may belong to that turn, so none is history.
+    If the start of an imported log is missing, the request that reopened a session may be missing,
+    too. Then the session's history ends at the answer to this request, if the log names the method
+    that was answered. But if the log has the answer to a missing prompt, the updates may belong to
+    the turn of this prompt, so no update is treated as history.
 
     Args:
         recording: the recording.
 
     Returns:
-        The number of the answer; 0 if there is none.
+        The number of the answer that ends the history; 0 if there is no such answer.
     """
     if recording.origin is None:
         return 0

@@ -1,4 +1,4 @@
-"""Reads what faults did to a frame and to a conversation, so that no peer is blamed for it."""
+"""Reads the effects of faults on frames and conversations, so that no peer is blamed for them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -19,7 +19,7 @@ from acp_proxy.store.tables.checked_values import Row
 ENDING = ("exit", "close", "kill", "terminate", "limit-data")
 """Kinds of faults after which an agent is gone."""
 HOLDING = ("stall", "pause", *ENDING)
-"""Kinds of faults after which no answer comes any more."""
+"""Kinds of faults after which no more answers come."""
 _EFFECTS = {
     "made": "made up {}",
     "withheld": "withheld {}",
@@ -34,15 +34,15 @@ class FiredRule:
 
     name: str
     times: int
-    """How often it fired."""
+    """How often the rule fired."""
     effects: list[str]
-    """In words."""
+    """The effects of the rule, in words."""
     seqs: list[int]
-    """The first frames that it touched or made up."""
+    """The first frames that the rule changed, withheld or made up."""
 
 
 def mark(frame: Row) -> str:
-    """Returns the mark before a frame's text: which rules fired, and what was sent in its place."""
+    """Returns the mark before a frame's text: the rules that fired, and what was sent instead."""
     if frame.get("fault") is None:
         return "" if frame["delivered"] == "full" else f"[delivered: {frame['delivered']}] "
     fired = frame.get("fired") or []
@@ -60,7 +60,10 @@ def mark(frame: Row) -> str:
 
 
 def delivered_instead(frame: Row) -> bytes | None:
-    """Returns the bytes sent in place of a frame; None if its own bytes or none were sent."""
+    """Returns the bytes that were sent in place of a frame.
+
+    The result is None if the frame was sent unchanged, or if nothing was sent.
+    """
     for fault in frame.get("fired") or []:
         if not fault["made"] and isinstance(fault["delivered"], bytes):
             line = bytes(frame["raw"]) + frame["newline"].encode()
@@ -117,7 +120,7 @@ def read_rules(reader: RecordingReader) -> list[FiredRule]:
 
 
 def rules(plan: str | None) -> list[str]:
-    """Returns the names of a plan's rules; none if the text is not a plan."""
+    """Returns the names of a plan's rules; an empty list if the text is not a plan."""
     if not plan:
         return []
     from acp_proxy.faults.plan import structure_plan  # late: few recordings have one
@@ -130,7 +133,7 @@ def rules(plan: str | None) -> list[str]:
 
 
 def times_fired(faults: dict[str, int]) -> str:
-    """Describes how often rules fired, and which ones never did."""
+    """Describes how often rules fired, and which rules never fired."""
     fired = ", ".join(f"{plain(name)} {n:,} ×" for name, n in faults.items() if n)
     never = ", ".join(plain(name) for name, n in faults.items() if not n)
     return "; ".join(filter(None, (fired, f"never fired: {never}" if never else "")))
@@ -138,7 +141,7 @@ def times_fired(faults: dict[str, int]) -> str:
 
 @define
 class FaultEffects:
-    """The effects of the faults in one recording; each is read when it is first needed."""
+    """The effects of the faults in one recording; each kind is read when it is first needed."""
 
     reader: RecordingReader
     events: Sequence[RecordedEvent]
@@ -146,33 +149,33 @@ class FaultEffects:
 
     @cached_property
     def any_fired(self) -> bool:
-        """Whether a rule has done anything."""
+        """Whether any rule has fired."""
         return has_fired_faults(self.reader)
 
     @cached_property
     def injected(self) -> dict[int, str]:
-        """The numbers of frames that a rule made up, with its name."""
+        """The frames that rules made up: the name of the rule by the number of the frame."""
         return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
 
     def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Returns the numbers of the frames that a rule withheld, with its name."""
+        """Returns which frames rules withheld: the name of the rule by the number of the frame."""
         wanted = list(seqs)
         if not wanted or not self.any_fired:
             return {}
         return _named(fired_faults.withheld_frames(self.reader, wanted))
 
     def lost_answers(self) -> list[LostAnswer]:
-        """Returns the first answers that a rule kept from their receiver."""
+        """Returns the first answers that rules kept from their receivers."""
         if not self.any_fired:
             return []
         answers = fired_faults.lost_answers(self.reader, LISTED)
         return [answer._replace(rule=plain(answer.rule)[:RULE_NAME]) for answer in answers]
 
     def first_rule(self, actions: tuple[str, ...], before: int | None) -> str | None:
-        """Returns the first rule that took one of these actions before a frame, or None.
+        """Returns the name of the first rule that did one of some actions before a frame, or None.
 
         Args:
-            actions: `ENDING` or `HOLDING`.
+            actions: the actions: `ENDING` or `HOLDING`.
             before: the number of the frame; None for the whole recording.
         """
         for event in self.events:

@@ -1,6 +1,6 @@
-"""Says which facts of an imported recording are not known: people get words, programs get null.
+"""Marks facts of an imported recording that are not known: words for people, null for programs.
 
-A recording made by acp-proxy has all facts, so these functions leave it unchanged.
+A recording made by acp-proxy has all facts, so these functions do not change its values.
 """
 
 from collections.abc import Iterator
@@ -27,14 +27,14 @@ MEMBERS: dict[tuple[Fact, ...], tuple[str, ...]] = {
     ),
     ("bytes",): ("bytes", "newline", "size"),
 }  # fmt: skip
-"""The facts that members of values depend on; a member without its facts is null."""
+"""Facts, each with the members of values that depend on them; without the facts, these are null."""
 _NEEDED = {name: needed for needed, names in MEMBERS.items() for name in names}
 
 Value = TypeVar("Value", bound=AttrsInstance)
 
 
 def is_known(recording: Recording, name: str) -> bool:
-    """Whether the source of a recording knows a member of a value, by the member's name.
+    """Whether a member of a value is known in a recording.
 
     Args:
         recording: the recording of the value.
@@ -44,7 +44,7 @@ def is_known(recording: Recording, name: str) -> bool:
 
 
 def known_value(recording: Recording, value: Value) -> Value:
-    """Returns an attrs value with None for each of its members that is not known.
+    """Returns an attrs value in which each member that is not known is None.
 
     Args:
         recording: the recording of the value.
@@ -61,7 +61,8 @@ def known_json(recording: Recording, value: Any) -> Any:
 
     Args:
         recording: the recording of the value.
-        value: the value; sizes of files need other names than `size` and `bytes`.
+        value: the value. A size of a file must not be named `size` or `bytes`, since members with
+            these names are sizes of recorded lines.
     """
     return known_members(recording, converter.unstructure(value))
 
@@ -87,17 +88,17 @@ def known_members(recording: Recording, value: Any) -> Any:
 
 @needs("durations", unknown="")
 def took(recording: Recording | None, ns: int | None) -> str:
-    """Returns how long something took, as precisely as is known; empty if it is not known.
+    """Returns a duration in words, as precise as the recording's times; empty if it is not known.
 
     Args:
-        recording: its recording; None if acp-proxy recorded it, so that all is known.
-        ns: the time from its beginning to its end.
+        recording: the recording; None if acp-proxy recorded it, so that all times are exact.
+        ns: the duration in nanoseconds.
     """
     return duration(ns) if recording is None else duration(ns, recording.step_ns)
 
 
 def why_no_times(recording: Recording) -> str:
-    """Returns why the times of turns are not known; empty if they are."""
+    """Returns why the times of turns are not known; empty if they are known."""
     origin = recording.origin
     if origin is None or recording.knows("middle", "durations"):
         return ""
@@ -111,7 +112,7 @@ def why_no_times(recording: Recording) -> str:
 
 
 def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
-    """Yields labels and texts that say what a recording was imported from, and what it lacks."""
+    """Yields labels and texts about the source of an imported recording and the facts it lacks."""
     origin = recording.origin
     if origin is None:
         return

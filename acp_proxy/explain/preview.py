@@ -38,10 +38,10 @@ def preview(
     Args:
         raw: the line as received, or its beginning.
         kind: the frame's kind.
-        method: the frame's method, or that of the request it answers.
+        method: the method of the frame, or of the request that the frame answers.
         parse_error: why the line is not a message.
-        hints: facts about it from other frames.
-        size: bytes of the whole line, if ``raw`` is its beginning.
+        hints: facts about the frame from other frames.
+        size: the number of bytes in the whole line, if ``raw`` is only its beginning.
     """
     size = size or len(raw)
     if kind in ("stderr", "blank"):
@@ -76,7 +76,7 @@ def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> st
 
 
 def _entitle(params: dict[str, Any], title: str) -> None:
-    """Gives a tool call the title that it was announced with, if it has none itself."""
+    """Adds the announced title to a tool call without a title."""
     call = call_of(params)
     if not call and "toolCallId" in params:  # draft-1.0
         call = params["toolCall"] = {}
@@ -85,12 +85,12 @@ def _entitle(params: dict[str, Any], title: str) -> None:
 
 
 def _decoded(raw: bytes) -> str:
-    """The first part of a line as text; a character that the cut split is left out."""
+    """Returns the beginning of a line as text, without a character that was cut in the middle."""
     if len(raw) <= _DECODED:
         return raw.decode(errors="replace")
     return raw[:_DECODED].decode(errors="replace").removesuffix("\ufffd")
 
 
 def one_line(text: str) -> str:
-    """Makes text safe to print; cuts it first, so that no work goes into hidden text."""
+    """Returns the beginning of a text, safe to print; the rest is cut first, to save time."""
     return plain(without_base64(beginning(text, 2 * SHOWN_LINE)))

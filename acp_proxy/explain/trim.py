@@ -1,8 +1,8 @@
 """Chooses the frames of a recording that a replay of some of its turns needs.
 
-They are the handshake, the messages that open or set up the sessions of the turns, and the turns
-themselves. Exchanges are kept whole, so that the result is a possible conversation: each reply has
-its request, and each request has its reply if that was recorded.
+These frames are the handshake, the messages that open or set up the sessions of the turns, and the
+turns themselves. Exchanges are kept whole, so that the result is a possible conversation: each
+answer has its request, and each request has its answer if the answer was recorded.
 """
 
 import itertools
@@ -27,7 +27,7 @@ def trim(
 
     Args:
         heads: all frames of the recording, in order.
-        exchanges: all its exchanges; a fork belongs to the session that it copies.
+        exchanges: all exchanges of the recording; a fork belongs to the session that it copies.
         turns: the turns to keep.
     """
     known = {exchange.id: exchange for exchange in exchanges}
@@ -38,7 +38,7 @@ def trim(
 
 
 def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
-    """Adds the other half of each exchange; only batches can lack one."""
+    """Adds the missing request or answer of each exchange; only with batches can one be missing."""
     before = -1
     while len(kept) != before:
         before = len(kept)
@@ -56,10 +56,10 @@ class _Trimmer:
     exchanges: dict[int, ExchangeRow]
     turns: list[TurnRow]
     _client_kept: dict[str | None, bool] = field(factory=dict)
-    """By session, whether the client's last message was kept: it decides on frames of the agent
-    outside of turns."""
+    """Whether the client's last message was kept, by session. If so, the agent's frames outside of
+    turns are kept, too."""
     _last_kept: bool = False
-    """Whether the last frame was kept: it decides on frames without a session."""
+    """Whether the last frame was kept. If so, a frame without a session is kept, too."""
     _ends: dict[str | None, int] = field(init=False)
     _chosen: set[int] = field(init=False)
     _decisions: dict[int, bool] = field(factory=dict)
@@ -75,7 +75,7 @@ class _Trimmer:
         self._follow_forks()
 
     def _follow_forks(self) -> None:
-        """Keeps the opening of each session that a session of the turns may be forked from."""
+        """Keeps the opening of each session from which a session of the turns may be forked."""
         last = max(self._ends.values(), default=0)
         for exchange in self.exchanges.values():
             if exchange.method == FORK and exchange.request_seq < last:
@@ -123,7 +123,7 @@ class _Trimmer:
 
 
 def _last_seq(turn: TurnRow) -> int:
-    """The number of a turn's last frame; beyond all numbers if the turn never ended."""
+    """Returns the number of a turn's last frame; if the turn never ended, a larger number."""
     return _FOREVER if turn.end_seq is None else turn.end_seq
 
 

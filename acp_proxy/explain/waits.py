@@ -1,8 +1,8 @@
-"""The values of waiting: who has to act on a request, open requests, and silences that are hangs.
+"""Values about waiting: who has to act on a request, open requests, and silences that are hangs.
 
 An open request is not a fault by itself: a person may think about a permission for an hour, and a
-program may run for a day. Silence counts only if a peer had to act and nothing held it up.
-`intervals` follows that.
+program may run for a day. A silence counts only if a peer had to act and nothing held it up;
+`intervals` determines this.
 """
 
 import heapq
@@ -27,11 +27,12 @@ class Party(StrEnum):
 
 
 LONG_NS = {Party.AGENT: 60 * 10**9, Party.CLIENT: 10 * 10**9}
-"""A longer silence of a peer is a hang: a model may think, but a client only reads a file."""
+"""The length of each peer's silence, in nanoseconds, that is a hang; a model needs longer to think
+than a client needs to read a file."""
 
 
 def answering_party(direction: str, method: str | None) -> Party:
-    """Returns who has to act on a request: its receiver, or a person or program that it waits for.
+    """Returns who has to act on a request: the receiver, or a person or program it waits for.
 
     Args:
         direction: the direction of the request.
@@ -52,11 +53,11 @@ class PendingRequest:
     """The frame of the request, or of the prompt."""
     t_ns: int
     direction: str
-    """Of that frame."""
+    """The direction of the frame."""
     method: str | None
     session: str | None
     turn: int | None
-    """Set for a turn, and for a request within one."""
+    """The number of the turn, or of the turn that the request belongs to; None without a turn."""
     awaited: Party
 
 
@@ -69,16 +70,17 @@ class Silence:
     """The agent or the client."""
     request: PendingRequest = field(metadata={"json": "owed"})
     from_seq: int
-    """The frame or event since which it had to act, or the last frame that it sent."""
+    """The frame or event when the peer began to have to act, or its last frame if that is later."""
     to_seq: int | None
-    """The next frame that it sent, or the frame or event that held it up; None without one."""
+    """The frame that ended the silence: the peer's next one, or the frame or event that held the
+    peer up; None if the silence never ended."""
     t_ns: int
-    """When it began."""
+    """The time when the silence began, in nanoseconds."""
     length_ns: int
 
     @property
     def is_long(self) -> bool:
-        """Whether it is a hang."""
+        """Whether the silence is a hang."""
         return self.length_ns >= LONG_NS[self.party]
 
 
@@ -89,14 +91,14 @@ class OpenWait:
     request: PendingRequest
     waited_ns: int
     last_seq: int | None = None
-    """The last frame from the peer that has to act; the request itself if none came. None if
-    no peer is to blame, or if an older request comes first."""
+    """The last frame or event before the silence of the peer that has to act. None if nobody has to
+    act, or if the peer is held up."""
     silent_ns: int | None = None
-    """How long ago that was."""
+    """How long this silence has lasted, in nanoseconds."""
 
     @property
     def is_streaming(self) -> bool:
-        """Whether anything came since the request."""
+        """Whether anything was sent since the request."""
         return self.last_seq is not None and self.last_seq > self.request.seq
 
     @property
@@ -108,7 +110,7 @@ class OpenWait:
 
 @define
 class SilenceLog:
-    """Keeps the longest silence, and the longest of those that were hangs."""
+    """Keeps the longest silence, and the longest hangs."""
 
     longest: Silence | None = None
     long_count: int = 0
@@ -117,11 +119,11 @@ class SilenceLog:
 
     @property
     def long(self) -> list[Silence]:
-        """The longest of the silences that were hangs, in order."""
+        """The longest hangs, in recorded order."""
         return sorted((silence for _, _, silence in self._long), key=lambda s: s.t_ns)
 
     def add(self, silence: Silence) -> None:
-        """Keeps a silence if it is a hang or the longest so far."""
+        """Keeps a silence if the silence is a hang or the longest so far."""
         if self.longest is None or silence.length_ns > self.longest.length_ns:
             self.longest = silence
         if silence.is_long:

@@ -1,9 +1,10 @@
 """Combines all messages about an action of the agent into one value.
 
-A tool call and the requests to the client that carry it out are one action. They belong together if
-the request or its answer names the tool call or its terminal, or if no other open tool call of its
-turn has the same path or command. Otherwise they are two actions, and each names the other.
-Requests to the client take precedence over the agent's words.
+A tool call and the requests to the client that carry it out are one action. A request belongs to a
+tool call if the request or its answer names the tool call or its terminal, or if this is the only
+open tool call of the turn with the same path or command. Otherwise, the request and the tool call
+are two actions. If they may be the same, each action names the other.
+A request to the client is trusted more than the agent's own description of the action.
 """
 
 from collections.abc import Iterable
@@ -29,7 +30,7 @@ from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Exchange
 
 _CANDIDATES = 100
-"""How many of the latest open tool calls are compared with a request."""
+"""The largest number of open tool calls that are compared with a request: the latest ones."""
 
 
 class Moment(NamedTuple):
@@ -50,9 +51,9 @@ class ActionLog:
         started_at: the start of the recording.
 
     Attributes:
-        actions: the actions in the order in which they began; those with `is_absorbed` are part of
-            another action.
-        left_out: how many actions were not kept.
+        actions: the actions in the order in which they began; an action with `is_absorbed` is part
+            of another action.
+        left_out: the number of actions that were not kept, since there were too many.
         permissions: the permission requests.
     """
 
@@ -70,7 +71,7 @@ class ActionLog:
     def take_update(
         self, moment: Moment, call: str, update: Value, *, begins: bool = False
     ) -> None:
-        """Takes a session update about a tool call.
+        """Adds a session update about a tool call.
 
         Args:
             moment: the moment of the update.
@@ -84,7 +85,7 @@ class ActionLog:
             self._apply(action, said, moment)
 
     def take_terminal(self, moment: Moment, update: Value) -> None:
-        """Takes a ``terminal_update`` about a terminal that the agent runs itself (v2).
+        """Adds a ``terminal_update`` about a terminal that the agent runs itself (v2).
 
         Args:
             moment: the moment of the update.
@@ -98,7 +99,7 @@ class ActionLog:
             self._apply(action, said, moment)
 
     def take_request(self, moment: Moment, exchange: Exchange, params: Value) -> Action | None:
-        """Takes a request that asks the client to do something.
+        """Adds a request that asks the client to do something.
 
         Args:
             moment: the moment of the request.
@@ -106,7 +107,7 @@ class ActionLog:
             params: the params of the request.
 
         Returns:
-            The action of the request; None if there are too many actions to keep it.
+            The action of the request; None if it is not kept, since there are too many actions.
         """
         said = statements.of_request(exchange.method or "", params)
         probe = self._probe(moment, said)
@@ -133,16 +134,16 @@ class ActionLog:
     def take_permission(
         self, moment: Moment, exchange: Exchange, params: Value, *, begins: bool
     ) -> Action | None:
-        """Takes a permission request.
+        """Adds a permission request.
 
         Args:
             moment: the moment of the request.
             exchange: the exchange of the request.
             params: the params of the request.
-            begins: whether it begins a new tool call with its id.
+            begins: whether the request begins a new tool call with an id that was used before.
 
         Returns:
-            The action that needs the permission; None if there are too many to keep it.
+            The action that needs the permission; None if it is not kept, since there are too many.
         """
         self.permissions.any_asked = True
         said = statements.of_permission(params)
@@ -161,7 +162,7 @@ class ActionLog:
         return action
 
     def take_answer(self, moment: Moment, exchange: Exchange, message: Value) -> None:
-        """Takes an answer of the client.
+        """Adds an answer of the client.
 
         Args:
             moment: the moment of the answer.
@@ -218,13 +219,13 @@ class ActionLog:
         return action
 
     def _probe(self, moment: Moment, said: Statement) -> Action:
-        """Returns an action to compare with others; it is not kept."""
+        """Returns an action that is only compared with other actions, and is not kept."""
         probe = Action(0, moment.seq, 0, "", moment.session, moment.turn, None, ActionKind.OTHER)
         self._apply(probe, said, moment)
         return probe
 
     def _apply(self, action: Action, said: Statement, moment: Moment) -> None:
-        """Adds a message's statements to an action, but keeps those of requests to the client."""
+        """Adds the statements of a message to an action; those of client requests are kept."""
         directories = self._sessions.directories(moment.session)
         action.call.take_status(cut(said.status or ""), moment.seq)
         action.title = cut(said.title) if said.title is not None else action.title
@@ -243,7 +244,7 @@ class ActionLog:
             self._join_terminal(action, terminal)
 
     def _take_over(self, action: Action, probe: Action) -> None:
-        """Replaces what the agent said by what the client is asked to do."""
+        """Replaces the agent's description of an action by the request to the client."""
         action.kind = probe.kind
         action.tool = action.tool or probe.tool
         action.title = action.title or probe.title
@@ -281,7 +282,10 @@ class ActionLog:
             del self._terminals[next(iter(self._terminals))]
 
     def _open_action_like(self, probe: Action) -> Action | None:
-        """Returns the only open action of the turn about the same file or command, if any."""
+        """Returns the only open action of the turn about the same file or command.
+
+        The result is None if there is no such action, or more than one.
+        """
         alike = {
             candidate.id: candidate
             for candidate in self._candidates(probe)
@@ -298,7 +302,7 @@ class ActionLog:
         return (a for a in (*calls, *asked) if a is not None and a.turn == probe.turn)
 
     def _compare_with_permissions(self, action: Action, probe: Action) -> None:
-        """Links a request that belongs to no tool call with the permissions of its turn."""
+        """Compares a request that names no tool call with the permission requests of its turn."""
         asked = self.permissions.asked_in(probe.session, probe.turn)
         if probe.kind is ActionKind.READ:
             near = [
@@ -346,7 +350,7 @@ def _may_be_part(probe: Action, call: Action) -> bool:
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Notes that an action belongs to the tool call of another action, with its permissions."""
+    """Gives an action the tool call of another action, and the permissions of that tool call."""
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

@@ -1,4 +1,4 @@
-"""Audits a recording: lists what the agent did, where, and who permitted it.
+"""Audits a recording: lists the agent's actions, their places, and the permissions for them.
 
 One pass reads all frames; the outcome of each action is decided after the pass.
 """
@@ -85,7 +85,7 @@ def _status(action: Action) -> ActionStatus:
 
 
 def _answered_status(action: Action) -> ActionStatus:
-    """Returns the status according to the client's answers."""
+    """Returns the status of an action, judged by the client's answers."""
     outcomes = {request.outcome for request in action.requests}
     if "result" in outcomes:
         is_ended = action.exit_code is not None or action.exit_signal is not None
@@ -97,7 +97,7 @@ def _answered_status(action: Action) -> ActionStatus:
 
 
 def _name_alike(actions: list[Action]) -> None:
-    """Links claimed actions with those of the client that may be the same action."""
+    """Links each claimed action with the client's actions that may be the same action."""
     by_client: dict[_Key, list[Action]] = {}
     for action in actions:
         if action.source is Source.CLIENT:
@@ -114,7 +114,7 @@ def _name_alike(actions: list[Action]) -> None:
 
 
 def _keys(action: Action) -> set[_Key]:
-    """Returns keys of an action; two actions with a common key may be the same."""
+    """Returns the keys of an action; two actions with a common key may be the same action."""
     if action.kind is ActionKind.RUN:
         about = {normal_command(action.command or action.title)} - {""}
     else:
@@ -138,11 +138,11 @@ class AuditPass(Listener):
 
     Args:
         reader: the recording.
-        messages: the pass.
+        messages: the pass over the recording.
 
     Attributes:
-        sessions: the sessions; complete after the pass.
-        log: the actions; complete after the pass.
+        sessions: the sessions; complete when the pass is over.
+        log: the actions; complete when the pass is over.
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
@@ -155,12 +155,12 @@ class AuditPass(Listener):
         self.log = ActionLog(self._connection, self.sessions, started_at)
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Takes a frame, or a run of pieces.
+        """Adds a frame, or a run of pieces of a message.
 
         Args:
-            run: the frame, or the run that it begins.
-            message: its message.
-            transition: the changes that it made.
+            run: the frame, or the run of frames.
+            message: the message of the first frame.
+            transition: the changes that this message made.
         """
         if run.kind == "stderr":
             return
@@ -221,7 +221,7 @@ class AuditPass(Listener):
             action.not_from_agent = True
 
     def _value(self, run: FrameRun, message: Message) -> Value:
-        """Returns a decoded message; of a very large message, only the beginning."""
+        """Decodes a message; of a very large message, only the beginning is read."""
         if message.raw is not None:
             return message_of(message.raw)
         stored = next(read_messages(self._reader, [run.seq], LINE_EDGE), None)
@@ -233,12 +233,12 @@ def _moment(run: FrameRun, transition: Transition) -> Moment:
 
 
 def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = iter) -> Audit:
-    """Returns what an agent did, after one pass over the frames.
+    """Returns the actions of an agent, after one pass over the frames.
 
     Args:
         reader: the recording.
         chosen: a filter; an action is listed if any of its frames matches.
-        watch: yields the runs of frames that it is given, and may show the progress.
+        watch: yields the runs of frames unchanged, and may show the progress.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
@@ -272,7 +272,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
 
 
 def _matching(reader: RecordingReader, actions: list[Action], chosen: Filter) -> list[Action]:
-    """Returns the actions with a matching frame, without reading the lines of the frames."""
+    """Returns the actions with a frame that matches a filter; the lines of frames are not read."""
     wanted = {seq for action in actions for seq in action.seqs}
     matching = {head.seq for head in reader.heads(chosen) if head.seq in wanted}
     return [action for action in actions if not matching.isdisjoint(action.seqs)]

@@ -1,4 +1,4 @@
-"""Finds actions that a reviewer should look at, and describes them in one sentence each."""
+"""Finds actions that a reviewer should look at, and describes each finding in one sentence."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -40,7 +40,7 @@ KINDS: dict[str, tuple[Fact, ...]] = {
     "other-not-asked": _ALL, "outside": (), "perhaps-allowed": _ALL, "place-unknown": (),
     "refused-but-done": (),
 }  # fmt: skip
-"""The kinds of findings, each with the facts that an imported recording needs for it."""
+"""The kinds of findings, each with the facts that an imported recording must know for the kind."""
 
 
 def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
@@ -91,14 +91,17 @@ def subject(action: Action) -> str:
 
 
 def named(actions: Sequence[Action]) -> str:
-    """Returns the subjects and numbers of the first three actions, and the count of the others."""
+    """Returns the subjects and numbers of the first three actions, and the number of the others."""
     return _listed([f"{subject(action)} {_number(action)}" for action in actions])
 
 
 def _problems(
     kind: str, actions: Iterable[Action], text_of: Callable[[Action], str]
 ) -> list[AuditFinding]:
-    """Returns a finding for each action with a text, for the first hundred."""
+    """Returns a finding for each action that has a text; for the first hundred such actions.
+
+    ``text_of`` returns the text of an action, which is empty if there is nothing to report.
+    """
     texts = ((action, text_of(action)) for action in actions)
     return [_finding(kind, PROBLEM, text, [action]) for action, text in texts if text][:LISTED]
 
@@ -120,7 +123,7 @@ def _refusal(asked: AuditedPermission, whose: str = "") -> str:
 
 
 def _seq_after_refusal(action: Action) -> int | None:
-    """Returns the number of the frame that shows that a refused action was done, or None."""
+    """Returns the number of the frame that proves that a refused action was done; None without."""
     asked = action.permissions[-1] if action.permissions else None
     if asked is None or not (is_refused(action) or asked.decision == "error"):
         return None
@@ -167,7 +170,7 @@ def _done_for_another(action: Action) -> str:
 def _differing(action: Action, asked: AuditedPermission) -> str:
     """Returns the command or the paths of an action that were not permitted.
 
-    The text is empty if all were permitted, or if the permission names no command or path.
+    The text is empty if all of them were permitted, or if the permission names no command or path.
     """
     if action.kind is ActionKind.RUN:
         command, wanted = normal_command(action.command), normal_command(asked.command)
@@ -232,7 +235,10 @@ def _where(action: Action) -> str:
 
 
 def outside_paths(action: Action) -> list[AuditedPath]:
-    """Returns the paths outside the session's directories, with the directory of a command."""
+    """Returns the paths of an action outside the session's directories.
+
+    The directory in which a command ran counts as a path.
+    """
     every = [*action.done_paths, *([action.directory] if action.directory is not None else [])]
     return [path for path in every if path.place is PathPlace.OUTSIDE]
 
@@ -307,7 +313,7 @@ def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:
 def _of_several(
     kind: str, severity: str, actions: Iterable[Action], how: str
 ) -> Iterator[AuditFinding]:
-    """Yields one finding about several actions; nothing if there are no actions."""
+    """Yields one finding about all given actions; nothing if there are no actions."""
     several = [*actions]
     kinds = {action.kind for action in several}
     count = counted(len(several), "action")
@@ -329,7 +335,7 @@ def _count(kind: ActionKind, count: int) -> str:
 
 
 def _number(action: Action) -> str:
-    """Returns the number of the first frame, and "claimed" if only the agent reports the action."""
+    """Returns the number of an action's first frame, and "claimed" if only the agent reports it."""
     return f"(#{action.seq})" if action.source is Source.CLIENT else f"(#{action.seq}, claimed)"
 
 
@@ -347,7 +353,7 @@ def _is_granted(action: Action) -> bool:
 
 
 def _did(action: Action) -> str:
-    """Returns the start of a sentence: who did something, and how certain that is."""
+    """Returns the start of a sentence about an action: who did it, and how certain this is."""
     past, plainly = _VERBS[action.kind]
     if action.source is Source.CLIENT:
         asked = action.status is ActionStatus.UNANSWERED
@@ -363,7 +369,7 @@ _VERBS = {
     ActionKind.MOVE: ("moved", "move"), ActionKind.RUN: ("ran", "run"),
     ActionKind.FETCH: ("fetched", "fetch"), ActionKind.OTHER: ("did", "do"),
 }  # fmt: skip
-"""The past tense and the infinitive of a verb for each kind of action."""
+"""For each kind of action, a verb in the past tense and in the infinitive."""
 
 
 def _scope(asked: AuditedPermission) -> str:

@@ -8,7 +8,7 @@ from acp_proxy.protocol.tool_calls import CallStatus
 from acp_proxy.recording.recording import Recording
 
 PROBLEM, REMARK = "problem", "remark"
-"""The severity of an audit finding: something went wrong, or it is worth knowing."""
+"""The severities of an audit finding: a problem went wrong; a remark is only worth knowing."""
 
 
 class ActionKind(StrEnum):
@@ -35,9 +35,9 @@ class Source(StrEnum):
     """Who says that an action was done."""
 
     CLIENT = "client"
-    """The agent asked its client to do it, and the client's answer says what happened."""
+    """The agent asked its client to do the action, so the client's answer shows the outcome."""
     CLAIMED = "claimed"
-    """Only the agent mentions it, in a tool call or a permission request."""
+    """Only the agent mentions the action, in a tool call or a permission request."""
 
 
 class ActionStatus(StrEnum):
@@ -45,19 +45,19 @@ class ActionStatus(StrEnum):
 
     DONE = "done"
     STARTED = "started"
-    """The client has started a command; the recording does not say how it ended."""
+    """The client has started a command; the recording does not show how the command ended."""
     FAILED = "failed"
     REFUSED = "refused"
-    """Permission was refused, and no message says that it was done anyway."""
+    """Permission was refused, and no message shows that the action was done anyway."""
     CANCELLED = "cancelled"
     UNANSWERED = "unanswered"
     """The client has not answered the request, or the permission request."""
     UNKNOWN = "unknown"
-    """The agent announced it and reported no outcome."""
+    """The agent announced the action but reported no outcome."""
 
 
 class PathPlace(StrEnum):
-    """Where a path is, judged only by its text."""
+    """Where a path is in relation to the session's directories, judged only by its text."""
 
     INSIDE = "inside"
     OUTSIDE = "outside"
@@ -73,13 +73,13 @@ class AuditedPath:
     path: str
     """The path as it was sent, cut to 2,000 characters."""
     shown: str
-    """The path relative to the session's directory if it is inside, else without ``.`` and ``..``.
-    """
+    """The path relative to the session's directory if the path is inside; otherwise the path with
+    ``.`` and ``..`` resolved."""
     place: PathPlace
     credential: bool = False
-    """Whether files with such a name usually hold credentials."""
+    """Whether files with such a name usually contain credentials."""
     operation: str | None = None
-    """The effect of a diff on it, if the agent names it: add, modify, delete, move, copy."""
+    """The effect of a diff on the file, if known: add, modify, delete, move or copy."""
 
 
 @define
@@ -94,7 +94,7 @@ class AuditedRequest:
     error: str | None = None
     """The code and the message of an error."""
     paths: list[AuditedPath] = field(init=False, factory=list)
-    """The paths that it names; fields with ``init=False`` are not in the JSON."""
+    """The paths in the request; fields with ``init=False`` are not in the JSON."""
 
 
 @define
@@ -108,15 +108,15 @@ class AuditedPermission:
     decision: str = "unanswered"
     """granted, denied, cancelled, ambiguous, error, unanswered, or another word of the answer."""
     option: str | None = None
-    """The kind of the chosen option; in the draft, the scope of the permission."""
+    """The kind of the chosen option; in the 1.0 draft, the scope of the permission."""
     name: str | None = None
     """The name of the chosen option."""
     waited_ns: int | None = None
-    """The time from the request to the answer."""
+    """The time from the request to the answer, in nanoseconds; None if it is not known."""
     lasting: bool = False
     """Whether the answer allowed more than this one action."""
     paths: list[AuditedPath] = field(factory=list)
-    """The paths of the action that were known at that time."""
+    """The paths of the action that were known at the time of the request."""
     command: str | None = None
 
 
@@ -142,29 +142,29 @@ class Action:
     """The number of the first frame about the action."""
     t_ns: int
     at: str
-    """The time of that frame, in ISO 8601 and UTC."""
+    """The time of the first frame, in ISO 8601 and UTC."""
     session: str | None
     turn: int | None
     mode: str | None
-    """The session's mode at that time."""
+    """The session's mode when the action began."""
     kind: ActionKind
     source: Source = Source.CLAIMED
     status: ActionStatus = ActionStatus.UNKNOWN
     title: str | None = None
-    """The title that the agent gave the action."""
+    """The agent's title of the action."""
     tool: str | None = None
-    """The name of the tool, or the method, if it is known."""
+    """The name of the tool, or the method of the request; None if neither is known."""
     tool_call: str | None = None
     call_status: str | None = None
     """The last status that the agent sent for the tool call."""
     call_seq: int | None = None
-    """The frame with this status."""
+    """The number of the frame with this status."""
     paths: list[AuditedPath] = field(factory=list)
     command: str | None = None
     directory: AuditedPath | None = None
     """The directory in which the command ran, if a message names it."""
     mentions: list[AuditedPath] = field(factory=list)
-    """Words of the command that are paths not known to be inside, or look like credentials."""
+    """Words of the command that look like credentials, or that are paths not known to be inside."""
     url: str | None = None
     exit_code: int | None = None
     exit_signal: str | None = None
@@ -172,27 +172,28 @@ class Action:
     requests: list[AuditedRequest] = field(factory=list)
     permissions: list[AuditedPermission] = field(factory=list)
     perhaps_allowed_by: list[LastingGrant] = field(factory=list)
-    """Earlier answers that may cover the action, if there was no permission request for it."""
+    """Earlier answers that may permit the action, if the agent did not ask for a permission."""
     refused_before: int | None = None
-    """The answer that refused the same action earlier in the turn, if any."""
+    """The frame of the answer that refused the same action earlier in the turn, if any."""
     perhaps_same_as: list[int] = field(factory=list)
     """The ids of actions of the other source that may be the same action."""
     not_from_agent: bool = False
-    """Whether a fault added one of its requests."""
+    """Whether a fault added one of the action's requests."""
     call: CallStatus = field(init=False, factory=CallStatus)
-    """The status and its frame while messages are read; like all fields below, not in the JSON."""
+    """The status and its frame while messages are read. All fields from here on are not in the
+    JSON."""
     directories: list[str] = field(init=False, factory=list)
     """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
-    """The last permission request of the turn for the same file or command by another action."""
+    """The last permission request of another action in the turn for the same file or command."""
     instead_of: "Action | None" = field(init=False, default=None)
-    """The only action of the turn that was granted and not done yet, if it is another action."""
+    """Another action of the turn: the only one that was granted and not done yet."""
     is_absorbed: bool = field(init=False, default=False)
     """Whether the action was merged into another one."""
 
     @property
     def seqs(self) -> list[int]:
-        """The numbers of the frames about the action, except updates between the first and last."""
+        """The numbers of the frames about the action; of the updates, only the first and last."""
         seqs = {self.seq, self.call_seq}
         for request in self.requests:
             seqs |= {request.seq, request.answer_seq}
@@ -202,7 +203,7 @@ class Action:
 
     @property
     def done_paths(self) -> list[AuditedPath]:
-        """The paths, without those that only failed requests name."""
+        """The paths of the action, without paths that are only in failed requests."""
         reached, failed = set[str](), set[str]()
         for request in self.requests:
             is_done = request.outcome in ("result", "unanswered")
@@ -212,9 +213,9 @@ class Action:
 
     @property
     def may_have_happened(self) -> bool:
-        """Whether the action may have been done, because no message says otherwise.
+        """Whether the action may have been done, because no message shows that it was not.
 
-        A command that the agent reports as failed may have run.
+        A command that has failed may have run.
         """
         if self.status is ActionStatus.FAILED:
             return self.kind is ActionKind.RUN and self.source is Source.CLAIMED
@@ -261,7 +262,7 @@ class AuditFinding:
     text: str
     actions: list[int]
     seqs: list[int]
-    """The numbers of the first frames of these actions."""
+    """The numbers of the first frames of the actions that the finding is about."""
 
 
 @define
@@ -279,7 +280,7 @@ class Audit:
     sources: dict[str, int]
     """The number of actions by source."""
     answers: dict[str, int]
-    """The number of permission requests of these actions by decision."""
+    """The number of permission requests of the actions by decision."""
     findings: list[AuditFinding]
     left_out: int = 0
     """The number of actions beyond the first 100,000."""

@@ -1,7 +1,7 @@
 """Decides where a path is, and whether files with its name usually contain credentials.
 
-Only the text of the path is used: the disk is not read, and symbolic links are not followed. ``.``
-and ``..`` are resolved in the text. A relative path begins at the session's directory.
+Only the text of the path is examined: the disk is not read, and symbolic links are not followed.
+``.`` and ``..`` are resolved in the text. A relative path begins at the session's directory.
 """
 
 import ntpath
@@ -18,10 +18,10 @@ from acp_proxy.explain.audit.audit_values import AuditedPath, PathPlace
 from acp_proxy.protocol.directories import is_windows, is_within, local_path
 
 _REMEMBERED = 500
-"""Places of shorter paths are cached."""
+"""The results for paths shorter than this are cached."""
 _WORDS = re.compile(r"[^\s;|&<>()\"'`=,{}]+")
 _COMMAND = 20_000
-"""How many characters of a command are searched."""
+"""The number of characters at the beginning of a command that are searched."""
 _CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|chdir|Set-Location)\s")
 _URI_TAIL = re.compile(r"[?#][^/\\%]*\Z")
 """A query or a fragment at the end of a URI, such as a line number."""
@@ -50,11 +50,12 @@ _TOKEN_FILES = (("auth.json", (".codex", ".composer", "opencode")), ("hosts.yml"
 
 
 def locate(path: str, directories: Sequence[str], operation: str | None = None) -> AuditedPath:
-    """Returns a path with its place.
+    """Returns a path, and its place in relation to the session's directories.
 
     Args:
-        path: the path as it was sent; may be a ``file:`` URI.
-        directories: those of the session, the working directory first; empty if they are unknown.
+        path: the path as it was sent; it may be a ``file:`` URI.
+        directories: the directories of the session, the working directory first; empty if they are
+            not known.
         operation: the operation on the file, if it is known.
     """
     find = _locate_again if len(path) < _REMEMBERED else _locate
@@ -83,7 +84,9 @@ _locate_again = lru_cache(1024)(_locate)
 
 
 def may_be_same(audited_path: AuditedPath, other: AuditedPath) -> bool:
-    """Whether two paths may name one file; in unknown places, only file names are compared.
+    """Whether two paths may name the same file.
+
+    If a place is unknown, only the names of the files are compared.
 
     Args:
         audited_path: a path.
@@ -123,14 +126,15 @@ def looks_like_credentials(path: str) -> bool:
 def mentions(
     command: str, directories: Sequence[str], where: str | None = None
 ) -> list[AuditedPath]:
-    """Returns words of a command that look like credentials, or are paths not known to be inside.
+    """Returns the words of a command that name credentials, or paths not known to be inside.
 
-    Words are not expanded as in a shell. Programs and devices of the system are left out.
+    Words are not expanded as by a shell. Programs and devices of the system are left out.
 
     Args:
         command: the command line.
         directories: the directories of the session.
-        where: the directory of the command, as it was sent; None for the session's directory.
+        where: the directory in which the command runs, as it was sent; None for the session's
+            directory.
     """
     paths = dict.fromkeys(_mentioned(command[:_COMMAND], directories, where))
     return [path for path, _ in zip(paths, range(SHORT_LIST), strict=False)]
@@ -170,7 +174,7 @@ def _place(path: str, local: str | None, whole: str, directories: Sequence[str])
 
 
 def _folded(text: str) -> str:
-    """Returns a text with uniform case and Unicode form, since file systems may ignore these."""
+    """Returns a text with uniform case and Unicode form: file systems may ignore both."""
     return unicodedata.normalize("NFC", text).casefold()
 
 

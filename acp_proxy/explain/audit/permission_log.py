@@ -16,14 +16,14 @@ _LASTING = ("session", "workspace", "always")
 """Scopes of the 1.0 draft that last longer than one action."""
 _EVERY_SESSION = ("workspace", "always")
 _ASKED = 200
-"""How many of the latest actions with a permission request are remembered in a turn."""
+"""The largest number of actions with a permission request that are remembered in a turn."""
 
 
 class PermissionLog:
     """Collects the permission requests of a recording while it is read.
 
     Attributes:
-        any_asked: whether permission was ever asked, even for an action that is not kept.
+        any_asked: whether the agent ever asked for a permission, even for an action not kept here.
     """
 
     def __init__(self) -> None:
@@ -33,11 +33,11 @@ class PermissionLog:
         self._grants: dict[tuple[str | None, ActionKind], list[LastingGrant]] = {}
 
     def ask(self, exchange: Exchange, action: Action, title: str, params: Value) -> None:
-        """Takes a permission request.
+        """Adds a permission request.
 
         Args:
             exchange: the exchange of the request.
-            action: the action that needs the permission, with everything known so far.
+            action: the action that needs the permission, with all facts that are known so far.
             title: the text for the user.
             params: the params of the request.
         """
@@ -56,7 +56,7 @@ class PermissionLog:
         self._asked[exchange.session] = exchange.turn, asked[-_ASKED:]
 
     def answer(self, exchange: Exchange, seq: int, message: Value) -> None:
-        """Takes an answer of the client; answers to other requests are ignored.
+        """Adds an answer of the client; an answer to any other request is ignored.
 
         Args:
             exchange: the exchange of the answer.
@@ -89,17 +89,17 @@ class PermissionLog:
             self._grants.setdefault((session, action.kind), []).append(_grant(permission))
 
     def asked_in(self, session: str | None, turn: int | None) -> list[Action]:
-        """Returns the actions of the newest turn that permission was asked for.
+        """Returns the actions of a turn that have a permission request.
 
         Args:
             session: the session.
-            turn: the turn; if it is not the newest one, the result is empty.
+            turn: the turn; for any turn but the newest, the result is empty.
         """
         newest, asked = self._asked.get(session, (None, []))
         return asked if newest == turn else []
 
     def grants_before(self, action: Action) -> list[LastingGrant]:
-        """Returns the latest answers that may permit an action, or all actions of its kind."""
+        """Returns earlier answers that may permit an action: for itself, or for all of its kind."""
         same = action.same_asked
         grants = [_grant(same)] if same is not None and same.decision == GRANTED else []
         for session in {action.session, None}:

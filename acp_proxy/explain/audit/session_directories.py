@@ -1,4 +1,4 @@
-"""Reads the directories in which each session may work, and its MCP servers."""
+"""Reads the directories and the MCP servers of each session."""
 
 import shlex
 from typing import Any
@@ -14,7 +14,7 @@ from acp_proxy.redaction.markers import MARKER
 
 
 class SessionLog:
-    """Collects the sessions of a recording from the requests that open them, and the answers.
+    """Collects the sessions of a recording from the requests that open sessions, and the answers.
 
     Attributes:
         sessions: the first 10,000 sessions, by their ids.
@@ -35,28 +35,28 @@ class SessionLog:
         return [known.cwd, *known.directories]
 
     def asked(self, exchange: int, seq: int, session: str | None, params: Value) -> None:
-        """Takes a request that opens a session.
+        """Adds a request that opens a session.
 
         Args:
-            exchange: the number of its exchange.
-            seq: the number of its frame.
-            session: the id of the session; None if the answer will give it.
+            exchange: the number of the request's exchange.
+            seq: the number of the request's frame.
+            session: the id of the session; None if the answer will contain the id.
             params: the params of the request.
         """
         opening = AuditedSession(session or "", seq, _directory(params), _others(params))
         opening.mcp_servers = [_server(s, seq) for s in parts(params, "mcpServers")[:LISTED]]
         known = self.sessions.get(session or "")
         self._opening[exchange] = opening, None if known is None else evolve(known)
-        if session is not None:  # its history may come before the answer
+        if session is not None:  # the session's history may come before the answer
             self._keep(session, opening)
 
     def answered(self, exchange: int, session: str | None, result: Value | None) -> None:
-        """Takes the answer to a request that opens a session.
+        """Adds the answer to a request that opens a session.
 
         Args:
-            exchange: the number of its exchange.
+            exchange: the number of the request's exchange.
             session: the id of the session.
-            result: the result; None if the answer is an error, so that no session was opened.
+            result: the result; None if the answer is an error: then no session was opened.
         """
         opening, before = self._opening.pop(exchange, (None, None))
         if opening is None or session is None:
@@ -113,7 +113,7 @@ def _server(server: Value, seq: int) -> AuditedServer:
 def _without_secrets(url: str) -> str:
     """Returns a URL without the parts that may identify a user."""
     try:
-        parts_ = urlsplit(MARKER.sub("masked", url))  # without its brackets
+        parts_ = urlsplit(MARKER.sub("masked", url))  # urlsplit refuses the brackets of a marker
         host = parts_.netloc.rpartition("@")[2]
     except ValueError:
         return "(not a URL)"

@@ -1,9 +1,9 @@
 """Reads the facts about an action from a tool call, a permission request or a client request.
 
 The same fact has many notations: v1 has ``locations`` and diffs in ``content``, v2 adds
-``changes``, and the 1.0 draft has ``tool``, ``input`` and ``output``. Each agent also names the
-arguments of its tools differently. Only values that were sent are used; if two places
-differ, both are kept.
+``changes``, and the 1.0 draft has ``tool``, ``input`` and ``output``. Each agent also has its own
+names for the arguments of its tools. Only values in the messages are used; if a message has
+different paths in two places, both paths are kept.
 """
 
 import re
@@ -36,13 +36,13 @@ _METHODS = {
     "fs/write_text_file": ActionKind.WRITE,
     "terminal/create": ActionKind.RUN,
 }
-"""The kinds of known methods; other methods are only named."""
+"""The kinds of actions by method; an action of any other method is shown only by the method."""
 _PATHS = (
     "file_path", "filePath", "filepath", "path", "paths", "absolute_path", "absolutePath",
     "notebook_path", "target_file", "targetFile", "dir_path", "file", "files", "filename",
     "old_path", "oldPath", "new_path", "newPath",
 )  # fmt: skip
-"""Arguments that are paths, whatever the tool."""
+"""Arguments that are paths in any tool."""
 _MOVED = ("source", "destination", "from", "to", "src", "dst")
 """Arguments that are paths if the tool moves something."""
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path")
@@ -58,14 +58,14 @@ _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
 
 @define
 class Statement:
-    """The facts about an action in one message; the others are None or empty."""
+    """The facts about an action in one message; facts that the message lacks are None or empty."""
 
     kind: ActionKind | None = None
     title: str | None = None
     tool: str | None = None
     status: str | None = None
     paths: list[tuple[str, str | None]] = field(factory=list)
-    """Each path with the operation of its diff, or None."""
+    """The paths, each with the operation of its diff; None without a diff."""
     command: str | None = None
     directory: str | None = None
     url: str | None = None
@@ -95,7 +95,7 @@ def of_call(call: Value) -> Statement:
         if match := _DIRECTORY_TEXT.search(word(part(item, "content"), "text")[:2000]):
             said.directory = match[1]
     if said.kind in (None, ActionKind.READ, ActionKind.SEARCH, ActionKind.OTHER):
-        # A diff changes files and a terminal runs a command, whatever the agent calls it.
+        # A diff changes files and a terminal runs a command, whatever kind the agent announces.
         if any(operation for _, operation in said.paths):
             said.kind = ActionKind.WRITE
         elif said.terminals:
@@ -157,11 +157,11 @@ def of_terminal(update: Value) -> Statement:
 
 
 def read_exit(said: Statement, result: Value) -> None:
-    """Sets the exit code and the signal of a statement, if a message has them.
+    """Copies the exit code and the signal of a message into a statement, if the message has them.
 
     Args:
-        said: the statement.
-        result: an object that may have an exit code or a signal, in any spelling.
+        said: the statement; it is modified.
+        result: an object that may have an exit code or a signal, under any of their names.
     """
     for name in ("exitCode", "exit_code"):
         code = result.get(name)
@@ -171,7 +171,7 @@ def read_exit(said: Statement, result: Value) -> None:
 
 
 def normal_command(text: str | None) -> str:
-    """Returns a command line for comparisons: without ``sh -c``, and with uniform quotes."""
+    """Returns a command line in a form for comparisons: without ``sh -c``, with uniform quotes."""
     line = " ".join((text or "").split()).strip("`")
     if match := _SHELL.fullmatch(line):
         words = _words(line[match.end("shell") :])
@@ -220,7 +220,7 @@ def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
 
 
 def _read_arguments(said: Statement, given: Any) -> None:
-    """Adds the arguments of a tool to a statement; agents use different names for them."""
+    """Adds the arguments of a tool to a statement, under all the names that agents use."""
     if not isinstance(given, dict):
         return
     said.command = command_of(given) or said.command

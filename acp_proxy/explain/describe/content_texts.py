@@ -1,9 +1,9 @@
 """Describes content: text unchanged, media by type and size, resources by name, diffs by files.
 
-The content of a prompt or message has blocks; that of a tool call wraps blocks, or is a diff or a
-terminal. In the 1.0 draft, media are under ``source``, resources are not nested, and terminals
-include their output. A diff has three forms: old and new text of one file (v1), changes with a
-patch (v2), and hunks (the 1.0 draft).
+The content of a prompt or a message has blocks. The content of a tool call has wrapped blocks,
+diffs and terminals. In the 1.0 draft, media are under ``source``, resources are not nested, and
+terminals include their output. A diff has three forms: old and new text of one file (v1), changes
+with a patch (v2), and hunks (the 1.0 draft).
 """
 
 import re
@@ -34,9 +34,9 @@ _IN_QUOTES = re.compile(r'["\\$`]')
 
 
 def command_of(value: Value) -> str | None:
-    """Returns the command line in an object, or None if it has none.
+    """Returns the command line in an object; None without a command.
 
-    It may be a command with or without ``args``, or a list of words.
+    The command may be a text with or without ``args``, or a list of words.
     """
     for name in _COMMANDS:
         command = value.get(name)
@@ -46,13 +46,13 @@ def command_of(value: Value) -> str | None:
             arguments = value.get("args")
             if not isinstance(arguments, list) or not arguments:
                 return command
-            # The command may itself be a line for a shell, so it is not quoted.
+            # The command is not quoted, since it may be a whole line for a shell.
             return f"{command} {_joined(arguments)}"
     return None
 
 
 def _joined(words: list[Any]) -> str:
-    """Returns a shell command with these words, quoted if necessary."""
+    """Returns a shell command made of words, each quoted if necessary."""
     return " ".join(_quoted(str(word)) for word in words[:LONG_LIST])
 
 
@@ -149,9 +149,9 @@ def diff(block: Value) -> str:
 
 
 def changed_lines(old: str, new: str) -> tuple[int, int]:
-    """Counts the lines that only one of two texts has: added, removed.
+    """Returns the number of added lines and the number of removed lines.
 
-    A line that moved counts as neither, which makes this fast on any text.
+    A line that only moved counts as neither; so the comparison is fast for any text.
 
     Args:
         old: the text before.
@@ -164,7 +164,7 @@ def changed_lines(old: str, new: str) -> tuple[int, int]:
 def patch_lines(text: str) -> tuple[int, int]:
     """Counts the lines that a patch adds and removes."""
     added = removed = 0
-    old_left = new_left = 0  # lines of the hunk; outside of one, "---" and "+++" name the files
+    old_left = new_left = 0  # lines left in the hunk; between hunks, "---" and "+++" name files
     hunks = _HUNK.search(text) is not None
     for line in text.splitlines():
         if hunks and old_left <= 0 and new_left <= 0:
@@ -220,4 +220,4 @@ BLOCKS: dict[str, Callable[[Value], str]] = {
     "diff": lambda block: bracketed(f"diff {diff(block)}"),
     "terminal": _terminal,
 }
-"""The types of content, including those of tool calls."""
+"""The describers by type of content, including the content of tool calls."""

@@ -1,4 +1,4 @@
-"""Describes errors by the name of their code, their message and their data."""
+"""Describes an error by the name of its code, its message and its data."""
 
 from acp_proxy.explain.describe import peer_texts
 from acp_proxy.explain.describe.phrases import compact, joined, members, part, payload, word
@@ -33,11 +33,11 @@ _DRAFT = {
 
 
 def code_name(code: object, dialect: str | None) -> str:
-    """Returns the name of an error code in a dialect; empty if it has none.
+    """Returns the name of an error code in a dialect; empty if the code has no name.
 
     Args:
         code: the code, which may be anything.
-        dialect: the dialect of the recording, if known.
+        dialect: the dialect of the recording; None if it is not known.
     """
     names = _JSON_RPC | (_DRAFT if dialect == DRAFT else _OFFICIAL)
     return names.get(code, "") if isinstance(code, int) else ""
@@ -48,7 +48,7 @@ def describe_error(error: object, dialect: str | None = None) -> str:
 
     Args:
         error: the member ``error`` of a response.
-        dialect: the dialect that names the code; None for an error without its name.
+        dialect: the dialect whose names for codes are used; None to leave the name out.
     """
     if not isinstance(error, dict):
         return f"? {compact(error)}"
@@ -60,7 +60,7 @@ def describe_error(error: object, dialect: str | None = None) -> str:
 
 
 def _message(message: str) -> str:
-    """Returns the message; some agents pass on the JSON of a model's server."""
+    """Returns the readable part of a message, since some agents pass on a model server's JSON."""
     answer = json_or_none(message.encode(errors="replace")) if message.startswith("{") else None
     if not isinstance(answer, dict):
         return message

@@ -11,8 +11,8 @@ def describe_event(kind: str, data: Row) -> str:
     """Describes an event in words.
 
     Args:
-        kind: its kind.
-        data: its data.
+        kind: the kind of the event.
+        data: the data of the event.
     """
     stream = data.get("stream", "")
     match kind:
@@ -44,7 +44,7 @@ def describe_event(kind: str, data: Row) -> str:
 
 
 def _effect(data: Row, stream: str) -> str:
-    """Describes the effect of a fault that is not on a line."""
+    """Describes the effect of a fault that did not change a line."""
     match data.get("action"):
         case "stall":
             what = f"nothing more passes {stream}"

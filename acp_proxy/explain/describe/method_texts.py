@@ -1,6 +1,6 @@
-"""Describes messages: the table of all methods, with the describers of their params and results.
+"""Describes messages by method: the table of all methods, with describers of params and results.
 
-The describers of requests for the client's files, terminals and MCP servers are here too.
+This module also has the describers of requests for the client's files, terminals and MCP servers.
 """
 
 import shlex
@@ -41,7 +41,7 @@ def _named(*names: str) -> Describe:
 
 
 class Method(NamedTuple):
-    """The describers of a method's params and result; an empty result is ``ok``."""
+    """The describers of a method's params and result; an empty result is described as ``ok``."""
 
     params: Describe
     result: Describe = _constant("")
@@ -51,8 +51,8 @@ def describe_params(method: str | None, params: object) -> str:
     """Describes the params of a request or notification.
 
     Args:
-        method: its method.
-        params: its params, of any shape.
+        method: the method of the message.
+        params: the params of the message, of any shape.
     """
     value = {} if params is None else params
     if not isinstance(value, dict):
@@ -96,7 +96,7 @@ def _document(params: Value) -> str:
 
 
 def _suggesting(params: Value) -> str:
-    """Describes the workspace of a session of suggestions."""
+    """Describes the workspace of a session that gives suggestions."""
     folders = listed(word(f, "name", "uri") for f in parts(params, "workspaceFolders"))
     repository = part(params, "repository")
     return joined(
@@ -107,7 +107,7 @@ def _suggesting(params: Value) -> str:
 
 
 def _suggest(params: Value) -> str:
-    """Describes a request for suggestions: where, and why."""
+    """Describes a request for suggestions: its place in a document, and its trigger."""
     context = phrase("with {}", listed(part(params, "context")))
     return joined(_document(params), word(params, "triggerKind"), context, by=", ")
 
@@ -154,7 +154,7 @@ def _member(message: object) -> str:
 
 
 def _wrapped(params: Value) -> str:
-    """Describes a wrapped message, to or from the next proxy of a chain."""
+    """Describes a message that is wrapped for the next proxy of a chain, or comes from there."""
     method = word(params, "method")
     if not method:
         return ""
@@ -162,7 +162,7 @@ def _wrapped(params: Value) -> str:
 
 
 def _read_params(params: Value) -> str:
-    """Describes the file to read, and which of its lines."""
+    """Describes the file to read, and the lines to read from it."""
     first, count = number(params, "line"), number(params, "limit")
     start, end = number(params, "startLine"), number(params, "endLine")
     if first is not None or count is not None:
@@ -217,7 +217,7 @@ def _created(result: Value) -> str:
 
 
 def _terminal(params: Value) -> str:
-    """Describes a terminal, and a signal for it or a time to wait."""
+    """Describes a terminal, and the signal to send or the time to wait."""
     how = joined(
         word(params, "signal"),
         "by force" if params.get("force") is True else "",
@@ -234,7 +234,7 @@ def _done(result: Value) -> str:
 
 
 def _output_params(params: Value) -> str:
-    """Describes a terminal; in the 1.0 draft the client pushes its output."""
+    """Describes a terminal, and in the 1.0 draft the output that the client pushes."""
     data = params.get("data")
     if not isinstance(data, str):
         return word(params, "terminalId")
@@ -258,14 +258,14 @@ def _exit_result(result: Value) -> str:
 
 
 def _mcp_message(params: Value) -> str:
-    """Describes an MCP message: its connection, its method, its params."""
+    """Describes an MCP message by its connection, its method and its params."""
     via = word(params, "connectionId", "serverName")
     inner = part(params, "params") or part(params, "mcpParams")
     return joined(joined(via, word(params, "method", "mcpMethod")), payload(inner), by=": ")
 
 
 def _mcp_result(result: Value) -> str:
-    """Describes the answer of an MCP server: content, a list by name, or an error in the answer."""
+    """Describes the answer of an MCP server: its content, the names in a list, or its error."""
     if error := mcp_error(result):
         return f"{MCP_ERROR} {describe_error(error)}"
     result = part(result, "result") or result
@@ -278,7 +278,7 @@ def _mcp_result(result: Value) -> str:
 
 
 def mcp_error(result: Value) -> Value:
-    """Returns the error of an MCP server that an answer carries; empty if it has none."""
+    """Returns the error of an MCP server in a result; empty if the result has no error."""
     return {} if "result" in result else part(result, "error")
 
 
@@ -349,4 +349,4 @@ METHODS: dict[str, Method] = {
     "proxy/successor": _WRAPPED,
     "$/cancel_request": Method(lambda params: f"request #{word(params, 'requestId')}"),
 }
-"""Every method of every dialect; others are shown by their payload."""
+"""The methods of all dialects; a message of any other method is described by its payload."""

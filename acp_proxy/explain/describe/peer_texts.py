@@ -11,12 +11,15 @@ _V1_GROUPS = {
     "fs", "auth", "session", "mcp",
     "promptCapabilities", "mcpCapabilities", "sessionCapabilities", "_meta",
 }  # fmt: skip
-"""Objects of v1 that mean nothing if they are empty; any other empty object is a capability."""
+"""Objects of v1 that only group capabilities; any other empty object is itself a capability."""
 _DEEPEST = 5
 
 
 def peer(value: Value) -> str:
-    """Describes a peer by version, name and capabilities, from its part of the initialization."""
+    """Describes a peer by version, name and capabilities.
+
+    The value is the peer's part of the initialization: the params or the result.
+    """
     info = part(value, "clientInfo") or part(value, "agentInfo") or part(value, "info")
     who = joined(
         f"protocol {word(value, 'protocolVersion') or '?'}",
@@ -34,11 +37,13 @@ def peer(value: Value) -> str:
 
 
 def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yields the path and the value of each capability of a peer; a bare capability has True.
+    """Yields the path and the value of each capability of a peer.
+
+    The value is True for a capability that is only named, and for an empty object.
 
     Args:
-        value: the peer's part of the initialization: params or result.
-        holders: the members that contain capabilities; by default those of all dialects.
+        value: the peer's part of the initialization: the params or the result.
+        holders: the members that contain capabilities; by default such members of all dialects.
     """
     for holder in holders or CAPABILITIES:
         groups = {"_meta"} if holder == "capabilities" else _V1_GROUPS
@@ -48,7 +53,7 @@ def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]
 
 
 def auth_method_ids(value: Value) -> list[str]:
-    """Returns the ids of the ways to log in, or the names of those without an id."""
+    """Returns the ids of the ways to log in; a way without an id is listed by its name."""
     names = (word(way, "id", "methodId", "name") for way in parts(value, "authMethods"))
     return [name for name in names if name]
 
@@ -65,7 +70,7 @@ def login(params: Value) -> str:
 
 
 def login_result(result: Value) -> str:
-    """Describes the result of a login, if it has one."""
+    """Describes the result of a login; empty without a result."""
     if not isinstance(success := result.get("success"), bool):
         return ""
     expires = word(result, "expiresAt")

@@ -1,8 +1,8 @@
 """Reads members of JSON of any shape, and builds the phrases that all descriptions share.
 
-A member that came over the wire may have any type, so describers read members only with these
-functions: a *word* is a scalar as text, a *part* is an object, *parts* are the objects of an array.
-Base64 is kept out of descriptions: binary data is shown by type and size.
+A member of a message may have any type, so describers read members only with these functions: a
+*word* is a scalar as text, a *part* is an object, *parts* are the objects in an array. Descriptions
+contain no base64: binary data is described by its type and size.
 """
 
 import re
@@ -34,12 +34,12 @@ def decoded_size(base64_text: str) -> str:
 
 
 def is_base64(text: str) -> bool:
-    """Whether a whole text looks like base64, and is longer than an id or a digest."""
+    """Whether a whole text looks like base64 and is too long for an id or a digest."""
     return len(text) > 64 and _WHOLE.fullmatch(text) is not None and _is_mixed(text[:4000])
 
 
 def media(value: dict[str, Any]) -> str:
-    """Describes an object that has data beside its media type; empty for any other object."""
+    """Describes an object that has a media type and data; empty for any other object."""
     data = value.get("data", value.get("blob"))
     if not isinstance(data, str):
         return ""
@@ -54,7 +54,9 @@ def media(value: dict[str, Any]) -> str:
 
 
 def beginning(text: str, length: int) -> str:
-    """Returns the beginning of a text, without a piece of base64 too short to be recognized.
+    """Returns the beginning of a text.
+
+    A piece of base64 at the end is left out if it is too short to be recognized as base64.
 
     Args:
         text: the text.
@@ -82,10 +84,10 @@ def _mask(match: re.Match[str]) -> str:
 
 
 def _is_mixed(text: str) -> bool:
-    """Distinguishes base64 from long paths and identifiers, which use the same characters.
+    """Whether a text is base64, not a long path or an identifier with the same characters.
 
-    Two in five characters of base64 are capitals. Its two alphabets differ in two characters each,
-    and a base64 text never has characters of both.
+    Two in five characters of base64 are capitals. Base64 has two alphabets, which differ in two
+    characters; a base64 text never has characters that are only in the one and only in the other.
     """
     if ("/" in text or "+" in text) and ("-" in text or "_" in text):
         return False
@@ -101,17 +103,17 @@ Value = dict[str, Any]
 
 
 _WIDEST = (12, 8, 5, 3)
-"""How many members of an object or array are shown, by depth."""
+"""The largest number of members of an object or array that are shown, by depth."""
 
 
 def message_of(raw: bytes) -> Value:
-    """Reads an object, perhaps cut off; empty for any other line, and never raises."""
+    """Decodes a line with an object, which may be cut; empty for any other line. Never raises."""
     value = parse_or_begin(raw, LINE_EDGE)
     return value if isinstance(value, dict) else {}
 
 
 def part(value: Value, key: str) -> Value:
-    """Returns a member that is an object, else an empty object.
+    """Returns a member that is an object; an empty object for any other member.
 
     Args:
         value: an object.
@@ -133,7 +135,7 @@ def parts(value: Value, key: str) -> list[Value]:
 
 
 def number(value: Value, key: str) -> int | None:
-    """Returns a member that is a whole number, else None.
+    """Returns a member that is a whole number; None for any other member.
 
     Args:
         value: an object.
@@ -147,14 +149,14 @@ def joined(*pieces: str, by: str = " ") -> str:
     """Joins the pieces that are not empty.
 
     Args:
-        pieces: texts, some of them empty.
+        pieces: texts; some may be empty.
         by: the separator.
     """
     return by.join(filter(None, pieces))
 
 
 def bracketed(*pieces: str) -> str:
-    """Joins the pieces that are not empty in brackets; empty if there is none."""
+    """Joins the pieces that are not empty, in brackets; empty if all pieces are empty."""
     inner = joined(*pieces, by=", ")
     return f"[{inner}]" if inner else ""
 
@@ -170,11 +172,11 @@ def phrase(form: str, text: str) -> str:
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:
-    """Joins the first names, with the number of the rest.
+    """Joins the first names that are not empty, and adds the number of the others.
 
     Args:
-        names: texts, some of them empty.
-        most: how many are shown.
+        names: texts; some may be empty.
+        most: the largest number of names that are shown.
     """
     every = [name for name in names if name]
     shown = ", ".join(every[:most])
@@ -215,7 +217,7 @@ def compact(value: object, depth: int = 0) -> str:
 
     Args:
         value: any value of JSON.
-        depth: how deep it is within the described value.
+        depth: the number of objects and arrays around the value.
     """
     match value:
         case str():

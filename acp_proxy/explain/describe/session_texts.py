@@ -1,4 +1,4 @@
-"""Describes sessions: how they begin and end, their modes and options, and the use of a turn."""
+"""Describes sessions: their beginning and end, their modes and options, and the tokens of turns."""
 
 from acp_proxy.base.wording import counted
 from acp_proxy.explain.describe.content_texts import content
@@ -60,13 +60,13 @@ def prompt(params: Value) -> str:
 
 
 def prompt_text(params: Value) -> str:
-    """Returns the text of a prompt and its attachments; empty if there is none."""
+    """Returns the text of a prompt and a description of its attachments; empty without both."""
     text = content(params.get("prompt", params.get("content")))
     return joined(text, content(params.get("attachments")))
 
 
 def prompt_result(result: Value) -> str:
-    """Describes how a turn stopped, and how many tokens it used."""
+    """Describes why a turn stopped, and how many tokens it used."""
     tokens = used_tokens(part(result, "usage"))
     stop = joined(word(result, "stopReason"), turn_error(result), by=": ")
     return joined(stop, tokens, by=", ")
@@ -92,7 +92,7 @@ def cancel(params: Value) -> str:
 
 
 def list_params(params: Value) -> str:
-    """Describes the sessions that a request asks for."""
+    """Describes which sessions a request asks to list."""
     where = phrase("in {}", word(params, "cwd")) or "all sessions"
     return joined(where, phrase("after {}", word(params, "cursor")[:40]), by=", ")
 
@@ -106,7 +106,7 @@ def list_result(result: Value) -> str:
 
 
 def set_mode_result(result: Value) -> str:
-    """Names the mode before and after (the 1.0 draft)."""
+    """Describes the mode before and after a change (the 1.0 draft)."""
     return joined(word(result, "previousMode"), word(result, "currentMode"), by=" → ")
 
 
@@ -116,7 +116,7 @@ def set_option(params: Value) -> str:
 
 
 def set_option_result(result: Value) -> str:
-    """Describes all options of a session, or in the 1.0 draft the one that changed."""
+    """Describes all options of a session, or in the 1.0 draft the option that changed."""
     if "currentValue" not in result:
         return config_options(result)
     before = f"(was {compact(result['previousValue'])})" if "previousValue" in result else ""
@@ -136,6 +136,6 @@ def config_options(value: Value) -> str:
 
 
 def _server(server: Value) -> str:
-    """Describes an MCP server by name and transport; without a type it is a command (v1)."""
+    """Describes an MCP server by name and transport; a server without a type is a command (v1)."""
     kind = word(part(server, "transport"), "type") or word(server, "type") or "stdio"
     return f"{word(server, 'name') or '?'} ({kind})"

@@ -22,7 +22,7 @@ from acp_proxy.explain.describe.phrases import (
 from acp_proxy.protocol.tool_calls import NAMES, CallState, call_of
 
 _LONG, _SHOWN = 24, 6
-"""The length up to which an id is shown whole, and how much of a longer one is shown."""
+"""The largest length of an id that is shown whole, and the shown length of a longer id."""
 
 
 def call_in(raw: bytes) -> CallState:
@@ -33,12 +33,12 @@ def call_in(raw: bytes) -> CallState:
 
 
 def given_to(call: Value) -> Any:
-    """Returns the input of a tool from a message about its call; None if it has none."""
+    """Returns the input of a tool from a message about its call; None without an input."""
     return call.get("rawInput", call.get("input"))
 
 
 def params_of(raw: bytes) -> Value:
-    """Reads the params of a message, or the part of them that was kept; never raises."""
+    """Decodes the params of a message, which may be cut. Never raises."""
     return part(message_of(raw), "params")
 
 
@@ -50,7 +50,10 @@ def tool_call(call: Value) -> str:
 
 
 def tool_name(call: Value) -> str:
-    """Returns the title of a call, else its tool's name, else its id, as in many updates."""
+    """Returns the title of a call, or else the name of its tool, or else its id.
+
+    Many updates have only the id.
+    """
     return word(call, *NAMES, "toolCallId", "id")
 
 
@@ -61,11 +64,11 @@ def tool_label(call: Value) -> str:
 
 
 def call_label(title: str | None, call_id: str | None) -> str:
-    """Returns the name of a tool call in all outputs: its title and the end of its id.
+    """Returns the name of a tool call that all commands print: its title and the end of its id.
 
     Args:
-        title: the announced title, if there is one.
-        call_id: its id, if it is known.
+        title: the announced title; None if there is no title.
+        call_id: the id of the call; None if it is not known.
     """
     if not call_id or title == call_id:
         return title or call_id or ""
@@ -73,9 +76,10 @@ def call_label(title: str | None, call_id: str | None) -> str:
 
 
 def short_id(call_id: str) -> str:
-    """Returns the end of a long id, which differs more often than its beginning.
+    """Returns the end of a long id, since the ends of ids differ more often than the beginnings.
 
-    Numbered ids, such as ``stream_call_0``, may have the same end, but they are shorter.
+    A short id is returned whole. Numbered ids, such as ``stream_call_0``, may have the same end, but
+    they are short.
     """
     return call_id if len(call_id) <= _LONG else f"…{call_id[-_SHOWN:]}"
 
@@ -92,7 +96,7 @@ def places(call: Value, shown: str = "") -> str:
 
     Args:
         call: the tool call.
-        shown: the rest of its description.
+        shown: the rest of the call's description.
     """
     known = f"{word(call, 'title')} {shown}"
     touched = parts(call, "locations") or [part(call, "location")]
@@ -100,7 +104,7 @@ def places(call: Value, shown: str = "") -> str:
 
 
 def tool_input(call: Value) -> str:
-    """Describes the input of a call, without what its title contains."""
+    """Describes the input of a call, without the parts that are in its title."""
     value = given_to(call)
     if not isinstance(value, dict):
         return compact(value) if value else ""
@@ -141,7 +145,8 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
 
     Args:
         result: the result of the answer.
-        asked: the params of the request, if known, which name the chosen option.
+        asked: the params of the request, which contain the name of the chosen option; None if they
+            are not known.
     """
     if isinstance(granted := result.get("granted"), bool):
         scope = word(result, "scope")
@@ -155,7 +160,9 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
 
 
 def chosen_option(outcome: Value, asked: Value) -> Value:
-    """Returns the option that an outcome selects; only its id if the request does not offer it.
+    """Returns the option that an outcome selects.
+
+    The option has only its id if the request does not offer it.
 
     Args:
         outcome: the outcome in the answer to a permission request.

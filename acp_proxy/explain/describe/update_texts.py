@@ -111,7 +111,7 @@ def _child(update: Value) -> str:
 
 
 def _between(update: Value) -> str:
-    """Describes a message between two sessions, or a piece of one."""
+    """Describes a message between two sessions, or a piece of such a message."""
     way = f"{word(update, 'senderSessionId') or '?'} → {word(update, 'recipientSessionId') or '?'}"
     has_way = "senderSessionId" in update or "recipientSessionId" in update
     return joined(way if has_way else "", _message(update), by=": ")
@@ -216,4 +216,4 @@ UPDATES: dict[str, Callable[[Value], str]] = {
     "notice": _notice,
     "compaction_update": _compaction,
 }
-"""Every kind of session update of every dialect; others are shown by their payload."""
+"""The kinds of session updates of all dialects; any other kind is described by its payload."""

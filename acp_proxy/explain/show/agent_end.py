@@ -1,4 +1,4 @@
-"""Finds out how the agent ended, and which requests and turns were open then."""
+"""Finds out how the agent ended, and which requests and turns were open at that time."""
 
 from collections.abc import Iterator
 from signal import SIGTERM
@@ -17,14 +17,14 @@ ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty
 _FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
 """Signals that are sent from outside: an agent that they end did not crash."""
 _FROM_OUTSIDE_CODES = {128 + signum for signum in _FROM_OUTSIDE}
-"""Exit codes that report such a signal, of an agent or its launcher."""
+"""Exit codes of an agent or its launcher that mean an end by such a signal."""
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds an end of the agent that its client did not ask for, or that left requests open.
 
-    An agent has ended well if it was told to stop, or its client closed its end, while nothing was
-    open. Requests that the client left unanswered are found with the waits.
+    The agent has ended well if it was told to stop, or if its client closed the connection, while no
+    request or turn was open. `unanswered` finds the requests that the client left unanswered.
     """
     if context.reader.live:
         return
@@ -96,7 +96,7 @@ def _severity(
     is_expected: bool,
     is_amid: bool,
 ) -> Severity | None:
-    """Returns the severity of an end; None if it was ordinary."""
+    """Returns the severity of an end; None for an ordinary end."""
     was_asked_to_end = context.client_end is not None or signal is not None
     if is_amid or "reason" in exit_.data:
         return Severity.ERROR
@@ -113,15 +113,15 @@ def _severity(
 def _blame(
     context: DiagnosisContext, exit_: RecordedEvent, signal: RecordedEvent | None, why: str | None
 ) -> tuple[str | None, str | None]:
-    """Returns who is to blame for an end; or None and the reason why nobody is."""
+    """Returns who is to blame for an end, and None; or None, and the reason why nobody is."""
     if why is not None:
         return ENVIRONMENT, None
     if signal is not None and signal.data.get("action") == "sent":
         if context.client_end is not None and context.client_end.kind != "signal":
-            return AGENT, None  # it should have ended when its client closed its end
+            return AGENT, None  # it should have ended when its client closed the connection
         return None, "acp-proxy stopped it after its client had left"
     if exit_.data.get("signal") in _FROM_OUTSIDE:
-        # A signal to the whole process group may end the agent before it is seen here.
+        # A signal to the whole process group may end the agent before acp-proxy sees the signal.
         return (ENVIRONMENT if _stopped_by(context) is None else CLIENT), None
     if signal is not None:
         return CLIENT, None
@@ -138,7 +138,7 @@ def _stopped_by(context: DiagnosisContext) -> RecordedEvent | None:
 
 
 def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str, bool]:
-    """Returns how the agent ended, and whether that is usual after a signal to stop."""
+    """Returns how the agent ended, in words, and whether this is a usual way to end or to stop."""
     data = exit_.data
     if "reason" in data:
         return plain(str(data["reason"])), False
@@ -159,8 +159,8 @@ def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str,
 def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedEvent | None:
     """Returns the last signal before the agent's exit that may have ended it.
 
-    Other signals are passed on as well: an agent that handles SIGUSR1 or SIGWINCH survives them,
-    so they explain an exit only if the agent was killed by them.
+    A signal to stop may always have ended the agent. Other signals are passed on, too, but an agent
+    may handle SIGUSR1 or SIGWINCH and survive: such a signal counts only if it killed the agent.
     """
     for event in context.of_kind("signal")[::-1]:
         signum = event.data.get("signal")
@@ -171,7 +171,7 @@ def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedE
 
 
 def _amid(context: DiagnosisContext, who: str = "it") -> str:
-    """Returns a phrase for the turns or requests that the end cut, and the running tool calls."""
+    """Returns a phrase for the interrupted turns and their tool calls, or for open requests."""
     turns = context.cut_turns
     if not turns:
         return context.cut_requests_text(who)

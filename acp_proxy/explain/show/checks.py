@@ -1,6 +1,6 @@
-"""Checks a conversation as a whole, for failures that no single message shows.
+"""Checks a whole conversation for failures that no single message shows.
 
-A wait for a person or a program is never an error: both may take as long as they like.
+A wait for a person or a program is never an error: both may take as long as they need.
 """
 
 import itertools
@@ -43,13 +43,13 @@ CHECKS: dict[Check, tuple[Fact, ...]] = {
     failed_turns: (),
     empty_turns: ("middle",),
 }
-"""All checks, each with the facts that an imported recording needs for it."""
+"""All checks, each with the facts that an imported recording must know for the check."""
 _WITHOUT = (prompts_of_the_draft, errors_without_requests)
-"""Checks that are made only if those facts are missing."""
+"""Checks that are made only if these facts are missing."""
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:
-    """Runs every check that the recording has the facts for, and returns the findings in order."""
+    """Runs all checks whose facts the recording knows, and returns the findings in order."""
     made = (check(context) for check, facts in CHECKS.items()
             if context.recording.knows(*facts) != (check in _WITHOUT))  # fmt: skip
     return in_order(itertools.chain.from_iterable(made))

@@ -32,7 +32,7 @@ _OF_PERSONS = ("session/request_permission", "elicitation/create")
 
 
 class StoredMessage(NamedTuple):
-    """A message with its text, or the beginning of a large one; or a line that is not a message."""
+    """A message, or a line that is not a message, with its text; a large text is cut."""
 
     seq: int
     """The number of the frame, the same for all messages of a batch."""
@@ -48,11 +48,11 @@ class StoredMessage(NamedTuple):
 
     @property
     def message(self) -> Value:
-        """The message; empty if it is not an object."""
+        """The decoded message; empty if it is not an object."""
         return message_of(self.raw)
 
     def part(self, name: str) -> Value:
-        """The params, the result or the error; empty if it is not an object."""
+        """Returns a member of the message, such as the params; empty if it is not an object."""
         value = self.message.get(name)
         return value if isinstance(value, dict) else {}
 
@@ -60,14 +60,14 @@ class StoredMessage(NamedTuple):
 def read_messages(
     reader: RecordingReader, seqs: Iterable[int], largest: int = WHOLE_LINE
 ) -> Iterator[StoredMessage]:
-    """Reads the messages of frames by number, each frame once and in order.
+    """Yields the messages of frames, each frame once and in order.
 
-    A batch yields each of its messages; a batch that is empty or too large yields itself.
+    For a batch, each of its messages is yielded; if the batch is empty or too large, only itself.
 
     Args:
         reader: the recording.
-        seqs: the numbers.
-        largest: the size in bytes up to which lines are read whole.
+        seqs: the numbers of the frames.
+        largest: the size in bytes of the largest line that is read whole.
     """
     numbers = iter(sorted(set(seqs)))
     while some := list(itertools.islice(numbers, _AT_A_TIME)):
@@ -85,8 +85,8 @@ def messages_of_exchanges(
 
     Args:
         reader: the recording.
-        wanted: numbers of frames and exchanges; the frame is None for an answer that never came.
-        largest: the size in bytes up to which lines are read whole.
+        wanted: pairs of a frame and an exchange; the frame is None for an answer that never came.
+        largest: the size in bytes of the largest line that is read whole.
     """
     keys = {(seq, exchange) for seq, exchange in wanted if seq is not None}
     return {
@@ -97,7 +97,7 @@ def messages_of_exchanges(
 
 
 class BatchMessages:
-    """The messages of batches, which are in no index; they are read once, when first needed.
+    """The messages of batches, which no index contains; all are read once, when first needed.
 
     Args:
         reader: the recording.
@@ -109,11 +109,11 @@ class BatchMessages:
         """The numbers of the batches."""
 
     def about_call(self, key: CallKey, span: Span) -> list[StoredMessage]:
-        """Returns the messages about tool calls with an id, within a range of frames and in order.
+        """Returns the messages in a range of frames about tool calls with an id, in order.
 
         Args:
             key: the session and the id.
-            span: the first and the last number of the range.
+            span: the numbers of the first and the last frame of the range.
         """
         return [m for m in self._by_call.get(key, ()) if span[0] <= m.seq <= span[1]]
 
@@ -123,7 +123,7 @@ class BatchMessages:
 
     @cached_property
     def by_exchange(self) -> dict[tuple[int, int], StoredMessage]:
-        """The requests and answers by the numbers of their frames and exchanges."""
+        """The requests and answers, by the numbers of their frame and their exchange."""
         return {(m.seq, m.exchange): m for m in self._messages if m.exchange is not None}
 
     @cached_property
@@ -139,8 +139,8 @@ def request_text(method: str | None, seq: int, message: StoredMessage | None) ->
     """Returns a text with the method, the subject and the number of a request.
 
     Args:
-        method: the method.
-        seq: the number of its frame.
+        method: the method of the request.
+        seq: the number of the request's frame.
         message: the stored request; None if it was not found.
     """
     if message is not None and message.method != method:
@@ -153,11 +153,11 @@ def request_text(method: str | None, seq: int, message: StoredMessage | None) ->
 
 
 def requests_by_number(reader: RecordingReader, seqs: Iterable[int]) -> dict[int, StoredMessage]:
-    """Returns requests by their numbers; only the first request of a batch.
+    """Returns requests by the numbers of their frames; of a batch, only the first request.
 
     Args:
         reader: the recording.
-        seqs: the numbers.
+        seqs: the numbers of the frames.
     """
     requests: dict[int, StoredMessage] = {}
     for message in read_messages(reader, seqs, LINE_EDGE):
@@ -171,7 +171,7 @@ def read_unanswered(reader: RecordingReader, end_ns: int | None, most: int) -> l
 
     Args:
         reader: the recording.
-        end_ns: the time until which they have waited; None if it is not known.
+        end_ns: the end of the time that the requests have waited; None if it is not known.
         most: the largest number of requests.
     """
     rows = list(exchanges(reader, is_open=True, most=most))
@@ -190,11 +190,11 @@ def read_unanswered(reader: RecordingReader, end_ns: int | None, most: int) -> l
 
 
 def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterator[PersonRequest]:
-    """Yields the requests for a permission or a form, which ask a person, in order.
+    """Yields the requests that ask a person for a permission or a form, in order.
 
     Args:
         reader: the recording.
-        end_ns: the time until which unanswered requests have waited; None if it is not known.
+        end_ns: the end of the time that unanswered requests have waited; None if it is not known.
     """
     rows = list(exchanges(reader, methods=_OF_PERSONS, direction="to-client"))
     titles = CallSpans(reader)
@@ -236,7 +236,7 @@ def read_tally(reader: RecordingReader, method: str) -> Tally:
 
 
 def prompt_of(params: Value, most: int | None = 200) -> str:
-    """Returns the text of a prompt, in any dialect; empty if there is none.
+    """Returns the text of a prompt, in any dialect; empty if the prompt has no text.
 
     Args:
         params: the params of the ``session/prompt`` request.
