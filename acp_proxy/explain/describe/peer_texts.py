@@ -39,7 +39,7 @@ def peer(value: Value) -> str:
 def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yields the path and the value of each capability of a peer.
 
-    The value is True for a capability that is only named, and for an empty object.
+    An empty object that stands for a capability has the value True.
 
     Args:
         value: the peer's part of the initialization: the params or the result.

@@ -78,8 +78,8 @@ def call_label(title: str | None, call_id: str | None) -> str:
 def short_id(call_id: str) -> str:
     """Returns the end of a long id, since the ends of ids differ more often than the beginnings.
 
-    A short id is returned whole. Numbered ids, such as ``stream_call_0``, may have the same end, but
-    they are short.
+    A short id is returned whole. Numbered ids, such as ``stream_call_0``, may have the same end,
+    but they are short.
     """
     return call_id if len(call_id) <= _LONG else f"…{call_id[-_SHOWN:]}"
 

@@ -23,8 +23,8 @@ _FROM_OUTSIDE_CODES = {128 + signum for signum in _FROM_OUTSIDE}
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds an end of the agent that its client did not ask for, or that left requests open.
 
-    The agent has ended well if it was told to stop, or if its client closed the connection, while no
-    request or turn was open. `unanswered` finds the requests that the client left unanswered.
+    The agent has ended well if it was told to stop, or if its client closed the connection, while
+    no request or turn was open. `unanswered` finds the requests that the client did not answer.
     """
     if context.reader.live:
         return

@@ -27,17 +27,17 @@ from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow
 from acp_proxy.store.reader import RecordingReader
 
 _MOST = 500
-"""How many capabilities of a peer, and characters of each, are listed."""
+"""The largest number of capabilities of a peer, and of characters of a capability, in a list."""
 _PROMPT = 100_000
 """The size in bytes of the largest prompt that is read whole."""
 
 
 def read_initialization(reader: RecordingReader) -> dict[str, Value]:
-    """Reads the last initialization, preferring an answered one.
+    """Reads the last initialization that was answered, or else the last one.
 
     Returns:
-        The agent's result under ``to-agent`` and the client's params under ``to-client``: each peer
-        under the direction of the messages that it receives.
+        The agent's result under ``to-agent``, and the client's params under ``to-client``: the key
+        for a peer is the direction of the messages that the peer receives.
     """
     row = exchanges.initialization(reader)
     if row is None:
@@ -66,11 +66,11 @@ def capabilities(half: Value, *holders: str) -> list[str]:
     """Returns the names of a peer's capabilities, sorted; custom ones last.
 
     Args:
-        half: the params of an initialize request, or its result, in any dialect.
-        holders: the members that contain them; by default those of all dialects.
+        half: the params or the result of an initialization, in any dialect.
+        holders: the members that contain capabilities; by default such members of all dialects.
     """
     names = {_short(_name(path, value)) for path, value in enabled(half, *holders)}
-    # A custom capability begins with an underscore, or is below a member that does.
+    # The name of a custom capability, or of a member above it, begins with an underscore.
     return sorted(names - {""}, key=lambda name: ("._" in f".{name}", name))[:_MOST]
 
 
@@ -93,8 +93,8 @@ def read_sessions(
 
     Args:
         reader: the recording.
-        turns: all its turns.
-        parents: for child sessions, the session that each belongs to.
+        turns: all turns of the recording.
+        parents: the parent session of each child session.
     """
     opened: dict[str, list[ExchangeRow]] = {}
     for row in exchanges.exchanges(reader, methods=OPENING, direction="to-agent"):
@@ -135,7 +135,7 @@ def read_prompts(reader: RecordingReader, turns: list[TurnRow]) -> dict[int, str
 
     Args:
         reader: the recording.
-        turns: some of its turns.
+        turns: the turns; not necessarily all turns of the recording.
     """
     return {
         message.turn: prompt_of(message.part("params"))
@@ -151,13 +151,13 @@ def with_prompts(turns: list[TurnRow], prompts: dict[int, str]) -> list[TurnSumm
 
     Args:
         turns: the turns.
-        prompts: as `read_prompts` returns them.
+        prompts: the result of `read_prompts`.
     """
     return [TurnSummary(**turn._asdict(), prompt=prompts.get(turn.id, "")) for turn in turns]
 
 
 def first_prompt(raw: bytes | None) -> str:
-    """Returns the text of a ``session/prompt`` request, or of the first one in a batch."""
+    """Returns the text of a ``session/prompt`` request, or of the first such request in a batch."""
     if raw is None:
         return ""
     members = read(raw).members if raw.lstrip().startswith(b"[") else ()

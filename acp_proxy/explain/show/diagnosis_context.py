@@ -1,4 +1,4 @@
-"""The parts of a recording that checks read; each is read when it is first needed."""
+"""The facts of a recording that checks need; each fact is read when it is first needed."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -51,13 +51,13 @@ class DiagnosisContext:
     reader: RecordingReader
     events: Sequence[RecordedEvent]
     messages: MessagePass | None
-    """None without a pass over all frames: then silences are not known, but other problems are."""
+    """The pass over all frames. None without a pass: then only silences cannot be found."""
     waits: list[OpenWait]
     """The requests and turns that are open now, if the recorder is running."""
     end_ns: int
-    """The time of the last frame or event, or now."""
+    """The time of the last frame or event, or the time now, in nanoseconds since the start."""
     counts: FrameCounts | None = None
-    """None unless a pass has counted all frames."""
+    """The counted frames; None unless a pass has counted all frames."""
 
     @cached_property
     def recording(self) -> Recording:
@@ -67,7 +67,7 @@ class DiagnosisContext:
     @property
     @needs("middle", "durations")
     def waited_until_ns(self) -> int | None:
-        """The time until which unanswered requests have waited; None if it is not known."""
+        """The end of the time that unanswered requests have waited; None if it is not known."""
         return self.end_ns if self.client_end is None else self.client_end.t_ns
 
     @cached_property
@@ -85,7 +85,7 @@ class DiagnosisContext:
         return stderr_numbers(self.reader)
 
     def stderr_within(self, span: Span) -> list[int]:
-        """Returns the numbers of the stderr lines in a range of frames, its ends included."""
+        """Returns the numbers of the stderr lines from the first to the last frame of a span."""
         return self._stderr[
             bisect_left(self._stderr, span[0]) : bisect_right(self._stderr, span[1])
         ]
@@ -95,7 +95,7 @@ class DiagnosisContext:
         return sorted(row.request_seq for row in exchanges(self.reader, direction="to-client"))
 
     def asks_within(self, span: Span) -> bool:
-        """Whether the agent sent a request in a range of frames, its ends included."""
+        """Whether the agent sent a request from the first to the last frame of a span."""
         return bisect_left(self._questions, span[0]) < bisect_right(self._questions, span[1])
 
     @cached_property
@@ -116,7 +116,7 @@ class DiagnosisContext:
 
     @cached_property
     def initialization(self) -> dict[str, Value]:
-        """Each peer's announcement in the initialization, by the direction that it receives."""
+        """The initialization, as `read_initialization` returns it."""
         return read_initialization(self.reader)
 
     @cached_property
@@ -131,24 +131,24 @@ class DiagnosisContext:
 
     @cached_property
     def first_end(self) -> RecordedEvent | None:
-        """The first event that shows that a peer left."""
+        """The first event that shows that a peer left; None if no peer left."""
         return next(filter(is_peer_leaving, self.events), None)
 
     @property
     def client_end(self) -> RecordedEvent | None:
-        """The event of the client leaving or stopping the agent, if that came first."""
+        """The event that shows that the client left first, or stopped the agent; or None."""
         first = self.first_end
         return first if first is not None and is_client_ending(first) else None
 
     @property
     def holding_fault(self) -> str | None:
-        """The fault rule that prevented all further answers until the first peer left."""
+        """The rule of a fault that, before any peer left, prevented all further answers; or None."""
         end = self.first_end
         return self.faults.first_rule(HOLDING, None if end is None else end.seq)
 
     @cached_property
     def is_cut(self) -> bool:
-        """Whether the agent left by itself or the recorder died, so that no request still waits."""
+        """Whether the agent left by itself or the recorder died; then requests no longer wait."""
         if self.reader.is_open or self.client_end is not None:
             return False
         return self.first_end is not None or self.recording.state != "complete"
@@ -168,7 +168,7 @@ class DiagnosisContext:
         return sorted({*asked, *(turn.prompt_seq for turn in self.cut_turns)})
 
     def cut_requests_text(self, who: str) -> str:
-        """Returns a phrase for the first request that the agent left unanswered, if any.
+        """Returns a phrase for the requests in `cut`, which names the first; empty without any.
 
         Args:
             who: a word for the agent.
@@ -187,7 +187,7 @@ class DiagnosisContext:
 
     @cached_property
     def first_opened(self) -> ExchangeRow | None:
-        """The last successful initialization or new session: how far the client came."""
+        """The last successful initialization or new session, which shows how far the client came."""
         rows = exchanges(self.reader, methods=(*INITIALIZE, "session/new"), outcome="result")
         return next(iter(sorted(rows, key=lambda row: row.request_seq)[-1:]), None)
 
@@ -196,11 +196,11 @@ class DiagnosisContext:
         return frame_times(self.reader, [seq])[seq]
 
     def last_of_agent(self, turn: TurnRow, end: int | None = None) -> StoredFrame | None:
-        """Returns the agent's last frame in a turn before its client left, or None.
+        """Returns the agent's last frame in a turn before a frame or event; None without such a frame.
 
         Args:
             turn: the turn.
-            end: a frame or event before which it came; None for the end of the client.
+            end: the number of the frame or event; None for the event of the client's end.
         """
         if end is None:
             end = _END if self.client_end is None else self.client_end.seq
@@ -210,7 +210,10 @@ class DiagnosisContext:
         return last if last is not None and last.seq > turn.prompt_seq else None
 
     def silent_ns(self, turn: TurnRow) -> int | None:
-        """Returns how long the agent had been silent in a turn when its client left, if known."""
+        """Returns how long the agent had been silent in a turn when the client left.
+
+        The result is in nanoseconds; None if it is not known.
+        """
         if self.waited_until_ns is None:
             return None
         last = self.last_of_agent(turn)
@@ -218,12 +221,12 @@ class DiagnosisContext:
         return self.waited_until_ns - since_ns
 
     def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
-        """Returns the first cancels of a turn; none if the agent had too little time to obey.
+        """Returns the first cancels of a turn; an empty list if the agent had too little time to obey.
 
         Args:
             turn: the turn.
-            end_ns: the end of that time; None if it is not known.
-            least: the time that the agent needs, in nanoseconds.
+            end_ns: the end of the agent's time to obey; None if it is not known.
+            least: the time that the agent needs to obey, in nanoseconds.
         """
         if end_ns is None or self.waited_until_ns is None:
             return []
@@ -252,19 +255,23 @@ class DiagnosisContext:
     def running_calls(
         self, turn: int | None, first: int, last: int | None = _END
     ) -> dict[int, str]:
-        """Returns the titles of a turn's tool calls that were running at a frame, by first frame.
+        """Returns the titles of a turn's tool calls that were running at the time of a frame.
+
+        The titles have the numbers of the first frames of the calls as keys.
 
         Args:
-            turn: the turn; without a turn there are no tool calls.
-            first: the frame of its prompt.
-            last: the frame; without a frame there are no tool calls.
+            turn: the number of the turn; without a turn, the result is empty.
+            first: the number of the prompt's frame.
+            last: the number of the frame; without a frame, the result is empty.
         """
         if turn is None or last is None:
             return {}
         return running_calls(self.reader, turn, (first, last))
 
     def is_stuck(self, turn: TurnRow, end: int = _END) -> bool:
-        """Whether the agent did nothing after its permission was answered, not even begin the call.
+        """Whether the agent did nothing after its permission request was answered.
+
+        It has not even begun the tool call that needed the permission.
 
         Args:
             turn: the turn.
@@ -282,7 +289,7 @@ def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:
     """Returns a space and the start of a turn's prompt in quotes; empty without a prompt.
 
     Args:
-        context: provides the prompts.
+        context: the context with the prompts.
         turn: the turn.
     """
     prompt = context.prompts.get(turn.id)

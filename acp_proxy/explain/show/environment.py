@@ -1,8 +1,8 @@
 """Recognizes failures around an agent: its launcher, its installation, a login, the network.
 
-Neither peer breaks a rule then, and the conversation only shows that the agent dies or fails. The
-cause shows in the exit code, in a first message that never came, and in words on stderr or in an
-error.
+In such a failure, neither peer breaks a rule: the conversation only shows that the agent dies or
+fails. Signs of the cause are the exit code, a first message that never came, and words on stderr or
+in an error.
 """
 
 import re
@@ -16,7 +16,7 @@ from acp_proxy.store.queries.frames import Span, last_stderr_lines
 LAUNCHERS = (
     "npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "uvx", "uv", "pipx", "docker", "podman", "nix",
 )  # fmt: skip
-"""Programs that fetch an agent before they start it."""
+"""Programs that fetch an agent and then start it."""
 _LINES, _SIZE = 40, 2_000
 _NEVER_RAN = (126, 127, 255)
 """Exit codes of shells, launchers and the dynamic loader that mean that nothing was started."""
@@ -80,12 +80,12 @@ _KINDS = "invalid_request|authentication|permission|rate_limit|overloaded|api|se
 PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|rate_limit)\b")
 """A member of an error from a model's provider, also in JSON within a string."""
 _POINTER = "complete log of this run"
-"""Words of npm's last line, which does not say what has failed."""
+"""Words in npm's last line, which does not tell what has failed."""
 _PATTERNS = [(reason, re.compile(pattern, re.IGNORECASE)) for reason, pattern in _REASONS]
 
 
 def outside_reason(text: str) -> str | None:
-    """Returns the failure in the environment that a text names; None if it names none.
+    """Returns the failure in the environment that a text names; None if the text names no failure.
 
     Args:
         text: a line of stderr, or the message of an error.
@@ -94,13 +94,13 @@ def outside_reason(text: str) -> str | None:
 
 
 def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
-    """Returns the failure in the environment that the agent's stderr names, and the line with it.
+    """Returns the failure in the environment that a line on stderr names, and this line.
 
-    If no line names a failure, returns None and the last line, or an empty text.
+    If no line names a failure, the result is None and the last line, which may be empty.
 
     Args:
         context: the recording.
-        span: the first and the last frame that count; None for all.
+        span: the first and the last frame whose lines are read; None for all lines.
     """
     among = None if span is None else context.stderr_within(span)
     if among == []:
@@ -119,7 +119,7 @@ def why_it_never_ran(context: DiagnosisContext, exit_: RecordedEvent) -> str | N
 
     Args:
         context: the recording.
-        exit_: the end of the agent.
+        exit_: the event of the agent's exit.
     """
     if "reason" in exit_.data:
         return "it could not be started"
@@ -135,6 +135,6 @@ def why_it_never_ran(context: DiagnosisContext, exit_: RecordedEvent) -> str | N
 
 
 def launcher(context: DiagnosisContext) -> str | None:
-    """Returns the program that fetches the agent before it starts it; None if there is none."""
+    """Returns the program that fetches the agent and then starts it; None without such a program."""
     names = [PurePath(word).name for word in context.recording.words[:1]]
     return next((name for name in names if name in LAUNCHERS), None)

@@ -1,13 +1,13 @@
 """Groups the errors of a recording by method and code, and finds who is to blame for each.
 
-If a request breaks a rule of its dialect and is refused (-32600 to -32602), its sender is to blame.
-The answerer is to blame for an internal error (-32603), and for refusing a login that it offers. A
-fault is to blame for the errors that it sends. Any other error is listed without blame: a missing
-login or a missing file is not a mistake of either peer.
+If a request breaks a rule of its dialect and is refused (-32600 to -32602), the sender of the
+request is to blame. The peer that answers is to blame for an internal error (-32603), and for
+refusing a login that it offers. A fault is to blame for the errors that it sends. For any other
+error, nobody is to blame: a missing login or a missing file is no peer's mistake.
 
-`required_params.json`, written by ``make schemas``, lists for each dialect the methods that each
-peer may call, with their required params. A request is only checked against this list, and methods
-whose names begin with ``_`` are never reported.
+`required_params.json`, written by ``make schemas``, lists the methods that each peer may call in
+each dialect, and the required params of these methods. A request is only checked against this list.
+Methods whose names begin with ``_`` are never reported.
 """
 
 import json
@@ -37,7 +37,7 @@ from acp_proxy.store.queries.exchanges import ExchangeRow, exchanges
 from acp_proxy.store.reader import RecordingReader
 
 Params = dict[str, str]
-"""The required params of a method, each with its JSON type; ``any`` if it may have several."""
+"""The required params of a method, each with its JSON type, or with ``any`` for several types."""
 _FILE = Path(__file__).with_name("required_params.json")
 _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
     "integer": ("a number", (int, float, str)),  # peers that write "1" are understood
@@ -66,15 +66,17 @@ class Rules:
 
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
-    """The receiver's announcement in the initialization, by the direction of requests; empty if it
-    was not seen."""
+    """What the receiver of requests announced in the initialization, by the direction of requests;
+    empty if the recording has no initialization."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
-        """Returns the mistake in a request, in words that follow ``sent METHOD``, or nothing.
+        """Returns the mistake in a request, in words to print after ``sent METHOD``.
+
+        The text is empty if the request has no mistake.
 
         Args:
             direction: the direction of the request.
-            method: its method.
+            method: the method of the request.
             message: the request.
         """
         known = _required().get(self.dialect or "")
@@ -94,8 +96,8 @@ class Rules:
 
         Args:
             direction: the direction of the request.
-            method: its method.
-            message: the request; used only for a login.
+            method: the method of the request.
+            message: the request; it is read only for a login.
         """
         half = self.announced.get(direction) or {}
         if method in LOGIN:
@@ -139,7 +141,7 @@ _ROUTINE = {("fs/read_text_file", "resource not found")}
 
 
 _Group = tuple[str, str | None, int | None, str | None, str]
-"""The common values of the errors in one tally: direction, method, code, who is charged, and
+"""The values that the errors in one tally share: direction, method, code, who is to blame, and
 why."""
 
 
@@ -149,7 +151,9 @@ def read_errors(
     read_rules: Callable[[], Rules],
     injected: dict[int, str],
 ) -> list[ErrorTally]:
-    """Returns errors by method, code and blame, the most frequent first; reads at most 10,000.
+    """Returns the errors by method, code and blame, the most frequent first.
+
+    At most 10,000 errors are read.
 
     Args:
         reader: the recording.
@@ -177,7 +181,10 @@ def read_errors(
 
 
 def _error(answer: StoredMessage) -> Value:
-    """Returns an answer's error, or an MCP server's error in its result; empty if it has none."""
+    """Returns the error in an answer; empty without one.
+
+    The error of an MCP server is in the result of the answer.
+    """
     return answer.part("error") or mcp_error(answer.part("result"))
 
 
@@ -225,7 +232,7 @@ def _tally(
 
 
 def error_text(error: ErrorTally) -> str:
-    """Returns an error's code, the dialect's name for it, and its message."""
+    """Returns a text with an error's code, the dialect's name for the code, and the message."""
     code = "an error without a code" if error.code is None else f"error {error.code}"
     name = f" ({error.name})" if error.name and error.name not in error.message.lower() else ""
     detail = f": {error.message}" if error.message else ""

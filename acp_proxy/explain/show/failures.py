@@ -82,7 +82,7 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds errors whose requests may be missing because the import lacks them."""
+    """Finds errors that answer nothing; in an import, their requests may be missing."""
     by_text: dict[str, list[int]] = {}
     for answer in read_messages(context.reader, stray_errors(context.reader, LISTED), LINE_EDGE):
         by_text.setdefault(describe_error(answer.message.get("error")), []).append(answer.seq)
@@ -94,7 +94,7 @@ def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds logins that were refused by a result with ``success`` false (draft-1.0)."""
+    """Finds logins that were answered with a result in which ``success`` is false (draft-1.0)."""
     rows = exchanges(
         context.reader, methods=LOGIN, direction="to-agent", outcome="result", most=LISTED
     )
@@ -145,7 +145,7 @@ def _ends(turns: Iterable[TurnRow]) -> list[int]:
 
 
 def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a prompt that is the only reason to read an excerpt as the draft."""
+    """Finds a prompt that is the only sign that an excerpt is in the 1.0 draft."""
     if context.recording.dialect_reason == PROMPT_WITH_CONTENT:
         seq = context.turns[0].prompt_seq if context.turns else None
         where = "" if seq is None else f" (#{seq})"
@@ -158,9 +158,9 @@ def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
 def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds turns that ended normally although the agent sent nothing in them.
 
-    Agents may do that, and a turn that ends before a model can answer is left out. The finding is
-    a warning if there is a sign of a failure: an error in the metadata of the answer, no output
-    tokens, or an error on stderr.
+    Agents may end such turns, so the finding is usually an info. It is a warning if there is a sign
+    of a failure: an error in the metadata of the answer, no output tokens, or an error on stderr. A
+    turn that ended before a model could answer is left out, unless it has such a sign.
     """
     empty = {turn.id: turn for turn in context.turns
              if turn.stop_reason == "end_turn" and not turn.updates}  # fmt: skip
@@ -183,7 +183,10 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _is_remarkable(context: DiagnosisContext, turn: TurnRow) -> bool:
-    """Whether an empty turn without a sign of a failure is reported: not if the agent asked."""
+    """Whether an empty turn without a sign of a failure is reported.
+
+    A turn is not reported if it was too short, or if the agent sent a request in it.
+    """
     if context.recording.origin is not None:
         return True
     is_late = (turn.duration_ns or 0) >= _ASKED_NS
@@ -191,7 +194,7 @@ def _is_remarkable(context: DiagnosisContext, turn: TurnRow) -> bool:
 
 
 def _inner_error(end: StoredMessage) -> str:
-    """Returns the error in the metadata of an answer; empty if there is none."""
+    """Returns the error in the metadata of an answer; empty without an error."""
     meta = part(end.part("result"), "_meta")
     said = {name: value for name, value in meta.items() if isinstance(value, str | dict) and value}
     errors = [value for name, value in said.items() if _ERROR_LINE.search(name)]
@@ -210,7 +213,7 @@ def _sign_of_failure(context: DiagnosisContext, turn: TurnRow, end: StoredMessag
 
 
 def _is_offered(context: DiagnosisContext, error: ErrorTally) -> bool:
-    """Whether an error says that a method is unsupported that its sender has announced."""
+    """Whether a peer answered that a method is unsupported although it announced the method."""
     if error.charged in (None, FAULT) or error.why or not _UNSUPPORTED.search(error.message):
         return False
     return context.rules.offers(error.direction, error.method, {})
@@ -228,7 +231,7 @@ def _is_agents_own(context: DiagnosisContext, error: ErrorTally) -> bool:
 
 
 def _reason(context: DiagnosisContext, error: ErrorTally) -> str | None:
-    """Returns the failure in the environment that an error names; it may be a provider's error."""
+    """Returns the failure in the environment that an error names, such as a provider's error."""
     answers = read_messages(context.reader, [error.seq], LINE_EDGE)
     is_providers = any(PROVIDERS_ERROR.search(str(a.message.get("error"))) for a in answers)
     said = outside_reason(f"{error.code} {error.message}")

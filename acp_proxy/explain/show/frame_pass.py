@@ -1,7 +1,4 @@
-"""The single pass over all frames that a summary is based on.
-
-It counts frames, and tracks the status of each tool call.
-"""
+"""Counts frames and tracks tool calls for a summary, in the single pass over all frames."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -28,7 +25,7 @@ from acp_proxy.store.reader import RecordingReader
 
 @define(eq=False)
 class LoggedCall(CallState):
-    """A tool call, and the frame that it began with."""
+    """A tool call, and the frame in which it began."""
 
     key: CallKey = (None, "")
     seq: int = 0
@@ -42,7 +39,7 @@ class CallLog:
         self._last: dict[CallKey, LoggedCall] = {}
 
     def begin(self, key: CallKey) -> None:
-        """Ends the last call with an id, so that its next update begins a new call.
+        """Ends the last call with an id; the next update with the id begins a new call.
 
         Args:
             key: the session and the id.
@@ -50,7 +47,7 @@ class CallLog:
         self._last.pop(key, None)
 
     def add(self, key: CallKey, seq: int, raw: bytes) -> None:
-        """Notes an update of a call; omitted values stay unchanged.
+        """Notes an update of a call; values that the update omits stay unchanged.
 
         Args:
             key: the session and the id of the call.
@@ -94,12 +91,12 @@ class FrameCounts(Listener):
 
     Args:
         reader: the recording.
-        messages: the pass.
+        messages: the pass over the recording.
 
     Attributes:
-        counts: frames by stream and kind.
-        updates: session updates, including those of a replayed history.
-        parents: for child sessions, the session of the agent that announced each.
+        counts: the number of frames by stream and kind.
+        updates: the number of session updates, including updates of a replayed history.
+        parents: for each child session, the session whose agent announced it.
         calls: the tool calls, except those of a replayed history.
         calls_of_turns: the number of tool calls in each turn that has ended.
         last_seq: the number of the last frame that is not a line of stderr.
@@ -117,12 +114,12 @@ class FrameCounts(Listener):
         self._messages = messages
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Takes a frame, or a run of pieces.
+        """Counts a frame, or a run of frames that are pieces of one message.
 
         Args:
-            run: the frame, or the run that it begins.
-            message: its message.
-            transition: the changes that it made.
+            run: the frame, or the run of frames.
+            message: the message of the first frame.
+            transition: the changes that this message made.
         """
         self.counts[run.stream, run.kind] += run.frames
         if run.kind == "stderr":
@@ -159,12 +156,14 @@ class FrameCounts(Listener):
 def running_calls(
     reader: RecordingReader, turn: int, span: Span, statuses: Collection[str | None] = RUNNING
 ) -> dict[int, str]:
-    """Returns the titles of a turn's tool calls that were not over at a frame, by first frame.
+    """Returns the titles of a turn's tool calls that were not over at the time of a frame.
+
+    The titles have the numbers of the first frames of the calls as keys.
 
     Args:
         reader: the recording.
-        turn: the turn.
-        span: the number of the turn's prompt, and that of the frame.
+        turn: the number of the turn.
+        span: the number of the turn's prompt, and the number of the frame.
         statuses: the statuses of running calls.
     """
     calls = CallLog()

@@ -1,4 +1,4 @@
-"""Finds losses in pipes and in the recording: peers that did not read, bytes without a reader."""
+"""Finds peers that did not read, bytes without a receiver, and gaps in the recording."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _LOST = {"unrecorded": "nothing was recorded", "damaged": "the log was damaged"}
 
 
 def stalls(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds peers that stopped reading, and whether they continued."""
+    """Finds peers that stopped reading; a finding also tells whether the peer read again."""
     notes = context.of_kind("note")
     for note in notes:
         stream = note.data.get("stream")
@@ -91,7 +91,7 @@ def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
-    """Returns the rules that are named with a request, an error or an end that they caused."""
+    """Returns the rules of faults that other findings already name as the cause of something."""
     exit_ = next(iter(context.of_kind("exit")), None)
     ended = None if exit_ is None else context.faults.first_rule(ENDING, exit_.seq)
     errors = {error.why for error in context.errors if error.charged == FAULT}
@@ -100,7 +100,7 @@ def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
 
 
 def gaps(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds bytes that passed while nothing could be recorded, or without a recorder."""
+    """Finds bytes that passed while there was no recorder, or while it could not write."""
     for note in context.of_kind("note"):
         if what := _LOST.get(str(note.data.get("action"))):
             why = plain(str(note.data.get("reason", "")))
@@ -136,6 +136,6 @@ def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _lost_frames(context: DiagnosisContext, stream: str, around: int) -> list[int]:
-    """Returns the frames that were not delivered whole; they end near the note of the loss."""
+    """Returns the frames that were not delivered whole; all are near the event of the loss."""
     span = around - CHUNK, around + 1000
     return undelivered_frames(context.reader, stream, span, LISTED)

@@ -17,7 +17,7 @@ _MINUTE_NS = 60 * 10**9
 _GIVEN_UP_NS = 2 * _MINUTE_NS
 """A person who cancels after such a silence has given up on the agent."""
 _LATE_NS = 30 * 10**9
-"""A turn that ends this long after its cancel was not stopped by it."""
+"""A turn that ends at least this long after a cancel was not ended by the cancel."""
 
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
@@ -47,7 +47,7 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns that continued long after their cancel, although the client sent nothing new."""
+    """Finds turns that went on long after a cancel, although the client sent nothing new."""
     for turn in context.turns:
         if turn.end_seq is None or (turn.duration_ns or 0) < _LATE_NS:
             continue
@@ -64,7 +64,7 @@ def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def given_up(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns in which a tool call or the agent was silent until the client cancelled them."""
+    """Finds turns that a client cancelled after a long silence of the agent or of a tool call."""
     for turn in context.turns:
         if turn.end_seq is None or turn.stop_reason != "cancelled":
             continue
@@ -91,7 +91,7 @@ def given_up(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iterator[Finding]:
-    """Finds minutes of silence before a cancel in which only the agent had to act."""
+    """Finds a silence of minutes before a cancel during which only the agent had to act."""
     mine = (turn.session, None)
     frames = [frame for way in ("to-agent", "to-client")
               for frame in frames_before(context.reader, way, cancel, LISTED)
@@ -111,7 +111,10 @@ def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iter
 
 
 def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a client that sent nothing for a minute, until the end, although it had to continue."""
+    """Finds a client that never went on after the initialization or after opening a session.
+
+    The recording must have lasted at least a minute longer.
+    """
     opened = context.first_opened
     if opened is None or opened.response_seq is None:
         return

@@ -33,20 +33,19 @@ from acp_proxy.store.reader import RecordingReader
 
 STDERR_LINES = 5
 CLIENT_CLOSED = "the client closed its end"
-"""The reason that a recorder gives if the client closed its end, whether before or after the
-agent."""
+"""The reason that a recorder notes if the client closed its end, before or after the agent's end."""
 _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
 
 
 def summarize(
     reader: RecordingReader, now_ns: int | None = None, context: DiagnosisContext | None = None
 ) -> Summary:
-    """Summarizes a recording; its findings are only those about the conversation itself.
+    """Summarizes a recording; the only findings are findings about the conversation itself.
 
     Args:
         reader: the recording.
         now_ns: as for `counted`.
-        context: the result of `counted`, if the recording was read already.
+        context: the result of `counted`, if the recording was already read.
     """
     context = context or counted(reader, now_ns)
     recording, messages, counts = reader.recording, context.messages, context.counts
@@ -114,7 +113,7 @@ def with_rules(
 
     Args:
         summary: the summary of the recording.
-        findings: all of them.
+        findings: all findings, of both sorts.
         extent: how much was checked for broken rules.
         most: the largest number of findings of each rule that are listed.
     """
@@ -136,8 +135,8 @@ def find_quickly(
 ) -> tuple[list[Finding], list[CurrentWait]]:
     """Finds problems of the conversation itself, and current waits, from stored rows.
 
-    All frames are read only if the recorder is running and a request or turn is open, since only
-    their times show whether it hangs. Silences that have ended are not found.
+    All frames are read only if the recorder is running and a request or turn is open, since only the
+    times of frames show whether it hangs. Silences that have ended are not found.
 
     Args:
         reader: the recording.
@@ -161,17 +160,17 @@ def counted(
 ) -> DiagnosisContext:
     """Returns the facts that checks of the conversation need, from one pass over its frames.
 
-    A second pass follows only if the longest silence may be within a run of pieces.
+    There is a second pass only if the longest silence may be within a run of pieces.
 
     Args:
         reader: the recording.
-        now_ns: the monotonic clock now, in nanoseconds. A live recording is examined up to this
-            time; without it, up to the last frame or event.
-        watch: receives all frames and yields them again.
-        messages: the pass, if others listen to it.
-        listeners: others that take the messages.
-        single_upto: the number up to which they take each frame separately.
-        pause_ns: a longer time between two pieces ends a run of them.
+        now_ns: the time now on the monotonic clock, in nanoseconds. A live recording is examined up
+            to this time; if it is None, up to the last frame or event.
+        watch: yields all runs of frames unchanged, and may show the progress.
+        messages: the pass, if the listeners need it; None for a new pass.
+        listeners: other listeners of the pass.
+        single_upto: the number of the last frame that is always read separately.
+        pause_ns: the longest time between two pieces of a run, in nanoseconds.
     """
     messages = messages or MessagePass(reader)
     counts = FrameCounts(reader, messages)
@@ -194,7 +193,7 @@ def finished(
 
     Args:
         reader: the recording.
-        messages: the pass.
+        messages: the pass, which has read all frames.
         now_ns: as for `counted`.
     """
     end_ns, intervals = messages.end_ns, messages.intervals
@@ -207,7 +206,7 @@ def finished(
 
 
 def _last_stderr_lines(reader: RecordingReader, counts: FrameCounts) -> list[bytes]:
-    """Returns the last lines on stderr; frames are searched only if there are any such lines."""
+    """Returns the last lines on stderr; frames are searched only if stderr has any lines."""
     if not any(stream == "stderr" for stream, _ in counts.counts):
         return []
     return last_stderr_lines(reader, STDERR_LINES, SHOWN_LINE)
@@ -237,7 +236,7 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
 
 
 def _end_reason(context: DiagnosisContext) -> str:
-    """Returns why it ended; a client that closed its end after the agent left is not the reason."""
+    """Returns why the agent ended; a client that left after the agent is not the reason."""
     reason = context.recording.end_reason or ""
     first = context.first_end
     is_afterwards = first is not None and context.client_end is None
@@ -256,7 +255,7 @@ def _first_of_each_rule(findings: list[Finding], most: int) -> list[Finding]:
 
 
 def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, int]:
-    """Returns the number of findings of each rule, with unanswered requests that were not read."""
+    """Returns the number of findings by rule; counts also unanswered requests that were not read."""
     counts = Counter(finding.rule for finding in findings)
     if counts[UNANSWERED] and not context.reader.live:
         counts[UNANSWERED] += open_exchange_count(context.reader) - len(context.unanswered)

@@ -26,16 +26,16 @@ class SessionSummary:
     id: str
     cwd: str | None
     opened: list[str]
-    """How it was opened here: new, load, resume, fork; empty if no such request succeeded."""
+    """How the session was opened: new, load, resume or fork; empty if no such request succeeded."""
     seq: int
-    """The first request about it."""
+    """The number of the first request about the session."""
     turns: int
     failed: list[str] = field(factory=list)
-    """The ways to open it that failed: answered with an error, or not at all."""
+    """The ways to open the session that failed: the answer was an error, or never came."""
     open: list[str] = field(factory=list, metadata={"optional": True})
-    """The ways to open it whose answer is still to come, or was not imported."""
+    """The ways to open the session whose answer may still come, or was not imported."""
     parent: str | None = field(default=None, metadata={"optional": True})
-    """The session whose agent has announced it as its child."""
+    """The session whose agent announced this session as a child session."""
 
 
 @frozen
@@ -70,7 +70,7 @@ class FailedCall:
     """A tool call that has failed, or was denied."""
 
     seq: int
-    """The update with that status."""
+    """The number of the update with the status."""
     session: str | None
     tool_call: str
     title: str
@@ -84,16 +84,16 @@ class Tally:
     """The requests of one method."""
 
     answered: int = field(default=0, metadata={"json": "done"})
-    """Answered with a result."""
+    """The number of requests that were answered with a result."""
     failed: int = 0
-    """Answered with an error."""
+    """The number of requests that were answered with an error."""
     open: int = 0
-    """Without an answer."""
+    """The number of requests without an answer."""
 
 
 @frozen
 class PersonRequest:
-    """A permission, or a form, that a person was asked for."""
+    """A request that asked a person for a permission, or to fill in a form."""
 
     seq: int
     method: str
@@ -101,12 +101,12 @@ class PersonRequest:
     turn: int | None
     title: str
     answer: str | None
-    """The kind of the chosen option, cancelled, granted, denied, error, or what was done with a
-    form; None if there is no answer."""
+    """The kind of the chosen option; or cancelled, granted, denied or error; or the action on a
+    form. None without an answer."""
     waited_ns: int | None
-    """How long the person took, or has taken so far; None if that is not known."""
+    """How long the person took, or has taken so far, in nanoseconds; None if it is not known."""
     tool_call: str | None = None
-    """The id of the tool call that it is about."""
+    """The id of the tool call that the request is about."""
 
 
 @frozen
@@ -118,20 +118,20 @@ class ErrorTally:
     method: str | None
     code: int | None
     name: str
-    """The dialect's name for the code; empty if it has none."""
+    """The dialect's name for the code; empty if the code has no name."""
     message: str
     """The message of the first error."""
     seq: int
-    """The first answer."""
+    """The number of the first answer with the error."""
     count: int
     is_routine: bool
     """Whether such errors are usual: a peer tries out a method, or looks for a file."""
     charged: str | None = None
-    """Who is to blame: client, agent or fault, or None."""
+    """Who is to blame: client, agent or fault; None if nobody is."""
     why: str = ""
     """The mistake in the request, or the fault that answered it."""
     request_seq: int = 0
-    """The first request that got this answer."""
+    """The number of the request to which the first answer belongs."""
 
 
 @frozen
@@ -141,7 +141,7 @@ class InvalidLines:
     stream: str
     count: int
     seq: int
-    """The first one."""
+    """The number of the first such line."""
     text: str
     reason: str
 
@@ -155,7 +155,8 @@ class OpenRequest:
     method: str | None
     rpc_id: str | None
     waited_ns: int | None
-    """How long it waited until the client left, or until now; None if that is not known."""
+    """How long the request waited until the client left, or until now, in nanoseconds; None if it
+    is not known."""
     preview: str
     session: str | None = None
     awaited: str = ""
@@ -167,7 +168,7 @@ class CurrentWait:
     """An open request or turn of a running conversation that is not a problem."""
 
     seq: int
-    """The request, or the prompt."""
+    """The number of the request, or of the turn's prompt."""
     awaited: str
     """Who has to act: person, program, client or agent."""
     session: str | None
@@ -175,7 +176,8 @@ class CurrentWait:
     waited_ns: int
     text: str
     silent_ns: int | None = None
-    """How long the peer that has to act has sent nothing; None if it is held up."""
+    """How long the peer that has to act has sent nothing, in nanoseconds; None if the peer is held
+    up."""
 
 
 @frozen
@@ -183,13 +185,13 @@ class Extent:
     """How much of a recording was checked for broken rules."""
 
     rules: int
-    """Rules of the protocol that were checked."""
+    """The number of rules of the protocol that were checked."""
     frames: int
-    """The number of frames that were checked, from the first."""
+    """The number of frames that were checked, from the first frame on."""
     is_whole: bool
     """Whether all frames were checked."""
     last_seq: int = 0
-    """The last frame that was checked."""
+    """The number of the last frame that was checked."""
 
 
 @define
@@ -203,11 +205,11 @@ class Summary:
     """None if that is not known."""
     capabilities: Capabilities
     ending: str
-    """How it ended, in words."""
+    """How the conversation ended, in words."""
     frames: dict[str, int] = field(factory=dict)
-    """Frames by stream."""
+    """The number of frames by stream."""
     kinds: dict[str, int] = field(factory=dict)
-    """Frames by kind, stderr lines left out."""
+    """The number of frames by kind, without lines on stderr."""
     sessions: list[str] = field(factory=list)
     opened: list[SessionSummary] = field(factory=list)
     turns: list[TurnSummary] = field(factory=list)
@@ -218,13 +220,13 @@ class Summary:
     questions: list[PersonRequest] = field(factory=list)
     """At most 100."""
     answers: dict[str, int] = field(factory=dict)
-    """The number of all questions by answer; open for those without an answer."""
+    """The number of all questions by answer; ``open`` for questions without an answer."""
     files_read: Tally = field(factory=Tally)
     files_written: Tally = field(factory=Tally)
     terminals: Tally = field(factory=Tally)
     # The names in JSON are older than the one list of findings.
     findings: list[Finding] = field(factory=list, metadata={"json": "problems"})
-    """At most 100 of each rule, in the order of `in_order`."""
+    """At most 100 findings of each rule, in the order of `in_order`."""
     finding_counts: dict[str, int] = field(factory=dict, metadata={"json": "problem_counts"})
     """The number of all findings by rule."""
     severities: dict[str, int] = field(factory=dict)
@@ -232,16 +234,16 @@ class Summary:
     checked: Extent = Extent(0, 0, is_whole=False)
     """How much was checked for broken rules; the conversation itself is always checked whole."""
     waiting: list[CurrentWait] = field(factory=list)
-    """Empty unless it is running."""
+    """The current waits; empty unless the recorder is running."""
     unanswered: list[OpenRequest] = field(factory=list)
     """At most 100."""
     longest_silence: Silence | None = None
     errors: int = 0
-    """Requests answered with an error."""
+    """The number of requests that were answered with an error."""
     error_codes: list[ErrorTally] = field(factory=list)
     not_acp: list[InvalidLines] = field(factory=list)
     faults: dict[str, int] = field(factory=dict)
-    """How often each rule of the plan fired."""
+    """How often each rule of the plan of faults fired."""
     signals: list[str] = field(factory=list)
     """Signals that were passed on or sent, in words; at most 100."""
     events: list[str] = field(factory=list)
@@ -251,10 +253,10 @@ class Summary:
     @property
     @needs("ending")
     def known_ending(self) -> str | None:
-        """How it ended; None if that was not imported."""
+        """How the conversation ended; None if the ending was not imported."""
         return self.ending
 
     @property
     def is_open(self) -> bool:
-        """Whether unanswered requests may still be answered, or were perhaps answered elsewhere."""
+        """Whether unanswered requests may still be answered, or have an answer not imported."""
         return self.recording.is_open(live=self.live)

@@ -20,28 +20,29 @@ from acp_proxy.store.queries.frames import frames_before
 
 UNANSWERED = "wait.unanswered"
 _PATIENCE_NS = 2 * 10**9
-"""A person who ends a conversation sooner after the agent's last message has not given up on it."""
+"""A client that leaves sooner after the agent's last message has not given up on the agent."""
 _LOGIN_NS = 15 * 60 * 10**9
 """Nobody takes this long to log in; an agent that waits longer should have given up."""
 _AT_ONCE_NS, _LONG_LINE = 10**8, 1 << 16
-"""A client that leaves this soon after a longer line may have failed to read it."""
+"""A client that leaves within this time after a line of more than this size may have failed to read
+the line."""
 
 
 @frozen
 class _Judgement:
-    """Who is to blame that an answer never came."""
+    """Who is to blame for an answer that never came."""
 
     by: str | None
     unblamed: str | None = None
     severity: Severity = Severity.ERROR
     said: str = ""
-    """The words of stderr about it."""
+    """The words on stderr about the cause."""
 
 
 def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds hangs if the recorder is running, otherwise the requests that never got an answer.
+    """Finds hangs if the recorder is running, and otherwise requests that never got an answer.
 
-    Requests that an agent left open when it ended are reported with its end.
+    If the agent ended by itself, `agent_end` reports the requests that the agent left open.
     """
     if context.reader.live:
         yield from _hanging(context)
@@ -78,7 +79,10 @@ def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
 def _prompt(
     context: DiagnosisContext, turn: TurnRow, what: str, rule: str | None
 ) -> Finding | None:
-    """Returns the finding for a prompt that has no answer; None if a request explains it."""
+    """Returns the finding for a prompt without an answer.
+
+    The result is None if the agent could not answer, since its own request was not answered.
+    """
     text = f"the agent never answered {what}"
     if turn.outcome == "result":
         text = f"the agent accepted {what}, but never ended the turn"
@@ -123,7 +127,7 @@ def _request(
         asked = _Judgement(None, "a person was being asked", Severity.WARNING)
         waited_ns = request.waited_ns
         if request.direction == "to-client" and waited_ns is not None and waited_ns < _AT_ONCE_NS:
-            text = f"{text}; the client left at once"  # before anybody could read it
+            text = f"{text}; the client left at once"  # no person could read the request so fast
             asked = _Judgement(CLIENT, severity=Severity.WARNING)
         elif request.method in LOGIN and (waited_ns or 0) >= _LOGIN_NS:
             asked = _Judgement(AGENT, severity=Severity.WARNING)
@@ -131,7 +135,7 @@ def _request(
     if request.awaited == Party.PROGRAM:
         ran = _Judgement(None, "a program was running", Severity.INFO)
         release, end_ns = release_after(context.reader, request.seq), context.waited_until_ns or 0
-        # The answer may have been on its way if the client left at once.
+        # If the client left soon after the release, the answer may have been on its way.
         if release is not None and end_ns - context.time_of(release) >= _PATIENCE_NS:
             text = f"{text}, although its terminal was released (#{release})"
             ran, related = _Judgement(CLIENT), (release, *related)
@@ -176,10 +180,10 @@ def _finding(
 
 
 def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
-    """Returns the open waits of a running conversation, without those that are problems."""
+    """Returns the open waits of a running conversation that are not problems."""
     if context.of_kind("exit"):
         return []  # an answer can no longer come
-    # The agent cannot answer in a session while it waits there itself.
+    # The agent cannot answer in a session in which it waits for the client.
     asking = {w.request.session for w in context.waits if w.request.direction == "to-client"}
     hangs = _hangs(context)
     waits = [
@@ -200,10 +204,12 @@ def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
 
 
 def waiting_for(waiting: Sequence[CurrentWait]) -> str:
-    """Returns who has to act in a running conversation, and since when; empty without a wait.
+    """Returns a phrase: who has to act in a running conversation, and for how long already.
+
+    The phrase is empty without a wait.
 
     Args:
-        waiting: as `find_waiting` returns it.
+        waiting: the result of `find_waiting`.
     """
     if not waiting:
         return ""
@@ -233,9 +239,10 @@ def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
 
 
 def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
-    """Returns a line that may be too long for the client, which left right after it; or None.
+    """Returns a long line that came right before the client left; None without such a line.
 
-    Some readers fail at a line that is larger than their buffer.
+    The client may have failed to read the line: some clients fail at a line that is larger than
+    their buffer.
     """
     end = context.client_end
     cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
@@ -247,13 +254,13 @@ def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
 
 
 def _asked_within(context: DiagnosisContext, turn: TurnRow) -> OpenRequest | None:
-    """Returns the agent's first request in a turn that its client did not answer."""
+    """Returns the agent's first request in a turn that was not answered, or None."""
     asked = (request for request in context.unanswered if request.direction == "to-client")
     return next((a for a in asked if a.session == turn.session and a.seq > turn.prompt_seq), None)
 
 
 def _until(context: DiagnosisContext, turn: TurnRow) -> str:
-    """Returns a phrase that says how the client gave up."""
+    """Returns a phrase about how the client gave up."""
     end = context.client_end
     if end is None:
         return "until the end"
@@ -266,7 +273,7 @@ def _until(context: DiagnosisContext, turn: TurnRow) -> str:
 def _how_long(
     context: DiagnosisContext, turn: TurnRow, silent_ns: int | None, running: dict[int, str]
 ) -> str:
-    """Returns a phrase that says how long nothing came, and which tool calls were running."""
+    """Returns a phrase: how long the agent sent nothing, and which tool calls were running."""
     length = duration(silent_ns, context.recording.step_ns)
     if running:
         what = f", with {named_calls(running)} in progress"
@@ -289,7 +296,7 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:
-    """Returns hangs by request number; an agent whose tool call runs does not hang."""
+    """Returns the hangs by the number of the request; an agent with a running call does not hang."""
     return {
         wait.request.seq: wait
         for wait in context.waits
