@@ -1,1 +1,1 @@
-"""The command line: the only click."""
+"""The command line; only this package uses click."""

@@ -22,7 +22,7 @@ _NAMES = ("results", "jobs", "executor")
 
 @frozen
 class BatchOptions:
-    """How a batch is run, and where its results go."""
+    """How a batch is run, and where its results are written."""
 
     results: Path | None = None
     jobs: int | None = None
@@ -30,12 +30,12 @@ class BatchOptions:
 
     @property
     def is_here(self) -> bool:
-        """Whether jobs run on this machine, so that its files can be checked."""
+        """Whether the jobs run on this machine, so that the files they need can be checked here."""
         return self.executor in (None, LOCAL)
 
     @property
     def is_given(self) -> bool:
-        """Whether any of these options was given, which makes even one recording a batch."""
+        """Whether any of these options was given; then even one recording is a batch."""
         return self != BatchOptions()
 
 
@@ -59,11 +59,11 @@ class BatchCommand(HelpCommand):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parses the arguments, and keeps them unparsed as well.
+        """Parses the arguments, and keeps the words of each option and argument in the context.
 
         Args:
             ctx: the context of the command.
-            args: the words after its name.
+            args: the words after the command's name.
         """
         whole: dict[str, Any] = {}
         before: dict[str, Any] = {}
@@ -85,7 +85,7 @@ def split_words(ctx: click.Context, words: tuple[str, ...]) -> tuple[tuple[str, 
 
     Args:
         ctx: the context of a `BatchCommand`.
-        words: the value of its last argument.
+        words: the value of the command's last argument.
     """
     count: int = ctx.meta[_MORE]
     return words[:count], words[count:]
@@ -96,11 +96,11 @@ def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[
 
     Args:
         ctx: the context of a `BatchCommand`.
-        without: options to leave out, in addition to those of a batch.
+        without: options to leave out, in addition to the options of a batch.
     """
     for option in ctx.command.params:
         if option.name == "unredacted":
-            if is_unredacted():  # also by an option of a group
+            if is_unredacted():  # the option may be given to a group, too
                 yield "--unredacted"
             continue
         if not isinstance(option, click.Option) or option.name in {*without, *_NAMES}:

@@ -1,6 +1,6 @@
 """Shell completion: the words that click offers for a word that is being typed.
 
-No error may disturb the line that the user types. No recording is therefore opened: the offered
+Errors must not disturb the line that the user types. Therefore no recording is opened: the offered
 names are file names.
 """
 
@@ -30,7 +30,7 @@ def recordings_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
 
 
 def sources_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
-    """Offers recordings, and directories that may hold some."""
+    """Offers recordings, and directories that may contain recordings."""
     return _recordings(incomplete, directories=True)
 
 
@@ -62,13 +62,13 @@ def rules_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
 
 
 def filters_like(ctx: click.Context, _param: object, incomplete: str) -> list[str]:
-    """Offers keys of the filter grammar, and the values of keys with a fixed list of them.
+    """Offers the keys of the filter grammar, and the values of keys that have a list of values.
 
-    Bash splits words at colons and replaces only the text after the last one. The key is then an
+    Bash splits words at colons and replaces only the text after the last colon. Then the key is an
     earlier word.
 
     Args:
-        ctx: the context of the command, with the words of the filter before.
+        ctx: the context of the command, with the earlier words of the filter.
         _param: not used.
         incomplete: the part of the word typed so far; it may be a whole filter in quotes.
     """

@@ -1,4 +1,4 @@
-"""Shows the verdicts of a batch: those that are not clean, a summary, and JUnit XML."""
+"""Shows the verdicts of a batch: verdicts that are not clean, a summary, and JUnit XML."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ _WORDS = {
     VerdictKind.CANNOT_START: "could not start",
     VerdictKind.UNTESTED: "tested nothing",
 }
-"""The phrase in the summary for each verdict whose name does not read well there."""
+"""The phrases that the summary uses in place of the names of some verdicts."""
 _OF_ONE = {"differ": "differs", "have findings": "has findings"}
 _COLORS = {1: "yellow", 2: "red", 3: "red"}
 _LONGEST = max(map(len, VerdictKind))
@@ -33,9 +33,9 @@ class BatchScreen:
     """Prints the verdicts of one batch, in the order of its recordings.
 
     Args:
-        names: the names of the recordings still to come, in order.
+        names: the names of the recordings that have no verdict yet, in order.
         before: the kinds of the verdicts from an earlier run.
-        clock: seconds, from any origin.
+        clock: returns seconds, from any origin.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class BatchScreen:
         self._clock = clock
         self._start = clock()
         self._held: dict[str, JobVerdict] = {}
-        """Verdicts that wait for those of earlier names."""
+        """Verdicts that wait for the verdicts of earlier names."""
         self._places: set[str] = set()
 
     def show(self, verdict: JobVerdict) -> None:
@@ -71,7 +71,7 @@ class BatchScreen:
         warn(text)
 
     def show_progress(self) -> None:
-        """Shows the progress on a terminal, even before the first verdict, which may be late."""
+        """Shows the progress on a terminal, even before the first verdict."""
         count = self._kinds.total()
         if not sys.stderr.isatty() or count == self._total:
             return
@@ -113,7 +113,7 @@ class BatchScreen:
 
 
 def line(verdict: JobVerdict) -> str:
-    """Returns a verdict in one line."""
+    """Returns the line about a verdict."""
     name = plain(verdict.recording)
     return f"{pad(verdict.kind, _LONGEST)}  {name}  {reason(verdict)}".rstrip()
 

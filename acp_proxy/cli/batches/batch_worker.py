@@ -2,9 +2,9 @@
 
 A worker is a process for a single job. Nobody reads its output, so the verdict contains everything
 that a user would read on a terminal. Workers are forked from a process that has imported this
-module. Regular expressions and tables of schemas are built on first use, which would be once for
-each recording; importing this module builds them in advance, by checking and comparing the
-conversation `batch_worker.jsonl`.
+module. Regular expressions and tables of schemas are built on first use, so each worker would build
+them again. Therefore importing this module checks and compares the conversation
+`batch_worker.jsonl`, which builds them once.
 """
 
 import json
@@ -54,7 +54,7 @@ from acp_proxy.store.queries.frames import last_stderr_lines
 from acp_proxy.store.reader import RecordingReader
 
 _KEPT = 64
-"""How many chunks of a command's stderr are kept, to find the reason of a failure in them."""
+"""How many chunks at the end of a command's stderr are kept, to find the reason of a failure."""
 _CHUNK = 4096
 _OURS = "acp-proxy: "
 _STALLED = 3
@@ -75,8 +75,8 @@ def work(job: Job) -> JobVerdict:
 class Printed:
     """Discards the stdout of this process, and keeps the end of its stderr.
 
-    The descriptors themselves are redirected, since an agent inherits them. An agent may write
-    without end, so its output is not written to a file.
+    The descriptors themselves are redirected, since an agent inherits them. The output is not
+    written to a file, since an agent may write without end.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Printed:
         """Returns the last message of acp-proxy itself, and discards all later output."""
         sys.stderr.flush()
         os.dup2(self._nothing, 2)
-        self._reader.join(_LAST_WORDS_S)  # a process left by the agent may hold the other end
+        self._reader.join(_LAST_WORDS_S)  # a process that the agent left may keep stderr open
         lines = b"".join([*self._kept]).decode(errors="replace").splitlines()
         ours = [line for line in lines if line.startswith(_OURS)]
         return one_line(ours[-1].removeprefix(_OURS)) if ours else None
@@ -131,7 +131,7 @@ def perform(job: Job, printed: Printed) -> JobVerdict:
         verdict = evolve(verdict, kind=VerdictKind.UNREADABLE, error=one_line(str(e)))
     except (click.ClickException, AcpProxyError) as e:
         verdict = evolve(verdict, error=one_line(str(e)))
-    except Exception as e:  # a bug of ours, which other recordings may not trigger
+    except Exception as e:  # a bug of acp-proxy, which other recordings may not trigger
         verdict = evolve(verdict, error=one_line(f"{type(e).__name__}: {e}"))
     return evolve(
         verdict,
@@ -219,12 +219,12 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
 
 
 def _ending(report: VerifyReport) -> str | None:
-    """Returns how the agent ended, with its last line on stderr; None if it ended in time."""
+    """Returns how the agent ended, with its last line on stderr; None if it ended as it should."""
     code, kinds = (
         report.agent_exit_code,
         {divergence.kind for divergence in report.conversation.divergences},
     )
-    has_stalled = DivergenceKind.STALL in kinds  # the agent then ended because we stopped it
+    has_stalled = DivergenceKind.STALL in kinds  # then the agent ended because it was stopped
     if not (code or has_stalled or DivergenceKind.AGENT_LEFT in kinds):
         return None
     with RecordingReader(Path(report.recorded_as)) as new:
@@ -237,7 +237,7 @@ def _ending(report: VerifyReport) -> str | None:
 
 
 def _first_divergence(report: VerifyReport) -> FirstDivergence | None:
-    """Returns the first difference in the conversation, or else between the recordings."""
+    """Returns the first divergence of the conversation, else the recordings' first difference."""
     counted = [point for point in report.conversation.divergences if point.rank is not Rank.INFO]
     places: list[tuple[int | None, str]] = [
         *((point.seq, point.summary) for point in counted[:1]),

@@ -34,7 +34,7 @@ def run_many(
 
     Args:
         recordings: words that name the recordings.
-        whole: the job to run on each of them.
+        whole: the job to run on each recording.
         how: the options of the batch.
         junit_file: the file for a report of all verdicts, if any.
 
@@ -79,7 +79,7 @@ def run_many(
         jobs = _jobs(evolve(whole, digest=digest), output, rest, screen.remark)
         code = _run(jobs, how, file, screen, verdicts)
     if output is not None and not whole.keeps_clean:
-        with suppress(OSError):  # some runs are kept, or there were none
+        with suppress(OSError):  # the directory is not empty, or does not exist
             output.rmdir()
     if junit_file is not None and len(verdicts) == len(every):
         write_text(junit_file, junit(whole.command, verdicts.values()))
@@ -87,7 +87,7 @@ def run_many(
 
 
 def _has_changed(selected_recording: SelectedRecording, verdict: JobVerdict) -> bool:
-    """Whether a recording is not the same as the one that a verdict is about."""
+    """Whether a recording has changed since a verdict on it."""
     try:
         return sha256_of(selected_recording.path) != verdict.sha256
     except OSError:
@@ -101,7 +101,7 @@ def _run(
     screen: BatchScreen,
     verdicts: dict[str, JobVerdict],
 ) -> int:
-    """Runs the jobs, adds their verdicts to the earlier ones, and returns the exit code."""
+    """Runs the jobs, adds their verdicts to `verdicts`, and returns the exit code."""
     executor = executor_of(how.executor, how.jobs)
     is_complete, code = False, 0
     screen.show_progress()
@@ -152,7 +152,7 @@ def executor_of(word: str | None, jobs: int | None) -> Any:
 
     Args:
         word: the value of ``--executor``; None means ``local``.
-        jobs: how many jobs run at once; None for one for each processor.
+        jobs: how many jobs run at once; if None, as many as there are processors.
 
     Raises:
         Refusal: the word does not name an executor.
@@ -190,7 +190,7 @@ def _jobs(
             remark(f"{file.path} is still being recorded; later frames are not {verb}")
         output = None
         if whole.command == "verify":
-            # The name is unused, so any file with it later is this run, or a part of it.
+            # The name is unused, so a later file with this name is this run, or a part of this run.
             named = directory and directory / f"{Path(file.path).stem}.db"
             given.add(output := new_path(whole.words, named, given))
         yield evolve(

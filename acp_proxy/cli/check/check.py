@@ -119,9 +119,9 @@ use or an unreadable recording; 3 if the recorder was killed, so that a recordin
 def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **values: Any) -> None:
     """Find problems and broken protocol rules, with the side to blame and the frame.
 
-    An ✗ is an error: the conversation failed, for example by a request that was never answered; or
-    a MUST of the specification was violated. An ! is a warning: a SHOULD was violated, or there is
-    maybe another cause. A - is a hint. The severity is lower where two messages may have crossed.
+    An ✗ is an error: the conversation failed, for example because a request was never answered, or
+    a MUST of the specification was violated. An ! is a warning: a SHOULD was violated, or there may
+    be another cause. A - is a hint. The severity is lower where two messages may have crossed.
 
     REC may be a directory or a quoted pattern. Then the output is a line for each recording with
     findings that count, and a summary.

@@ -23,7 +23,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 def junit(report: CheckReport, chosen: frozenset[str]) -> str:
     """Returns a JUnit suite with a case for each recording and checked rule.
 
-    A case fails if it has findings that make the check fail; its other findings are its output.
+    A case fails if it has findings that make the check fail. Other findings are the case's output.
 
     Args:
         report: the report of the check.
@@ -60,7 +60,7 @@ def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str
     Args:
         verdict: the verdict before the check.
         checked: the result of the recording.
-        fail_on: the lowest severity that counts.
+        fail_on: the lowest severity that makes the check fail.
     """
     report = CheckReport(fail_on)
     report.add(checked)
@@ -89,7 +89,7 @@ def with_findings(
 def place_of(checked: CheckedRecording) -> str:
     """Returns the path of a recording's text form, relative to the current directory if possible.
 
-    A database has no lines, so the result is the file that `export` would write.
+    A database has no lines, so the result for a database is the file that `export` would write.
     """
     path = Path(checked.path)
     if path.suffix != ".jsonl":

@@ -34,7 +34,7 @@ def show_report(
     Args:
         report: the report of the check.
         words: the user's names for the recordings.
-        most: the largest number of frames per rule; None for the default.
+        most: the largest number of frames that are shown for each rule; None for the default.
         hides_clean: whether recordings without failures are only counted.
     """
     page = RecordingPage(stdout_screen())
@@ -100,7 +100,7 @@ def _verdict(counts: dict[str, int], known: int, if_none: str = _CLEAN) -> list[
 
 
 def _limits(page: RecordingPage, checked: CheckedRecording) -> None:
-    """Prints what was not checked, or only in part."""
+    """Prints which parts were not checked, or not fully."""
     texts = [*checked.notes]
     if checked.live:
         texts.append("it is still being recorded: later frames were not checked")
@@ -139,7 +139,7 @@ def _group(
 
 
 def _narrower(page: RecordingPage) -> Screen:
-    """Returns the screen without the columns that frames are indented by."""
+    """Returns the screen without the columns that indent the frames."""
     columns = page.screen.columns
     return page.screen if columns is None else evolve(page.screen, columns=max(1, columns - 2))
 

@@ -77,9 +77,9 @@ def diff(
     into chunks.
 
     The output begins with differences in the handshake. Then it lists, for each session and
-    direction, the frames that only A has (-), that only B has (+), that changed (~), with each
-    place that differs, and that came in another order (>). It ends with the times that answers
-    took; times are not differences.
+    direction, the frames that only A has (-), that only B has (+), that came in another order (>),
+    and that changed (~), with each place that differs. It ends with the times that answers took;
+    times are not differences.
 
     FILTER selects the frames that are compared; then the agent's exit does not count.
     """
@@ -128,7 +128,7 @@ def _diff(
     *,
     as_json: bool,
 ) -> int:
-    """Prints the differences; also a hint, if there are words that name the recordings."""
+    """Prints the differences and, if `words` name the recordings, a hint how to ignore them."""
     from acp_proxy.cli.diff.diff_reports import DiffCases, DiffJson, RuleHint, report_diff
     from acp_proxy.cli.diff.diff_screen import DiffScreen
     from acp_proxy.diff.diff import diff
@@ -157,7 +157,7 @@ def _learn(
     *,
     as_json: bool,
 ) -> int:
-    """Prints or writes rules, including the given ones."""
+    """Prints or writes the learned rules, together with the rules of the options."""
     from acp_proxy.cli.diff.diff_reports import DiffJson, say_learned
     from acp_proxy.diff.learned_rules import learn
 

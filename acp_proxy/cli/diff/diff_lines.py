@@ -26,7 +26,7 @@ class DiffLines:
 
     Args:
         screen: the screen.
-        newest: about the largest frame number.
+        newest: roughly the largest frame number, which sets the width of the numbers.
     """
 
     def __init__(self, screen: Screen, newest: int = 0) -> None:
@@ -54,7 +54,7 @@ class DiffLines:
         Args:
             place: the place.
             indent: the text before the mark.
-            is_marked: whether changed values get a mark, too.
+            is_marked: whether a changed value has a mark.
         """
         change = _SIDES[place.only]
         mark, ink, _ = MARKS[change]
@@ -84,7 +84,7 @@ class DiffLines:
         return len(indent) + 2 + columns_of(text_of(line)) <= most
 
     def _excerpts(self, words: Sequence[tuple[str, str]], indent: str) -> Iterator[str]:
-        """Yields the changes in a text, each with a few words around it."""
+        """Yields excerpts of a text: each change with a few words before and after it."""
         shown = list(excerpts(words))
         for excerpt in shown[:SHORT_LIST]:
             pieces = [self._word_piece(op, text) for op, text in excerpt]
@@ -143,5 +143,5 @@ def _cut(text: str, longest: int, length: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Returns a part of a string as JSON writes it, on one line."""
+    """Returns a part of a string with the escapes of JSON, on one line."""
     return visible(json.dumps(text, ensure_ascii=False)[1:-1])

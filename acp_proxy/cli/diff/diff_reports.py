@@ -19,7 +19,7 @@ from acp_proxy.diff.learned_rules import Learned, can_be_ignored, kind_of, place
 from acp_proxy.protocol.json_text import encode_json
 
 _MOST_LINES = 500
-"""The number of lines in one failure; JSON has all of them."""
+"""The largest number of lines in one failure; the JSON report has all lines."""
 
 
 class DiffReporter:
@@ -36,11 +36,11 @@ class DiffReporter:
 
 
 def report_diff(diff: Diff, reporters: Sequence[DiffReporter]) -> None:
-    """Reports a comparison in several forms; its entries are read once.
+    """Reports a comparison in several forms, but reads its entries only once.
 
     Args:
         diff: the comparison.
-        reporters: one for each form of the report.
+        reporters: the reporters, one for each form.
     """
     for reporter in reporters:
         reporter.begin(diff)
@@ -135,7 +135,7 @@ class DiffCases(DiffReporter):
         self._places: dict[str, _Place] = {}
 
     def begin(self, diff: Diff) -> None:
-        """Creates the cases of every comparison."""
+        """Creates the cases that every comparison has."""
         sessions = [name for name in diff.aliases if name.startswith("session:")]
         self._places = {name: _Place() for name in ("handshake", "connection", *sessions)}
         self._add_fields("handshake", diff.handshake)
@@ -152,7 +152,7 @@ class DiffCases(DiffReporter):
 
     @property
     def cases(self) -> list[Case]:
-        """Returns a case for each place; complete after `end`."""
+        """Returns the cases; they are complete after `end`."""
         return [Case("diff", name, place.failure()) for name, place in self._places.items()]
 
     def _add_fields(self, name: str, fields: tuple[Field, ...]) -> None:
@@ -200,11 +200,11 @@ class RuleHint(DiffReporter):
 
 
 def say_learned(result: Learned, text: str) -> None:
-    """Prints a file of rules, and on stderr the effect of the proposed rules.
+    """Prints a file of rules on stdout, and the effect of the proposed rules on stderr.
 
     Args:
         result: the proposed rules.
-        text: the file; empty if it was written.
+        text: the text of the file; empty if the file was written elsewhere.
     """
     for line in text.splitlines():
         say(line)
@@ -226,7 +226,7 @@ def quoted(word: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    """Escapes a character for a place between ``$'`` and ``'``."""
+    """Escapes a character for a shell string between ``$'`` and ``'``."""
     if character in "'\\":
         return f"\\{character}"
     if character.isprintable():

@@ -16,11 +16,12 @@ from acp_proxy.diff.diff_result import Change, Diff, DiffEntry, Field, MethodLat
 from acp_proxy.recording.recording import clock
 
 _MANY = 25
-"""With more differences than this, their number is also printed before the list."""
+"""If there are more differences than this, their number is also printed before the list."""
 _NOTABLE_NS = 1_000_000
 """Latencies of this length or more are printed."""
 _SLOWER, _MUCH_NS = 2, 50_000_000
-"""An answer is slow if it takes this many times as long, and this many nanoseconds longer."""
+"""An answer of B is slow if it takes this many times as long as in A, and this many nanoseconds
+longer."""
 _DIRECTIONS = {
     "to-agent": ("→ to the agent", Ink.TO_AGENT),
     "to-client": ("← to the client", Ink.TO_CLIENT),
@@ -32,7 +33,7 @@ class DiffScreen(DiffReporter):
 
     Args:
         screen: the screen.
-        most: the largest number of printed entries; None for all. The number of others is printed.
+        most: the largest number of printed entries; None for all. Further entries are only counted.
     """
 
     def __init__(self, screen: Screen, most: int | None = None) -> None:
@@ -44,7 +45,7 @@ class DiffScreen(DiffReporter):
         self._entries = 0
 
     def begin(self, diff: Diff) -> None:
-        """Prints the recordings and the differences before the first entry."""
+        """Prints what stands above the first entry: recordings, legend and handshake."""
         newest = max(diff.a.frames, diff.b.frames)
         self._lines = DiffLines(self._page.screen, newest)
         self._aliases = diff.aliases
@@ -61,7 +62,7 @@ class DiffScreen(DiffReporter):
                 self._page.lines(self._lines.field(place))
 
     def entry(self, entry: DiffEntry) -> None:
-        """Prints an entry, after the title of its lane if it is the first entry there."""
+        """Prints an entry; before the first entry of a lane, prints the title of the lane."""
         self._entries += 1
         if self._most is not None and self._entries > self._most:
             return
@@ -135,7 +136,7 @@ def _sides(diff: Diff, screen: Screen) -> Iterator[str]:
 
 
 def _legend(diff: Diff) -> Iterator[Piece]:
-    """Explains the marks in the output, and the numbers."""
+    """Explains the marks and the frame numbers in the output."""
     counts = diff.counts
     fields = {place.only for place in (*diff.handshake, *diff.ending)}
     has = {
@@ -153,7 +154,7 @@ def _legend(diff: Diff) -> Iterator[Piece]:
 
 
 def _ending(field: Field) -> Iterator[Piece]:
-    """Yields how the agent ended: an exit code or a signal, so one side may lack either."""
+    """Yields a difference in the exit code or the signal of the agent; one side may lack it."""
     is_signal = field.pointer == "/exit_signal"
     a, b = map(_signal, (field.a, field.b)) if is_signal else (field.a, field.b)
     change = Change.ONLY_B if a is None else Change.ONLY_A if b is None else Change.CHANGED
@@ -204,7 +205,7 @@ def _latencies(latencies: Sequence[MethodLatency], steps_ns: tuple[int, int]) ->
 
 
 def _ratio(latency: MethodLatency) -> Cell:
-    """Returns how many times as long an answer of B takes."""
+    """Returns how many times as long as in A an answer takes in B."""
     if not latency.a_p50_ns or not latency.b_p50_ns:
         return cell("")
     ratio = latency.b_p50_ns / latency.a_p50_ns

@@ -31,7 +31,7 @@ Examples:
 """
 _LABEL = 12
 _MOST = 10
-"""How many results of one check are shown."""
+"""The largest number of results of one check that are shown."""
 _MARKS: dict[CheckStatus, tuple[str, Ink]] = {
     CheckStatus.OK: ("✓", Ink.TO_CLIENT),
     CheckStatus.WARNING: ("!", Ink.STDERR),
@@ -46,9 +46,9 @@ _MARKS: dict[CheckStatus, tuple[str, Ink]] = {
 def doctor(json: bool) -> None:
     """Check what is installed, configured and running, and what is wrong with it.
 
-    A line begins with ✓ if all is well, with ! if something is worth knowing, and with ✗ if it is
-    wrong; the line below says how to fix it. No agent is started, and no file is created or
-    changed. Exit code 1 if something is wrong.
+    A line begins with ✓ if all is well, with ! if something is worth knowing, and with ✗ if
+    something is wrong; the line below says how to fix it. No agent is started, and no file is
+    created or changed. The exit code is 1 if something is wrong.
     """
     machine = this_machine()
     own = own_command(machine)
@@ -94,7 +94,7 @@ def read_record(arguments: Sequence[str]) -> list[str]:
                 _refuse_ignored(result)
         plan = values.get("faults")
         if plan is not None and not plan.startswith(("/", "@")):
-            plan = None  # a path relative to the client's directory
+            plan = None  # a relative path, which only the client's directory resolves
         chosen_plan(values.get("fault") or (), plan, None)
     except click.NoSuchOption as e:
         near = did_you_mean(e.option_name, e.possibilities or [])
@@ -168,7 +168,7 @@ def _lines(result: CheckResult, label: str, screen: Screen) -> Iterator[str]:
     if result.advice:
         yield from screen.wrapped(indent, piece(result.advice, Ink.FAINT))
     for command in result.commands:
-        # A wrapped command could not be copied.
+        # A command that is wrapped cannot be copied.
         yield screen.whole(indent, piece(command, bold=True))
 
 

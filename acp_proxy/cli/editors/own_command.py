@@ -1,4 +1,4 @@
-"""The command with which an editor starts this acp-proxy: an absolute path, since PATH differs."""
+"""The command that starts this acp-proxy in an editor, with an absolute path: PATH may differ."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ def own_command(machine: Machine) -> tuple[str, ...]:
     Symbolic links are not resolved, because their target may change with an update.
 
     Args:
-        machine: the machine on which it is started.
+        machine: the machine that runs the command.
     """
     script = Path(sys.argv[0])
     if script.name == "acp-proxy" and len(script.parts) > 1 and script.exists():
@@ -38,5 +38,5 @@ def own_command(machine: Machine) -> tuple[str, ...]:
 
 
 def is_temporary(own: tuple[str, ...]) -> bool:
-    """Whether this acp-proxy is in a directory that may be removed later, as with uvx."""
+    """Whether this acp-proxy is in a directory that may be removed later, such as that of uvx."""
     return any(part in own[0] for part in _TEMPORARY)

@@ -73,9 +73,9 @@ def setup(
 ) -> None:
     """Put acp-proxy before an agent in an editor's settings.
 
-    Without CLIENT, lists the ACP clients of this machine and the agents that they are configured
-    with. With it, prints settings in which acp-proxy records an agent, ready to paste: the agent
-    that is configured now, a known one, or the command after `--`. No agent is started.
+    Without CLIENT, lists the ACP clients of this machine and the agents in their settings. With
+    CLIENT, prints settings in which acp-proxy records an agent, ready to paste: the agent that is
+    configured now, a known agent, or the command after `--`. No agent is started.
     """
     machine = this_machine()
     if write and undo:
@@ -166,7 +166,7 @@ def _agents(
     """Returns the agents to record.
 
     Raises:
-        Refusal: no agent can be recorded, or several can and one is expected.
+        Refusal: no agent can be recorded, or one is expected but several can be recorded.
     """
     title = found_client.client.title
     for problem in found_client.problems:
@@ -225,14 +225,15 @@ def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> Conf
 
 
 def _identity(agent: ConfiguredAgent) -> tuple[str, ...]:
-    """Returns the words that identify an agent, wherever its program is installed."""
+    """Returns words that identify an agent independently of the directory of its program."""
     return tuple(Path(word).name for word in agent.agent[:1]) + agent.agent[1:]
 
 
 def _startable(agent: ConfiguredAgent, machine: Machine) -> ConfiguredAgent | None:
     """Returns an agent with a command.
 
-    An agent that the client installs gets that of the known agent.
+    An agent that the client installs has no command in the settings; it gets the command of the
+    known agent with this name.
     """
     if agent.agent:
         return agent
@@ -313,6 +314,6 @@ def _say_diff(before: bytes | None, after: bytes | None, path: Path) -> None:
 
 
 def _log(machine: Machine, path: Path) -> ChangeLog:
-    """Returns the log of changes, which is in our data directory even if recordings are not."""
+    """Returns the log of changes; it is in the default data directory, wherever recordings are."""
     environ = {k: v for k, v in machine.environ.items() if k != "ACP_PROXY_RECORDINGS"}
     return ChangeLog(Path(recordings_directory(environ)) / "setup", read(path))

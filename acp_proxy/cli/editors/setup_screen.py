@@ -18,11 +18,12 @@ class ListedAgent:
 
     name: str
     command: list[str]
-    """Empty if the settings do not have it, as for agents that the client installs itself."""
+    """The words of the command; empty if the settings lack it since the client installs the
+    agent."""
     env: list[str]
-    """The names of its variables."""
+    """The names of the agent's environment variables."""
     headers: list[str]
-    """The names of its headers."""
+    """The names of the HTTP headers for the agent."""
     recorded: bool
     """Whether acp-proxy starts the agent."""
     settings: str
@@ -37,7 +38,7 @@ class ListedClient:
     title: str
     installed: bool
     settings: list[str]
-    """Its settings files that exist."""
+    """The existing settings files of the client."""
     writable: bool
     """Whether `--write` can add an entry."""
     agents: list[ListedAgent]
@@ -127,9 +128,9 @@ def settings_diff(
 
     Args:
         before: the content of the file before the change; None if there was no file.
-        after: the content after the change; None if the file is removed.
+        after: the content of the file after the change; None if the file is removed.
         path: the path of the file.
-        mask: masks the other secrets.
+        mask: masks the secrets outside of variables.
         screen: the screen that shows the diff.
     """
     old, new = (

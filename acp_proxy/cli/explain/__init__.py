@@ -1,1 +1,1 @@
-"""The commands that explain a recording, each with its screen beside it."""
+"""The commands that explain a recording, and the screens of these commands."""

@@ -46,9 +46,9 @@ def audit(rec: str, filter_words: tuple[str, ...], json: bool, top: int | None) 
     without permission, or outside the session's directory; ! marks remarks. Then comes a table for
     each kind of action, with its time, frame, subject, status and permission.
 
-    "client" means that the agent asked its client to do it, and the client's answer shows the
-    outcome. "claimed" means that only the agent reports it, in a tool call. A recording does not
-    show actions that the agent does not report.
+    "client" means that the agent asked its client to act, and the client's answer shows the
+    outcome. "claimed" means that only the agent reports the action, in a tool call. A recording
+    does not show actions that the agent does not report.
 
     FILTER selects actions with at least one matching frame, as in `log`.
     """

@@ -32,7 +32,7 @@ PATHS_NOTE = (
 )
 _NOT_IMPORTED = "no request in the import"
 QUIET = frozenset(ActionKind) - ASKED_FOR
-"""Kinds of actions that agents seldom ask permission for."""
+"""The kinds of actions that agents seldom request permission for."""
 
 
 @frozen
@@ -60,7 +60,7 @@ GROUPS = (
 
 @frozen
 class Mark:
-    """A warning word for a reviewer, and the path or text that follows it."""
+    """A text or path, with a warning word for the reviewer before it."""
 
     word: str
     text: str
@@ -96,7 +96,8 @@ def what(action: Action) -> list[Mark]:
 def _different(action: Action) -> list[AuditedPath]:
     """Returns the paths of an action, each file once.
 
-    A relative path in an unknown place is taken for the end of an absolute path, except in a move.
+    A relative path in an unknown directory is left out if an absolute path ends with it. For a
+    move, all paths are returned.
     """
     if action.kind is ActionKind.MOVE:
         return action.paths
@@ -114,7 +115,7 @@ def first(actions: Sequence[Action], most: int | None) -> list[Action]:
 
     Args:
         actions: all actions of the table.
-        most: the largest number of actions; None for all.
+        most: the largest number of actions that are returned; None for all.
     """
     if most is None or len(actions) <= most:
         return [*actions]
@@ -129,11 +130,11 @@ def _is_marked(action: Action) -> bool:
 
 
 def how(action: Action, group: Group) -> str:
-    """Returns the operation of an action, if it differs from the usual one of its table.
+    """Returns the operation of an action; empty if it is the usual operation of the table.
 
     Args:
         action: the action.
-        group: its table.
+        group: the table of the action.
     """
     operations = {path.operation for path in action.paths} - {None, "modify"}
     if action.kind is ActionKind.WRITE and len(operations) == 1 and len(action.paths) == 1:
@@ -163,7 +164,7 @@ def status(action: Action, recording: Recording) -> str:
 
 
 def permission(action: Action, recording: Recording) -> str:
-    """Returns the answer to an action's permission request, or that there was no request.
+    """Returns the answer to an action's permission request, or words for a missing request.
 
     Args:
         action: the action.
@@ -198,7 +199,7 @@ def remarks(action: Action, seqs: Mapping[int, int]) -> str:
 
     Args:
         action: the action.
-        seqs: the frames of all actions by their numbers.
+        seqs: the frame of each action, by the number of the action.
     """
     texts = []
     if same := [f"#{seqs[number]}" for number in action.perhaps_same_as if number in seqs]:

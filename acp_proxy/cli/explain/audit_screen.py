@@ -15,7 +15,7 @@ from acp_proxy.explain.findings import Severity
 from acp_proxy.recording.recording import Recording, clock, needs
 
 _MOST = 10
-"""How many sessions and MCP servers are shown."""
+"""The largest number of sessions and of MCP servers that are shown."""
 _INKS = {
     ActionStatus.FAILED: Ink.STDERR,
     ActionStatus.REFUSED: Ink.STDERR,

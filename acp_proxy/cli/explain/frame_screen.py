@@ -1,4 +1,4 @@
-"""One frame or event in full: its labels, its message, and the frame it is paired with."""
+"""Prints one frame or event in full: its labels, its message, and the paired frame."""
 
 from collections.abc import Iterator
 
@@ -45,7 +45,7 @@ class FramePage:
 
         Args:
             row: the frame or event.
-            pair: the frame that answers it or that it answers, or None.
+            pair: the request of an answer, or the answer to a request; None if there is none.
         """
         yield self._title(row)
         for member in self.layout.member_lines(row):

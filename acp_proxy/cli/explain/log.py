@@ -37,7 +37,8 @@ from acp_proxy.store.tables.checked_values import Row, is_excerpt
 _POLL = 0.1
 _MOST_LINES = 10**9
 _TAIL = 4
-"""How many rows at the end of a recording are read first for each line of `--lines`."""
+"""For each line that `--lines` requests, this many rows at the end of the recording are read
+first."""
 
 
 @cli_command(

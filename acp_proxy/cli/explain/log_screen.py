@@ -37,7 +37,8 @@ from acp_proxy.store.tables.checked_values import Row
 _METHOD = {True: 28, False: 21}
 _ID = {True: 5, False: 3}
 _LONG_ID, _END_OF_ID = 15, {True: 8, False: 6}
-"""The most columns of an id that a terminal shows whole, and how much of a longer id is shown."""
+"""The width of the longest id that a terminal shows whole, and the width of the shown end of a
+longer id, on wide and on narrow terminals."""
 _TONES = {Tone.PERMISSION: Ink.PERMISSION, Tone.TROUBLE: Ink.TROUBLE}
 _PACES = {Pace.QUICK: None, Pace.SLOW: Ink.STDERR, Pace.STUCK: Ink.TROUBLE}
 
@@ -56,7 +57,7 @@ class TimeForm(StrEnum):
 _NEEDED: dict[TimeForm, Fact] = {
     TimeForm.RELATIVE: "times", TimeForm.CLOCK: "date", TimeForm.DELTA: "durations",
 }  # fmt: skip
-"""The fact that an imported recording needs for times of each form."""
+"""For each form of times, the fact that an imported recording must have to show them."""
 
 
 class TimelineLayout:
@@ -84,7 +85,7 @@ class TimelineLayout:
             live: whether an answer may still come.
             hints_of: looks up facts about a frame in other frames.
             times: how times are written.
-            recording: decides the local time, and which facts are not known.
+            recording: the recording; defines the local time and which facts are not known.
         """
         self._times = times
         self._recording = recording
@@ -105,11 +106,11 @@ class TimelineLayout:
         self._marks: dict[int, str] = {}
 
     def mark(self, frame: int, pair: int | None) -> None:
-        """Gives every line a margin, and marks a frame and its pair in it.
+        """Gives every line a margin, and marks a frame and its paired frame in the margin.
 
         Args:
             frame: the number of the frame.
-            pair: the number of its pair, if it has one.
+            pair: the number of the paired frame; None if there is none.
         """
         self._marks = {frame: "▸ "} | ({} if pair is None else {pair: "▹ "})
 
@@ -119,9 +120,9 @@ class TimelineLayout:
         return self._marks
 
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
-        """Yields the line of a row or run, after the rule or the silence above it, if any.
+        """Yields the line of a row or run; before it, yields a rule or a silence if one is due.
 
-        The messages of a batch follow its line.
+        After the line of a batch come the lines of its messages.
         """
         row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)
@@ -140,7 +141,7 @@ class TimelineLayout:
 
         Args:
             line: the line.
-            mark: its margin.
+            mark: the margin of the line.
         """
         if self._unknown:
             line = evolve(line, cells=line.cells._replace(**self._unknown))
@@ -159,7 +160,7 @@ class TimelineLayout:
         return frame_line(row, live=self.live, hints=hints, step_ns=self._step_ns)
 
     def member_lines(self, row: Row) -> Iterator[TimelineLine]:
-        """Yields the lines of the messages of a batch; none for another frame."""
+        """Yields the lines of the messages of a batch; yields nothing for another frame."""
         return member_lines(row, live=self.live, hints_of=self.hints_of, step_ns=self._step_ns)
 
     def _time_of(self, t_ns: int) -> str:
@@ -171,7 +172,7 @@ class TimelineLayout:
     def _between(self, row: Row, line: TimelineLine) -> Iterator[str]:
         assert self._before is not None
         number, ended_ns = self._before
-        if row["seq"] != number + 1:  # other frames came between them
+        if row["seq"] != number + 1:  # the frames between the two are not shown
             yield from [self._note("⋮", Ink.FAINT)] if self._marks else ()
         elif length := silence(self._recording, began_ns(row) - ended_ns):
             yield self._note(f"··· {length} ···", Ink.STDERR)
@@ -216,7 +217,7 @@ class TimelineLayout:
             yield f"{pad(shown_id, rpc_id)} ", None, False
 
     def _id_of(self, cells: Cells) -> str:
-        """Returns the id; a terminal shows only the end of a long id, and its column grows."""
+        """Returns the id, on a terminal only the end of a long id; widens the column if needed."""
         text = visible(cells.rpc_id)
         if self.screen.columns is None or columns_of(text) <= _LONG_ID:
             return text
@@ -246,7 +247,10 @@ def _fitted(method: str, columns: int) -> str:
 
 
 def _short(span: str) -> str:
-    """Removes leading digits of the second number that equal the first's, except the last two."""
+    """Shortens the second number of a range: leading digits are removed if both numbers share them.
+
+    The last two digits are kept.
+    """
     first, dash, last = span.partition("–")
     same = 0
     while len(first) == len(last) and same < len(last) - 2 and first[same] == last[same]:

@@ -80,9 +80,9 @@ def search(
     """Find a text in recordings, as grep does.
 
     PATTERN is searched for in the lines as they were sent, in their decoded strings, in messages
-    that were streamed in chunks, in stderr, and in events. Its case matters only if it has a
+    that were streamed in chunks, in stderr, and in events. Case matters only if PATTERN has a
     capital letter. REC is a recording, DIR a directory of recordings; without either, the
-    recordings directory is searched, the newest first.
+    recordings directory is searched, the newest recording first.
 
     Each matching frame has a line: its number, the seconds since the start, its direction, its
     method, and the match with the text around it. A match that spans chunks is shown at its first
@@ -173,7 +173,7 @@ def _hits(
 def _in_order(
     events: Iterator[StoredFrame], frames: Iterable[StoredFrame]
 ) -> Iterator[StoredFrame]:
-    """Merges events and frames by number; optimized for few events."""
+    """Merges events and frames by number; is fast if there are few events."""
     event = next(events, None)
     for frame in frames:
         while event is not None and event.seq < frame.seq:
@@ -197,5 +197,5 @@ def _events(reader: RecordingReader, chosen: Filter) -> Iterator[StoredFrame]:
 
 
 def _text(event: StoredFrame) -> str:
-    """Returns the text of an event in the timeline."""
+    """Returns the text that the timeline shows for an event."""
     return f"{event.kind} {describe_event(event.kind, json.loads(event.raw or b'{}'))}"

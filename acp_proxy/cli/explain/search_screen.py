@@ -28,7 +28,7 @@ def printer_for(
 
     Args:
         places: the recordings that are searched.
-        words: the arguments that name them; none for the whole recordings directory.
+        words: the arguments that name the recordings; empty for the whole recordings directory.
         as_json: whether to print JSON.
         count: whether to print only numbers of matches.
         names: whether to print only names of recordings.
@@ -63,7 +63,7 @@ class MatchPrinter:
         Args:
             path: the path of the recording.
             recording: the recording.
-            hits: its matches.
+            hits: the matches in the recording.
             title_of: looks up the title of a tool call; see `CallSpans.title`.
         """
         self._title_of = title_of
@@ -87,7 +87,7 @@ class MatchPrinter:
         """Prints a hit."""
 
     def _end(self, count: int) -> None:
-        """Prints the result after a recording was searched."""
+        """Prints the number of hits, if requested, after a recording was searched."""
 
 
 class _JsonPrinter(MatchPrinter):
@@ -166,7 +166,7 @@ def _method(hit: SearchHit) -> str:
 
 
 def _name_of(path: Path) -> str:
-    """Returns a name of a recording that all commands accept."""
+    """Returns a word for a recording that all commands accept."""
     if path.absolute().parent == recordings() and path.suffix == ".db":
         return visible(path.stem)
     return visible(str(path))
@@ -192,7 +192,7 @@ def _json_of(path: Path, recording: Recording, hit: SearchHit) -> dict[str, Any]
 
 
 def _fitted(hit: SearchHit, columns: int) -> tuple[str, str, str]:
-    """Returns a match and the text around it that fits; the match has precedence."""
+    """Returns the match, and as much of the text before and after it as fits."""
     head, match, tail = map(plain, hit.excerpt)
     match = fit(match, columns)
     left = columns - columns_of(match)

@@ -35,9 +35,10 @@ from acp_proxy.protocol.dialects import PERMISSION
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
 _SPARE_OF_TURN = (4, 5, 3)
-"""The cells of a turn that a narrow terminal leaves out: updates, tool calls, its time."""
+"""The indexes of the cells that a narrow terminal leaves out of a turn's row: updates, tool calls
+and time."""
 _SILENCE_NS = 10**9
-"""A shorter silence is not worth a line."""
+"""Only silences of at least this length have a line."""
 _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
 
 
@@ -47,7 +48,7 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     Args:
         summary: the summary of the recording.
         word: the recording as the user named it.
-        page: the page to print on, without a hint at the next command; None for stdout.
+        page: the page to print on, without a hint at the next command; None for stdout and a hint.
     """
     has_hint = page is None
     page = page or RecordingPage(stdout_screen())
@@ -66,7 +67,7 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
 
 
 def _verdict(summary: Summary) -> list[Piece]:
-    """Returns the number of findings, the part that was checked, and the current wait."""
+    """Returns the number of findings, how much was checked, and the current wait."""
     origin, checked = summary.recording.origin, summary.checked
     where = " in what was imported" if origin is not None and origin.lost else ""
     if summary.recording.state == "incomplete" and not summary.live:
@@ -201,7 +202,10 @@ def _turns(page: RecordingPage, summary: Summary) -> None:
 
 
 def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piece]:
-    """Returns the cells of a turn; with several sessions also the session, cut to ``most_id``."""
+    """Returns the cells of a turn; if there are several sessions, one cell is the session's id.
+
+    This id is cut to ``most_id`` characters.
+    """
     failed = "error" if turn.outcome == "error" else "ended"
     unended = "open" if summary.is_open else "never ended"
     reason = turn.stop_reason or (failed if turn.end_seq else unended)
@@ -273,7 +277,7 @@ def _question(question: PersonRequest, summary: Summary) -> list[Piece]:
 
 
 def _errors(page: RecordingPage, summary: Summary) -> None:
-    """Prints the routine errors; the others are among the findings."""
+    """Prints the routine errors; other errors are among the findings."""
     texts = []
     for error in summary.error_codes:
         if error.is_routine:

@@ -56,9 +56,10 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
     """Show the traffic, the speed of answers, and how the turns spent their time.
 
     First: how the time of the turns divides. A turn waits for its client while a request of the
-    agent is open: for a person (a permission), for terminals, for files, or for another answer; if
-    several are open, the first of these counts. The rest is the agent's: it is streaming while its
-    pauses are shorter than 2 s, and silent otherwise, as well as before its first word.
+    agent is open: for a person (a permission), for terminals, for files, or for another answer. If
+    several requests are open, the first of these kinds counts. The rest is the agent's time: the
+    agent is streaming while its pauses are shorter than 2 s, and otherwise silent, for example
+    before its first word.
 
     Methods: frames and bytes of requests, answers and notifications; how many requests were
     answered with an error, cancelled, or are open; the latency that 50, 90 and 99 percent of
@@ -67,12 +68,12 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
 
     Tool calls: those with the most bytes, counting all messages about them.
 
-    Turns: how long each took, when the first piece of its answer came, and a bar of its parts. The
-    slowest turn follows, step by step.
+    Turns: how long each turn took, when the first piece of its answer came, and a bar of its parts.
+    Then the slowest turn, step by step.
 
-    FILTER selects the frames that are counted, as in `log`. The turns are those of these frames,
-    each measured whole. A turn without an end lasts until the end of the recording, or until now in
-    a live recording.
+    FILTER selects the frames that are counted, as in `log`. The turns of these frames are listed,
+    and each turn is measured as a whole. A turn without an end lasts until the end of the
+    recording, or until now in a live recording.
     """
     parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec) as reader:

@@ -35,7 +35,7 @@ _GLYPHS: Mapping[Part, Piece] = {
     Part.FILES: ("f", Ink.TO_AGENT, False),
     Part.OTHER: ("o", Ink.TO_AGENT, False),
 }
-"""The character and colour of each part's bar; the characters differ too."""
+"""The character and colour of each part's bar; the parts also differ without colours."""
 _STEPS: dict[str, Piece] = {
     "prompt": ("▏", None, False),
     "thought": ("▒", Ink.TO_CLIENT, False),
@@ -62,7 +62,7 @@ def show_statistics(
         statistics: the statistics.
         recording: the recording of the statistics.
         turns: the turns to list.
-        shown: the turn of the waterfall, or None.
+        shown: the turn to show step by step, or None.
     """
     page = Page(screen)
     page.lines(_StatisticsScreen(screen, recording).lines(statistics, turns, shown))
@@ -118,7 +118,7 @@ class _StatisticsScreen:
         return duration(ns, self._recording.step_ns)
 
     def _whole(self, statistics: Statistics) -> Iterator[str]:
-        """Yields how the recording divides its time, then how its turns do."""
+        """Yields how the time of the recording divides, then how the time of its turns does."""
         whole, turns = statistics.time, statistics.turns
         if turns or whole.before_turns_ns < statistics.duration_ns:
             yield self._line(

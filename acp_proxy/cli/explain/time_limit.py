@@ -9,18 +9,19 @@ from types import FrameType
 from acp_proxy.base.errors import BadPattern
 
 _TICK_S = 1.0
-"""Processor time that a piece of text may take; its search stops after one to two ticks."""
+"""Seconds of processor time between two ticks. The search of a piece of text stops after one to two
+ticks."""
 END = 0
-"""Stands for the number of a frame: the end of a message, which is searched after all frames."""
+"""Replaces the number of a frame while the ends of messages are searched, after all frames."""
 
 
 class TimeLimit:
     """Stops the search of a frame or an event that takes too long.
 
     Regular expressions can backtrack for a very long time: ``(a+)+$``. A timer counts processor
-    time, so that time spent in a pager or on a slow disk does not count. At each tick the search
-    must have advanced since the last one. Python handles signals while it matches, so the exception
-    ends the match itself, as Ctrl-C does.
+    time, so that time spent in a pager or on a slow disk does not count. At each tick, the search
+    must have advanced since the previous tick. Python handles signals while it matches, so the
+    exception ends the match itself, as Ctrl-C does.
     """
 
     def __init__(self) -> None:
@@ -32,7 +33,7 @@ class TimeLimit:
     def running(self) -> Iterator[None]:
         """Applies the limit while the block runs.
 
-        It does nothing outside the main thread, or on a system without such a timer.
+        There is no limit outside the main thread, or on a system without such a timer.
         """
         is_main = threading.current_thread() is threading.main_thread()
         if not (is_main and hasattr(signal, "setitimer")):
@@ -47,7 +48,7 @@ class TimeLimit:
             signal.signal(signal.SIGVTALRM, before)
 
     def at(self, place: int) -> "TimeLimit":
-        """Returns a context for the search of one frame or event; outside it there is no limit."""
+        """Returns a context for the search of one frame or event; outside there is no limit."""
         self._steps += 1
         self._place = place
         return self
@@ -59,7 +60,7 @@ class TimeLimit:
         self._place = None
 
     def counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yields the pieces of a large frame; each piece may take as long as a frame."""
+        """Yields the pieces of a large frame; the limit holds for each piece."""
         for piece in pieces:
             self._steps += 1
             yield piece

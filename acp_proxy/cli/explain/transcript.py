@@ -29,7 +29,7 @@ from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.store.reader import RecordingReader
 
 _LONGEST_ISSUE = 65_536
-"""The most characters that GitHub accepts as the text of an issue."""
+"""The largest number of characters that GitHub accepts as the text of an issue."""
 
 
 @cli_command(
@@ -66,15 +66,15 @@ def transcript(
     """Write the conversation as Markdown that can go into an issue.
 
     Each session and turn has a section: the prompt, messages and thoughts in one piece, tool calls
-    and terminals with their output, files, diffs, permissions with their options and the chosen
-    one, plans, errors, unanswered requests, stderr, and the reason why the turn stopped. Output,
+    and terminals with their output, files, diffs, permissions with all options and the chosen
+    option, plans, errors, unanswered requests, stderr, and the reason why the turn stopped. Output,
     thoughts and files are folded, but failures are not.
 
     Text of a recording cannot become markup: it is written in fences and code spans, with control
     characters as escapes. Long texts are cut in the middle, unless --full is given.
 
-    FILTER selects frames, as in `log`; a tool call, a terminal or a request is shown whole if one
-    of its frames matches.
+    FILTER selects frames, as in `log`. If one frame of a tool call, a terminal or a request
+    matches, all its frames are shown.
 
     Secrets are masked, unless --unredacted is given. The rest of the conversation is not masked, so
     read the transcript before you send it.

@@ -42,11 +42,11 @@ _DONE = ("completed",)
 _SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
 _INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
 _LINKED = re.compile(r"&#35;\d+|&#64;")
-"""Texts that GitHub turns into links in spite of escapes: issue numbers and user names."""
+"""Matches texts that GitHub turns into links in spite of escapes: issue numbers and user names."""
 _BACKTICKS = re.compile("`+")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _WRAPPED, _COLUMNS = 110, 100
-"""A line that is longer than the first is wrapped to the second."""
+"""A line with more characters than the first number is wrapped to the second number."""
 
 
 def markdown(
@@ -62,9 +62,9 @@ def markdown(
     Args:
         recording: the properties of the recording.
         items: the sections, each before its entries.
-        limits: how much of each text they contain.
-        live: whether it is still running.
-        shown: the part of the recording that was requested; empty for all.
+        limits: how much of each text is written.
+        live: whether the recording is still running.
+        shown: the requested part of the recording, in words; empty for the whole recording.
     """
     yield from _head(recording, limits, live=live, shown=shown)
     page = _Page(limits, recording.step_ns)
@@ -108,7 +108,7 @@ def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -
 
 
 def _promise(limits: TextLimits) -> str:
-    """Returns a sentence on texts that are cut or left out."""
+    """Returns a sentence which says what texts are cut or left out."""
     if limits.is_full:
         return "Nothing is cut or left out."
     return (
@@ -292,7 +292,7 @@ def _mark(entry: TranscriptEntry) -> str:
 
 
 def code(text: str) -> str:
-    """Writes text of a recording so that it stays text, even in a table."""
+    """Writes text of a recording so that no part of it becomes markup, even in a table."""
     return f"<code>{escaped(text)}</code>" if text else ""
 
 
@@ -318,7 +318,7 @@ def escaped(text: str) -> str:
 
 
 def fenced(text: str, language: str = "text", *, wrapped: bool = False) -> Iterator[str]:
-    """Yields the lines of a fence with a text that cannot end it.
+    """Yields the lines of a fence around a text; the text cannot end the fence.
 
     Args:
         text: text of a recording, of any length.
