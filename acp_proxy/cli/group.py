@@ -40,10 +40,10 @@ class LazyGroup(click.Group):
     """A group whose commands are imported when they are called; expected errors are one line.
 
     Args:
-        lazy: where each command is defined, as ``module:name``, by command name.
-        also: the same for commands of a subgroup that can be typed here, too.
-        elsewhere: the command to suggest for a word that is not a command here.
-        starters: commands that start agents or prepare for it, and do not run on Windows.
+        lazy: where each command is defined, as ``module:name``, by the name of the command.
+        also: the same for commands of a subgroup that can also be called without its name.
+        elsewhere: the command to suggest for a word that is not a command of this group.
+        starters: commands that start agents or prepare a start, and so do not run on Windows.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Finds the command named by the first argument; refuses an unknown one with a hint.
+        """Finds the command that the first argument names; refuses an unknown command with a hint.
 
         Args:
             ctx: the context of the group.
@@ -117,7 +117,7 @@ class LazyGroup(click.Group):
         return did_you_mean(word, [*self._lazy, *self._also])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Lists the commands, unless the epilog has a table of them.
+        """Lists the commands, unless the epilog contains a table of the commands.
 
         Args:
             ctx: the context of the group.

@@ -1,4 +1,4 @@
-"""The help of a command: synopsis, two examples, and options in groups by purpose.
+"""The help of a command: its synopsis, two examples, and its options, grouped by purpose.
 
 ``--help`` fits on a screen. ``--help-all`` adds the other paragraphs, examples and rare options.
 """
@@ -15,7 +15,8 @@ _WHAT = {
     "filter", "agent", "since", "newest", "cwd", "name", "fault", "faults", "older_than",
     "larger_than", "noted", "against", "client", "plans", "clear", "check",
 }  # fmt: skip
-"""Options that select what a command works on. An option in neither set says how it works."""
+"""Options that select what a command works on. Options that are neither here nor in `_OUTPUT`
+choose how it works."""
 _OUTPUT = {
     "json", "junit", "github", "report", "output", "force", "raw", "lines", "no_fold", "follow",
     "top", "count", "files_with_matches", "max_count", "most", "format", "unredacted", "full",
@@ -32,7 +33,7 @@ _SHOWN_EXAMPLES = 2
 
 
 class _Context(click.Context):
-    """A context that spells the command without ``inspect``, even if the user typed it."""
+    """A context that spells the command without ``inspect``, even if the user typed ``inspect``."""
 
     @property
     def command_path(self) -> str:
@@ -41,7 +42,7 @@ class _Context(click.Context):
 
 
 class HelpCommand(click.Command):
-    """A command whose help groups options by purpose and leaves rare ones to ``--help-all``."""
+    """A command whose help groups options by purpose; only ``--help-all`` shows rare options."""
 
     context_class = _Context
 
@@ -93,7 +94,7 @@ class HelpCommand(click.Command):
                 formatter.write_text(rest)
 
     def _groups(self, ctx: click.Context, is_whole: bool) -> dict[str, list[tuple[str, str]]]:
-        """Returns each group's title with the spelling and the help text of its options."""
+        """Returns the options of each group by its title: for each, the spelling and the help."""
         groups: dict[str, list[tuple[str, str]]] = {"What": [], "How": [], "Output": [], "Help": []}
         for option in self.get_params(ctx):
             record = isinstance(option, click.Option) and option.get_help_record(ctx)
@@ -109,7 +110,7 @@ def _group_of(name: str) -> str:
 
 
 def _examples(epilog: str) -> tuple[list[str], str]:
-    """Divides an epilog into its examples, each with its explanation, and what follows them."""
+    """Divides an epilog into its examples, each with its explanation, and the text after them."""
     before, _, after = epilog.partition(_EXAMPLES)
     examples, _, rest = after.partition("\n\n")
     return re.findall(r"^  \S.*(?:\n   +\S.*)*", examples, re.MULTILINE), f"{before}{rest}".strip()

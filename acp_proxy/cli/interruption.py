@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 _LEAVES = f"{__name__}.leaves"
-"""A key in the context: set if Ctrl-C ends the process at once, unless a command is running."""
+"""A key of the context. It is set if Ctrl-C ends the process at once while no command runs."""
 _SOON_S = 0.01
 _HAS_TIMER = hasattr(signal, "setitimer")
 """Whether the system has interval timers; Windows does not."""
@@ -92,12 +92,15 @@ def handling(handler: Callable[[int, FrameType | None], None], *signums: int) ->
 
 
 def exit_by(signum: int, _: object) -> None:
-    """Exits normally at a signal, so that cleanup code runs; a signal handler."""
+    """Exits normally, so that cleanup code runs; this is a signal handler."""
     sys.exit(128 + signum)
 
 
 def _raise_soon(unraisable: "UnraisableHookArgs") -> None:
-    """Raises Ctrl-C again soon, if it came where Python cannot raise, such as in an import."""
+    """Raises the exception of Ctrl-C again soon, if Python could not raise it at once.
+
+    Python cannot raise it at some places of an import, for example.
+    """
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
     elif _HAS_TIMER:

@@ -63,9 +63,9 @@ def cli(ctx: click.Context) -> None:
     Put `acp-proxy record --` before the agent's command in your editor's settings, work as
     before, and type `acp-proxy show`.
     """
-    if sys.stdout is None:  # it was closed by the caller
+    if sys.stdout is None:  # the caller has closed stdout
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale, nothing is unprintable
+    if isinstance(sys.stdout, io.TextIOWrapper):  # all text can be printed in any locale
         sys.stdout.reconfigure(encoding=system.OUTPUT_ENCODING, errors="backslashreplace")
     if ctx.invoked_subcommand is None:
         from acp_proxy.cli.store.list_ import overview

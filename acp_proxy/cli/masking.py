@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from acp_proxy.redaction.redactor import Redactor
 
 _LONGEST_LINE, _KEPT_END = 300, 100
-"""Characters."""
+"""The largest number of characters of a line, and how many of its end are kept if it is cut."""
 unredacted_option = UNREDACTED.option
 is_unredacted = UNREDACTED.is_given
 """Whether the command shows secrets."""
 
 
 def new_redactor(known: Mapping[str, str] | None = None) -> "Redactor":
-    """Returns a redactor with its own markers, for texts outside of recordings.
+    """Returns a redactor whose markers differ from those of any recording.
 
     Args:
         known: secrets that are already known, each with its marker.
@@ -49,7 +49,7 @@ def without_secrets(text: str) -> str:
 def one_line(text: str) -> str:
     """Returns a message as a short printable line without secrets, as in verdicts.
 
-    A long message is cut in the middle, because it may end with the reason, after a long path.
+    A long message is cut in the middle, because the reason may be at its end, after a long path.
     """
     text = plain(" ".join(without_secrets(text).split()))
     if len(text) <= _LONGEST_LINE:
@@ -58,7 +58,7 @@ def one_line(text: str) -> str:
 
 
 def output_without_secrets(text: str, known: Mapping[str, str]) -> str:
-    """Returns the output of a program without its secrets, even if one is cut off.
+    """Returns the output of a program without its secrets, even if a secret is cut off.
 
     Args:
         text: lines of any kind.

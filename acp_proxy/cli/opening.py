@@ -23,32 +23,33 @@ if TYPE_CHECKING:
     from acp_proxy.store.queries.masked_rows import Level, Watch
     from acp_proxy.store.reader import RecordingReader
 
-# A replay finds its recording here and must then answer quickly. Everything it does not need is
-# therefore imported inside the functions that use it.
+# A replay uses this module to find its recording, and must then answer quickly. Therefore modules
+# that a replay does not need are imported inside the functions that use them.
 
 STDIN = Path("standard input")
-"""The path of a recording that was read from standard input, as messages name it."""
+"""The path of a recording from standard input, as it is printed in messages."""
 _POLL_S = 0.25
 _LEAST = 100
-"""The number of things from which several processes are used."""
+"""The smallest number of things that several processes share."""
 _CHUNK = 16
 _MOST = 8
-"""The most processes; reading recordings is not faster with more."""
+"""The largest number of processes; more processes do not read recordings faster."""
 NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
     "--exact": (("bytes",), "--exact compares bytes, and how messages were spelled is not known:"
                 " {path} was imported"),
     "--timing": (("durations",), "expected --timing instant; {why}"),
     "--turn": (("middle", "durations"), "the steps of a turn need times; {why}"),
 }  # fmt: skip
-"""The facts that each option needs of an imported recording, and the message if one is missing."""
+"""The facts that an imported recording must have for each option, and the message if it lacks a
+fact."""
 _COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
-"""Comparisons that are only made if both recordings have the fact."""
+"""Comparisons that are made only if both recordings have a fact, each with this fact."""
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 def working_directory() -> Path:
-    """Returns the current directory, or its former path: a shell may be in a removed one."""
+    """Returns the current directory, or its former path if the directory was removed."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -56,10 +57,10 @@ def working_directory() -> Path:
 
 
 def find_recording(word: str) -> Path:
-    """Finds a recording by path, part of its name, start of its id, or as the latest.
+    """Finds a recording by its path, a part of its name, the start of its id, or ``latest``.
 
     Warns on stderr if ``latest`` skips a newer recording from another directory, or if a file in
-    the current directory hides a recording of that name.
+    the current directory hides a recording with the same name.
 
     Raises:
         NoSuchRecording: no recording matches the word, or several do.
@@ -130,23 +131,23 @@ def open_recording(
     level: "Level | None" = None,
     watch: "Watch | None" = None,
 ) -> "RecordingReader":
-    """Opens a recording by path, name, start of its id, as the latest, or from standard input.
+    """Opens a recording by path, name or start of its id, or ``latest``, or ``-`` for stdin.
 
     Secrets are masked unless ``--unredacted`` was given; with ``level`` they are always masked.
-    Prints on stderr how many were masked, and the reader's warning, if it has one.
+    Prints on stderr how many secrets were masked, and the reader's warning, if there is one.
 
     Args:
         word: what the user wrote.
-        follow: whether ``latest`` means a running recording, and waits for one to start.
+        follow: whether ``latest`` means a running recording; if none is running, waits for one.
         unredacted: whether to leave secrets unmasked because none will be printed.
-        level: what to mask, even in a recording that was already masked; nothing is printed about
-            it.
+        level: what to mask, even in a recording that was already masked; then nothing is printed
+            about masked secrets.
         watch: shows the progress of masking; a progress bar by default.
 
     Raises:
         NoSuchRecording: no recording matches the word, or several do.
         Refusal: standard input is a terminal.
-        UnreadableRecording: it cannot be read.
+        UnreadableRecording: the recording cannot be read.
     """
     from acp_proxy.cli.screens.output import warn
     from acp_proxy.store.reader import RecordingReader
@@ -174,7 +175,7 @@ def masked_alike(
     stack: ExitStack,
     known: Mapping[str, str] | None = None,
 ) -> "list[RecordingReader]":
-    """Returns the recordings with the secrets of all of them masked in each.
+    """Returns readers that mask, in each recording, the secrets of all recordings.
 
     A value that is secret because of its place in one recording may be ordinary text in another.
 
@@ -192,8 +193,8 @@ def masked_alike(
 def _with_secrets(
     reader: "RecordingReader", known: Mapping[str, str], stack: ExitStack
 ) -> "RecordingReader":
-    # Secrets that the reader itself found are masked from there on; reopened, it also masks them
-    # before.
+    # A reader masks a secret from the frame on where it found the secret. Opened again with the
+    # known secrets, the recording is masked before this frame, too.
     if reader.unredacted or not known:
         return reader
     from acp_proxy.store.copies.text_export import write_text_form
@@ -209,11 +210,11 @@ def require(option: str, value: object, reader: "RecordingReader") -> None:
 
     Args:
         option: a key of `NEEDED`.
-        value: its value; if it is false, the option was not given.
+        value: the value of the option; if it is false, the option was not given.
         reader: the recording.
 
     Raises:
-        Refusal: the recording has lost what the option needs.
+        Refusal: the recording lacks a fact that the option needs.
     """
     facts, text = NEEDED[option]
     if value and not reader.recording.knows(*facts):
@@ -258,7 +259,7 @@ def read_stdin() -> Iterable[bytes]:
     """Returns the lines of standard input.
 
     Raises:
-        Refusal: it is a terminal.
+        Refusal: standard input is a terminal.
     """
     from acp_proxy.cli.screens.output import progress
 
@@ -278,7 +279,7 @@ def _open(path: Path, read: "Callable[..., RecordingReader]") -> "RecordingReade
         try:
             lines = files.enter_context(open_plain(path))
         except OSError:
-            return read(path)  # which raises with the reason
+            return read(path)  # this raises the error with the reason
         return read(path, progress(lines, label="reading"))
 
 
@@ -302,15 +303,15 @@ def _path_with_warning(latest_recording: LatestRecording, reason: str) -> Path:
 
 
 def mapped(work: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:
-    """Yields what a function returns for each of several things, in their order.
+    """Yields the result of a function for each of several things, in their order.
 
     Long lists are split between forked processes, one for each processor; systems where forking is
-    not safe use a single process. The function and its results must be picklable, and it must print
-    nothing.
+    not safe use a single process. The function and its results must be picklable, and the function
+    must print nothing.
 
     Args:
         work: the function.
-        things: its arguments.
+        things: the arguments, one for each call.
     """
     every = list(things)
     processes = min(processors(), _MOST) if sys.platform == "linux" else 1

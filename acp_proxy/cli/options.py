@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _FILTER_WORDS = ("failed", "unanswered", "and", "or", "not")
-"""Words that always belong to the filter grammar, even if a recording has such a name."""
+"""Words that always belong to the filter grammar, even if a recording has the same name."""
 _CENTURY_S = 3_200_000_000
 _NS_PER_S = 10**9
 
@@ -35,15 +35,15 @@ complete_rule = completion.rules_like
 complete_kind = completion.kinds_like
 complete_directory = completion.directories_like
 recording_argument = click.argument("rec", shell_complete=complete_recording)
-"""For a command that changes a recording, or makes something from it."""
+"""The argument of a command that changes a recording, or makes something from it."""
 read_argument = click.argument(
     "rec", default="latest", metavar="[REC]", shell_complete=complete_recording
 )
-"""For a command that only reads."""
+"""The argument of a command that only reads a recording."""
 
 
 def _no_recordings(ctx: click.Context, _param: object, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuses a recording given as a filter; a click callback."""
+    """Refuses a recording in place of a filter; a click callback."""
     from acp_proxy.store.files.lookup import is_named
 
     for word in words:
@@ -79,8 +79,8 @@ def file_option(*names: str, text: str) -> Callable[[F], F]:
     """Adds an option that names a file.
 
     Args:
-        *names: its spellings.
-        text: its help text.
+        *names: the spellings of the option.
+        text: the help text of the option.
     """
     return click.option(*names, type=click.Path(path_type=Path), metavar="FILE", help=text)
 
@@ -91,11 +91,11 @@ def number_option(
     """Adds an option that is a whole number.
 
     Args:
-        *names: its spellings.
-        text: its help text.
-        metavar: the name of its value in the help.
+        *names: the spellings of the option.
+        text: the help text of the option.
+        metavar: the name of the value in the help.
         least: the smallest number that is allowed.
-        default: its value if the option is not given.
+        default: the value if the option is not given.
     """
     kind = click.IntRange(min=least)
     return click.option(
@@ -104,7 +104,7 @@ def number_option(
 
 
 def directory_of_recordings(directory: Path | None) -> Path:
-    """Returns DIR, or the recordings directory without it.
+    """Returns DIR, or the recordings directory if DIR was not given.
 
     Raises:
         Refusal: DIR is not a directory.
@@ -134,7 +134,7 @@ def seconds(_ctx: object, _param: object, word: str | None) -> float | None:
 
 
 def limit_ns(seconds: float) -> int | None:
-    """Returns a limit in nanoseconds; None for 0."""
+    """Returns a limit in nanoseconds; returns None for 0, which means no limit."""
     return max(1, int(seconds * _NS_PER_S)) if seconds else None
 
 
@@ -202,11 +202,11 @@ def comparison_options() -> _Decorator:
 def collected(
     name: str, value: Callable[..., Any], members: tuple[str, ...], options: Sequence[_Decorator]
 ) -> _Decorator:
-    """Adds options, and passes some of them on as a single parameter.
+    """Adds options, and passes some of them to the command as a single parameter.
 
     Args:
-        name: the parameter.
-        value: makes its value from the options that it replaces.
+        name: the name of the parameter.
+        value: makes the value of the parameter from the options that the parameter replaces.
         members: the names of these options.
         options: all options to add.
     """
@@ -226,7 +226,7 @@ def collected(
 
 
 class _Choice(click.Choice[str]):
-    """A choice of values that still accepts removed ones."""
+    """A choice of values that still accepts removed values."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Returns the value, or the default if the value was removed.
@@ -234,7 +234,7 @@ class _Choice(click.Choice[str]):
         Args:
             value: what was typed.
             param: the option.
-            ctx: the context of its command.
+            ctx: the context of the command.
         """
         if param is not None and ctx is not None:
             value = _unless_removed(ctx, param, value)
@@ -273,10 +273,10 @@ def _timing(ctx: click.Context, param: click.Parameter, word: str) -> "Pacing":
 
 
 def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns a command with ``@NAME`` replaced by the command of that known agent.
+    """Returns a command in which ``@NAME`` is replaced by the command of this known agent.
 
     Raises:
-        Refusal: it begins with ``@``, and no agent has this name.
+        Refusal: the command begins with ``@``, but no known agent has this name.
     """
     if not command[0].startswith("@"):
         return command
@@ -301,12 +301,12 @@ def complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
 def unknown(
     word: str, words: Iterable[str], what: str, otherwise: str = "docs/known-agents.md lists them"
 ) -> str:
-    """Returns a message about an unknown word, with the nearest known one.
+    """Returns a message about an unknown word, with the nearest known word.
 
     Args:
         word: the given word.
         words: all known words.
-        what: the kind of thing that it should name.
+        what: the kind of thing that the word should name.
         otherwise: the hint if no known word is near.
     """
     hint = did_you_mean(word.lower(), [each.lower() for each in words])

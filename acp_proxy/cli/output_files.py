@@ -20,13 +20,13 @@ from acp_proxy.recording.file_names import DAMAGED_SUFFIX, LOG_SUFFIX, candidate
 
 
 def write_files(files: Mapping[Path, Iterable[bytes]], *, force: bool) -> None:
-    """Writes files that only their owner can read; they appear when all of them are complete.
+    """Writes files that only their owner can read. No file appears before all are complete.
 
     Symbolic links to directories are followed, but a file is never written through a symbolic link.
 
     Args:
         files: the contents of each file, part by part.
-        force: whether to replace files that are there.
+        force: whether to replace existing files.
 
     Raises:
         Refusal: a file exists and may not be replaced, or cannot be written.
@@ -44,13 +44,13 @@ def write_page(
     *,
     force: bool,
 ) -> Path | None:
-    """Writes a page into a file, or to standard output if that is named ``-``.
+    """Writes a page into a file; the file ``-`` is standard output.
 
     Args:
-        parts: the page.
+        parts: the page, part by part.
         output: the file; None for a file in the current directory.
-        name: the base name of that file. It is not trusted: a recording from elsewhere may have any
-            name.
+        name: the base name of the file in the current directory. The name is not trusted, since a
+            recording from elsewhere may have any name.
         recordings: files that the page may not replace.
         force: whether to replace an existing file.
 
@@ -84,7 +84,7 @@ def check_report_files(*files: Path | None) -> None:
     """Checks that reports can be written, before anything is played.
 
     Raises:
-        Refusal: one cannot be written, or two have the same path.
+        Refusal: a report cannot be written, or two reports have the same path.
     """
     given = [file for file in files if file is not None]
     for file in given:
@@ -113,7 +113,7 @@ def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -
         recordings: the recordings that are read or will be made; each may have a log.
 
     Raises:
-        Refusal: a report would replace one of these recordings, or another one.
+        Refusal: a report would replace one of these recordings, or any other recording.
     """
     known = {os.path.realpath(f"{path}{end}") for path in recordings for end in _OWN}
     for file in files:
@@ -124,14 +124,14 @@ def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a report that only its owner can read, to a plain file or into a device.
+    """Writes a report to a plain file that only its owner can read, or to a device.
 
     Args:
-        path: where it goes.
+        path: the path of the file or device.
         text: the report.
 
     Raises:
-        Refusal: it cannot be written.
+        Refusal: the report cannot be written.
     """
     data = text.encode("utf-8", "backslashreplace")
     if not stat.S_ISCHR(_mode(path)):
@@ -146,7 +146,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def json_report(value: Any) -> str:
-    """Returns one of our own values as JSON for a file, with null for NaN and infinities."""
+    """Returns a value of acp-proxy as JSON for a file, with null for NaN and infinities."""
     from acp_proxy.base.forms import converter  # late: a replay without reports needs none
 
     values = json.loads(converter.dumps(value), parse_constant=lambda _: None)
@@ -218,7 +218,7 @@ def check_new(path: Path, *, force: bool) -> None:
 
 
 def _is_replaced(file: Path) -> bool:
-    """Whether writing replaces the file, as it does not for a device or a pipe."""
+    """Whether writing replaces the file; a device or a pipe is not replaced."""
     mode = _mode(file)
     return not mode or stat.S_ISREG(mode)
 
@@ -238,7 +238,7 @@ def _mode(path: Path) -> int:
     """Returns the mode of a file, for `stat`; 0 if it does not exist.
 
     Raises:
-        Refusal: a directory on the way cannot be read, or the path is not valid.
+        Refusal: a directory in the path cannot be read, or the path is not valid.
     """
     try:
         return path.stat().st_mode

@@ -111,7 +111,7 @@ record = HelpCommand(
     context_settings={
         "allow_interspersed_args": False,
         "show_default": False,
-        "help_option_names": CONTEXT["help_option_names"],  # click keeps those of its first use
+        "help_option_names": CONTEXT["help_option_names"],  # click keeps the first names it gets
     },
     help="""Run an agent and record all traffic between it and its client.
 

@@ -29,8 +29,8 @@ def instead(command: str, word: str = "", value: str = "") -> str | None:
 
     Args:
         command: the name of the command, without its group.
-        word: an option of it; "" for the command itself.
-        value: the value of that option; or the names of the arguments.
+        word: an option of the command; "" for the command itself.
+        value: the value of this option, or the names of the arguments.
     """
     for typed, serves in REMOVED.items():
         name, flag, argument = parts(typed)
@@ -61,8 +61,8 @@ def of_variable(name: str, value: str) -> str | None:
     """Returns a sentence about a removed environment variable; None if it was not removed.
 
     Args:
-        name: of the variable.
-        value: of the variable.
+        name: the name of the variable.
+        value: the value of the variable.
     """
     for typed in REMOVED:
         command, option, argument = parts(typed)
@@ -78,9 +78,9 @@ def of_variable(name: str, value: str) -> str | None:
 
 
 def removed_options(command: str) -> Iterator[click.Option]:
-    """Yields the removed options of a command as hidden options, so that it still starts with them.
+    """Yields hidden options for the removed options of a command, so that it still accepts them.
 
-    Each prints its message and changes nothing; its environment variable is ignored.
+    Each option prints its message and changes nothing; its environment variable is ignored.
 
     Args:
         command: the name of the command.

@@ -75,17 +75,18 @@ def report(
 ) -> None:
     """Make a page for a browser: one file that needs no server, no network and nothing installed.
 
-    The page begins with the findings of `show` and `check` (who is to blame, from which frame on),
-    the time of each turn, tool calls and permissions. The messages follow as a list, a sequence
+    The page begins with the findings of `show` and `check` (with the side to blame and the frame),
+    the time of each turn, tool calls and permissions. Then come the messages as a list, a sequence
     diagram and a waterfall, with filters and search.
 
-    FILTER and --turn select the messages in the file; its beginning is about all of them.
+    FILTER and --turn select the messages in the page. The beginning of the page is about all
+    messages of the recording.
 
     With --against, the page compares two recordings as `diff` does; --expect, --ignore and --rules
-    say which differences count.
+    choose which differences count.
 
-    Secrets are masked, unless --unredacted is given. The conversation itself is not, so read it
-    before you send it.
+    Secrets are masked, unless --unredacted is given. The rest of the conversation is not masked, so
+    read the page before you send it.
     """
     words = " ".join(filter_words).strip()
     if against is not None:
@@ -110,13 +111,13 @@ def report(
 def page_parts(
     reader: RecordingReader, options: ReportOptions, *, level: str = "secrets", path: str = ""
 ) -> tuple[HeadFacts, Iterator[bytes]]:
-    """Returns the facts in the head of a page, and its parts, which are made one by one.
+    """Returns the facts in the head of a page, and the parts of the page, made one by one.
 
     Args:
         reader: the recording.
         options: the options of the page.
         level: the level of masking: ``secrets`` or ``private``.
-        path: the path of the recording to show in the page; its own if empty.
+        path: the path that the page shows for the recording; if empty, the recording's own path.
     """
 
     def watch(frames: Iterator[Any]) -> Iterator[Any]:

@@ -22,9 +22,10 @@ class ComparisonRules:
     """The contents of a file.
 
     Attributes:
-        ignore: JSON pointers that are left out, with all that is below them.
-        alias: JSON pointers whose values may differ, if they are used consistently.
-        apart: kinds of session updates, and methods, whose order among others does not count.
+        ignore: JSON pointers to values that are not compared, nor is anything below them.
+        alias: JSON pointers to values that may differ, if each is used consistently.
+        apart: kinds of session updates, and methods, whose order among other messages does not
+            count.
     """
 
     ignore: tuple[str, ...] = ()

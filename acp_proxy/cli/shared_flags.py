@@ -1,4 +1,4 @@
-"""Flags that groups share with their commands: each may be typed after either."""
+"""Flags that may be typed after the name of a group or after the name of a command."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -12,8 +12,8 @@ class SharedFlag:
     """A flag whose value is kept in click's context, so that commands need not pass it on.
 
     Args:
-        name: its spelling, such as ``--no-pager``.
-        text: its help text.
+        name: the spelling of the flag, such as ``--no-pager``.
+        text: the help text of the flag.
     """
 
     def __init__(self, name: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""``acp-proxy faults``: commands about plans of faults. Each is imported when it is called."""
+"""``acp-proxy faults``: commands about plans of faults. A command is imported when it is called."""
 
 import click
 

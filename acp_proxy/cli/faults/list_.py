@@ -82,7 +82,7 @@ def _say_settings(settings: tuple[Setting, ...]) -> None:
 
 
 def _written(setting: Setting) -> str:
-    """Formats a setting as in a plan, with its default, if it has one."""
+    """Returns a setting as a plan spells it, with the default value if there is one."""
     has_default = setting.default is not None and setting.default != {}
     return f"{setting.name} = {json_.dumps(setting.default)}" if has_default else setting.name
 

@@ -34,7 +34,8 @@ from acp_proxy.store.reader import RecordingReader
 
 _NO_PLAN = "(no faults)"
 _LONGEST_LINE, _LAST_LINES = 100, 5
-"""The characters shown of a client's last line, and the lines shown of a client that failed."""
+"""The largest number of characters that are shown of a client's last line, and the largest number
+of lines that are shown of a client that failed."""
 _LEGEND = {
     FINISHED: "the client ended with 0; its output shows whether it did what it should",
     NOT_REACHED: "no rule of the plan fired, so nothing was tested",
@@ -98,11 +99,12 @@ def sweep(
 ) -> None:
     """Run a client against a replayed recording, once per plan of faults.
 
-    The client must do on its own what the recorded one did, and exit. The first run is without
+    The client must do on its own what the recorded client did, and exit. The first run is without
     faults. The outcome of a run is finished (exit code 0), error shown (another code, with output),
     failed silently (another code, without output), hung, or crashed (by a signal or an uncaught
-    error). The exit code is 1 if a run hung or crashed, and 2 if nothing was tested: a client never
-    started its agent, sent it nothing, or failed without faults, after which no plan is tried.
+    error). The exit code is 1 if a run hung or crashed. It is 2 if nothing was tested: a client
+    never started its agent, sent the agent nothing, or failed even without faults. In this last
+    case no plan is tried.
 
     REC may also be a directory, a quoted pattern, or several words. The output is then a line for
     each recording with a run that hung or crashed, and a summary.
@@ -161,7 +163,7 @@ def runs_of(
         plans: the values of `--plans`.
         client: the client's command.
         timeout: seconds after which the client counts as hung.
-        seed: the seed for plans without one.
+        seed: the seed for plans that have none.
     """
     with RecordingReader(recording) as reader:
         known = reader.known_secrets
@@ -182,7 +184,7 @@ def exit_code(runs: Sequence[ClientRun]) -> int:
 
 
 def _plans(words: Sequence[str]) -> list[str]:
-    """Returns each plan once; raises BadPlan if one cannot be read."""
+    """Returns each plan once; raises BadPlan if a plan cannot be read."""
     names: list[str] = []
     for word in words:
         names += [f"@{name}" for name in ready_plans()] if word == "@all" else _named(word)

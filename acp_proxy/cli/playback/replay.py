@@ -96,8 +96,9 @@ def replay(
 ) -> None:
     """Play the recorded agent to a client, in the same way every time.
 
-    Use it as an agent's command. It sends the recorded agent's messages as soon as the client has
-    done what the recorded client did before them, and reports on stderr where the client diverges.
+    Use this command as an agent's command. It sends the recorded agent's messages as soon as the
+    client has done what the recorded client did before them, and reports on stderr where the client
+    diverges.
     """
     options = ReplayOptions(
         **playback,
@@ -176,7 +177,7 @@ class _Run:
         os.close(sink)
 
     def completed(self, report: reports.ReplayReport) -> reports.ReplayReport:
-        """Returns the report with the facts that only the run knows."""
+        """Returns the report with the facts that only this run knows."""
         return report
 
     def leave(self) -> None:
@@ -230,7 +231,7 @@ class _FaultyRun(_Run):
 
 
 def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes, bytes]:
-    """Answers the client's first line before trio is imported, if the line is there already.
+    """Answers the client's first line before trio is imported, if the line has already arrived.
 
     Args:
         choice: the recorded agent.
@@ -238,8 +239,8 @@ def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes
         sink: the descriptor that the client reads from.
 
     Returns:
-        The bytes that were read but not fed, and the rest of the answer: writing more than an empty
-        pipe accepts might block.
+        The bytes that were read but not yet used, and the rest of the answer, which is not written
+        yet: writing more than an empty pipe accepts might block.
     """
     # A terminal signals the end of its input only once, and a person is in no hurry.
     if os.isatty(source) or not system.is_readable(source):

@@ -23,7 +23,7 @@ class GivenSecrets:
     values: dict[str, str] = field(factory=dict, repr=False)
     """The secrets, each with its marker."""
     variables: dict[str, str] = field(factory=dict)
-    """The environment variables that hold them, each with its marker."""
+    """The environment variables that hold the secrets, each with the marker of its secret."""
 
 
 def fill(
@@ -37,8 +37,7 @@ def fill(
 
     Args:
         script: the recorded messages, whose markers are replaced.
-        client: the client that sends
-            them.
+        client: the recorded client, which sends the messages.
         options: ``MARKER=VARIABLE``, as the user gave them.
         are_for_many: whether some options may be about markers of other recordings.
 

@@ -61,7 +61,8 @@ if TYPE_CHECKING:
     from acp_proxy.playback.drivers.verifier import VerifyOutcome
 
 _TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
-"""A run may take so many times as long as the recorded conversation, or as this minimum."""
+"""A run may take this many times as long as the recorded conversation; the second value is the
+shortest conversation that is assumed."""
 _EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
 agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
 --timeout, if the recording is incomplete and was played to its end, or if the new run was
@@ -78,7 +79,7 @@ Examples:
 
 
 class RunNotRecorded(Refusal):
-    """Raised if a new run was not recorded to its end: missing messages are not the agent's fault.
+    """Raised if a new run was not recorded to its end, so that messages may be missing.
 
     Attributes:
         cause: the reason, without the path of the run.
@@ -159,7 +160,7 @@ def verify(
 
     Starts AGENT, sends the messages of the recorded client in their order, and answers the agent's
     requests with the recorded answers. Only the agent itself reads or writes files and runs
-    commands; it works in a new directory. The new run is recorded and compared with the old one.
+    commands; it works in a new directory. The new run is recorded and compared with RECORDING.
 
     RECORDING may also be a directory, a quoted pattern, or several words before the --. The output
     is then a line for each recording whose agent did something else, and a summary.
@@ -251,7 +252,7 @@ def _verify_many(
 
 
 def _masked(reader: RecordingReader, stack: ExitStack) -> RecordingReader:
-    """Returns a recording with its secrets masked, as the new run is recorded."""
+    """Returns a recording with its secrets masked, since the new run is recorded with masking."""
     source = write_text_form(reader) if reader.path is STDIN else None
     return stack.enter_context(RecordingReader(reader.path, source))
 
@@ -302,7 +303,7 @@ def _unrecorded(new: RecordingReader) -> str | None:
 
 
 def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> int | None:
-    """Returns the time limit; without ``--timeout``, only a run that never ends exceeds it."""
+    """Returns the time limit; the default is so long that only a run without an end exceeds it."""
     if given is not None:
         return limit_ns(given)
     recorded_ns = int(client.duration_ns * max(1.0, timing.factor))

@@ -47,13 +47,14 @@ class ComparisonSettings:
     report: Path | None
     junit: Path | None
     was_stopped: bool = False
-    """Whether the agent was told to stop; if so, the way it ended does not count."""
+    """Whether the agent was told to stop; then the way in which the agent ended does not count."""
     is_checked: bool = False
-    """Whether rules that the agent broke in the new run count, too."""
+    """Whether the verification fails if the agent broke a rule in the new run."""
     pauses: tuple[tuple[int, int], ...] = ()
-    """Periods when a message was held back in vain, in nanoseconds of the monotonic clock."""
+    """Periods (start, end) in which a message was held back in vain, in nanoseconds of the
+    monotonic clock."""
     on_report: "Callable[[VerifyReport], object] | None" = None
-    """Also receives the report; a batch makes its verdict from it."""
+    """A function that also receives the report; a batch makes a verdict from the report."""
 
 
 @frozen
@@ -62,7 +63,7 @@ class VerifyReport:
 
     recording: str
     recorded_as: str
-    """The recording of the new run."""
+    """The path of the recording of the new run."""
     verdict: str
     """clean, differs, broken-rules, stalled or incomplete."""
     exit_code: int
@@ -110,7 +111,7 @@ def conclude(
     was_stopped = any(signal.get("action") in ("passed on", "sent") for signal in _signals(old))
     options = evolve(
         settings.compared,
-        only=Direction.TO_CLIENT.value,  # our own messages follow from the agent's
+        only=Direction.TO_CLIENT.value,  # the verifier's messages depend on the agent's
         ending=not (settings.was_stopped or was_stopped),
         same=tuple((live, recorded) for recorded, live in engine.state.options.roots.items()),
         pauses=_on_recorded_clock(settings.pauses, new),
@@ -191,7 +192,7 @@ def _checked(new: RecordingReader) -> CheckedRecording:
 
 
 def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
-    """Counts the agent's errors only, since the client's messages are recorded ones."""
+    """Returns only the agent's errors, since the client's messages come from the recording."""
     findings = in_order(checked.findings)
     return [
         finding
@@ -201,7 +202,7 @@ def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
 
 
 def _forced_end(reader: RecordingReader) -> str | None:
-    """Returns the signal that the recorder sent to an agent that did not end by itself, and why."""
+    """Returns which signal the recorder sent to an agent that did not end by itself, and why."""
     for signal in _signals(reader):
         if signal.get("action") == "sent":
             return plain(f"{signal.get('name')} sent: {signal.get('reason')}")

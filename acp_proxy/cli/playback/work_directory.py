@@ -1,4 +1,4 @@
-"""Makes directories for an agent to work in, in place of the recorded ones."""
+"""Makes directories in which an agent works, in place of the recorded directories."""
 
 import ntpath
 import os
@@ -13,32 +13,34 @@ from acp_proxy.cli.group import Refusal
 
 _PREFIX = "acp-proxy-verify-"
 _LONGEST_NAME = 100
-"""The number of bytes that are kept of a recorded name."""
+"""The largest number of bytes that are kept of a recorded directory's name."""
 _NOWHERE = "/nowhere/work"
-"""Stands for the directory of the recorded agent if it is not known."""
+"""The path that is assumed for the directory of the recorded agent if it is not known."""
 
 
 @contextmanager
 def directories(
     recorded: Sequence[str], chosen: Path | None, start: str = ""
 ) -> Iterator[dict[str, str]]:
-    """Makes a new directory for each recorded one, and removes them at the end.
+    """Makes a new directory for each recorded directory, and removes the new ones at the end.
 
-    A directory inside another stays inside it. Relative directories are resolved as for the
-    recorded agent, so ``..`` leads to another new directory. Values that are not paths are left
-    out.
+    If a recorded directory is inside another, the new directories are nested in the same way.
+    Relative directories are resolved as for the recorded agent, so ``..`` leads to another new
+    directory. Values that are not paths are left out.
 
     Args:
         recorded: directories, in the order in which the client named them.
-        chosen: an existing directory to use for the first one; its contents are not removed.
+        chosen: an existing directory to use for the first recorded directory; its contents are not
+            removed.
         start: the directory where the recorded agent was started; empty if not known.
 
     Yields:
-        The new directory of each recorded one. Relative directories come last, after the absolute
-        path of the same directory, if that is known.
+        The new directory for each recorded directory. Absolute directories come first, then
+        relative directories.
 
     Raises:
-        Refusal: a directory cannot be made, or a symbolic link leads it out of its parent.
+        Refusal: a directory cannot be made, or would be outside its parent because of a symbolic
+            link.
     """
     absolute_of = {root: _resolved(root, start) for root in recorded if _is_path(root)}
     absolute = [*dict.fromkeys(absolute_of.values())]

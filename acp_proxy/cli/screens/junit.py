@@ -21,11 +21,11 @@ class Failure:
     """Why a case failed."""
 
     type: str
-    """One word."""
+    """The kind of the failure, in one word."""
     message: str
-    """One sentence."""
+    """The failure in one sentence."""
     lines: Sequence[str] = ()
-    """All details."""
+    """All details, line by line."""
 
 
 @frozen
@@ -33,7 +33,7 @@ class Case:
     """A test case."""
 
     classname: str
-    """The name that test runners group by; dots separate its parts."""
+    """The name of the group of cases for test runners; dots separate its parts."""
     name: str
     failure: Failure | None = None
     seconds: float | None = None
@@ -65,7 +65,7 @@ def suite(name: str, cases: Sequence[Case]) -> str:
 
 
 def replay_suite(replay_report: "ReplayReport") -> str:
-    """Returns a replay's report: a case for the whole, and one for each lane that diverged."""
+    """Returns a replay's report: a case for the whole replay, and one for each diverged lane."""
     from acp_proxy.playback.replay.replay_report import REPORTER, headline
 
     is_incomplete = replay_report.verdict == "incomplete"
@@ -83,7 +83,7 @@ def lane_cases(
     divergences: Sequence[Divergence],
     lines_of: Callable[[Divergence], Iterable[str]],
 ) -> Iterator[Case]:
-    """Yields a failed case for each lane with divergences that count, by name.
+    """Yields a failed case for each lane with divergences that count, in the order of the names.
 
     Args:
         classname: the class name of the cases.

@@ -31,7 +31,7 @@ P = ParamSpec("P")
 
 
 def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
-    """Marks a command whose exit code is its verdict, so that it runs on without a reader.
+    """Marks a command whose exit code is its verdict, so that it goes on if nobody reads stdout.
 
     Args:
         command: the function of the command.
@@ -46,7 +46,7 @@ def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
 
 
 def lose_reader() -> None:
-    """Discards all further output after the reader of stdout has gone; the command continues.
+    """Discards all further output after the reader of stdout has gone, so that the command goes on.
 
     Raises:
         BrokenPipeError: the command may stop, because its exit code is not a verdict.
@@ -72,7 +72,7 @@ def use_color() -> bool:
 
 
 def width() -> int | None:
-    """Returns the columns of the terminal; None if stdout is not a terminal: nothing is cut."""
+    """Returns the columns of the terminal; None if stdout is not a terminal: nothing is cut then."""
     return _columns() if sys.stdout.isatty() else None
 
 
@@ -95,7 +95,7 @@ def say(text: str = "", **style: Any) -> None:
 def warn(text: str) -> None:
     """Prints a message on stderr after the name of the program; an empty text prints a blank line.
 
-    Secrets in it are masked, as in all other output of the command.
+    Secrets in the message are masked, as in all other output of the command.
     """
     _print_error(f"acp-proxy: {visible(without_secrets(text))}\n" if text else "\n")
 
@@ -123,7 +123,7 @@ def _print_error(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Prints one of our own values as a line of JSON, with the same bytes in every locale."""
+    """Prints a value of acp-proxy as a line of JSON, with the same bytes in every locale."""
     from acp_proxy.base.forms import converter  # late: a line of text needs no converter
 
     Writer().json(encode_json(converter.unstructure(value)))
@@ -144,7 +144,7 @@ class Writer:
         """Begins to write.
 
         Args:
-            clock: seconds, from any origin.
+            clock: returns seconds, from any origin.
             out: a file for the output as UTF-8, instead of stdout.
         """
         sys.stdout.flush()
@@ -242,8 +242,8 @@ def progress(
         items: the items; the consumer's work between two items counts as well.
         total: the number of items, if known.
         label: a word or two about the work.
-        size: returns how much of the total an item is; None means that each is one.
-        clock: seconds, from any origin.
+        size: returns how much an item adds to the progress; None if each item adds one.
+        clock: returns seconds, from any origin.
     """
     return _shown(items, total, label, size, clock) if sys.stderr.isatty() else iter(items)
 

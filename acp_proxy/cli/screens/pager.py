@@ -1,7 +1,8 @@
 """Shows long output on a terminal in the user's pager.
 
-Click starts the pager with the first byte, so a command that prints nothing, or fails earlier,
-starts none. No progress bar is drawn while a pager runs: both would write to the same terminal.
+Click starts the pager at the first byte of output, so a command that prints nothing, or fails
+before, starts no pager. No progress bar is drawn while a pager runs, since both would write to the
+same terminal.
 """
 
 import io
@@ -43,7 +44,7 @@ def pages(function: F) -> F:
 
 
 def _wanted() -> str:
-    """Returns the command of the pager; empty for none."""
+    """Returns the command of the pager; empty if there is no pager."""
     pager = os.environ.get("ACP_PROXY_PAGER", os.environ.get("PAGER", "less"))
     try:
         words = shlex.split(pager)
@@ -85,7 +86,7 @@ class _PagedOutput(io.TextIOWrapper):
 
 
 class _PagerPipe(io.RawIOBase):
-    """The pager's input. It counts as a terminal, so that colours and width are used."""
+    """The pager's input. It counts as a terminal, so that the output has colours and fits."""
 
     def __init__(self, stack: ExitStack) -> None:
         super().__init__()

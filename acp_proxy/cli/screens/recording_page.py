@@ -10,9 +10,9 @@ from acp_proxy.explain.origins import origin_rows
 from acp_proxy.recording.recording import Recording, needs
 
 LABEL = 12
-"""The width of a label in columns."""
+"""The width of a label, in columns of the terminal."""
 SHORT_ID = 12
-"""Characters of a session's id where space is short."""
+"""The number of characters that are shown of a session's id where space is short."""
 
 
 MARKS = {

@@ -1,6 +1,6 @@
 """Text in colours: its width on a terminal, and lines that are cut or wrapped to fit.
 
-Text is measured in columns; a CJK character or an emoji takes two.
+The width of text is measured in columns; a CJK character or an emoji takes two columns.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from acp_proxy.base.safe_text import visible
 
 
 class Ink(IntEnum):
-    """Colours that can be read on black and on white, by their number among 256.
+    """Colours that can be read on black and on white; the values are from the palette of 256.
 
     The eight named colours are not used: themes redefine them, and in many themes yellow, cyan and
     green are unreadable on white, or blue on black.
@@ -26,13 +26,13 @@ class Ink(IntEnum):
     TO_CLIENT = 28
     """Green."""
     STDERR = 130
-    """Brown; also for what took long."""
+    """Brown; also marks whatever took long."""
     PERMISSION = 163
     """Magenta."""
     TROUBLE = 196
     """Red."""
     FAINT = 244
-    """Grey, for what matters least."""
+    """Grey, for the least important parts."""
 
 
 STREAM_INKS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": Ink.STDERR}
@@ -40,9 +40,10 @@ STREAM_INKS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": I
 Piece = tuple[str, int | None, bool]
 """Text without control characters, its colour if it has one, and whether it is bold."""
 _NARROW = re.compile("[ -~¡-¬®-ʯ–—…←→−⋮─▁-█▏░▒▸▹✓✗]*")
-"""Characters that take one column: Latin ones, and those of our own screens."""
+"""Matches characters that take one column: Latin letters, and the marks of acp-proxy's screens."""
 _LONG = 4
-"""Text with so many times more characters than columns is too wide, and need not be measured."""
+"""If text has this many times more characters than there are columns, it is too wide and need not
+be measured."""
 
 
 def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
@@ -51,7 +52,7 @@ def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
     Args:
         text: any text.
         ink: the colour; None for the terminal's default.
-        bold: whether it is bold.
+        bold: whether the text is bold.
     """
     return visible(text), ink, bold
 

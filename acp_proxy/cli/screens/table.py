@@ -24,11 +24,11 @@ from acp_proxy.cli.screens.styled_text import (
 _GAP = 2
 """Blanks between two columns."""
 _LEAST_MIDDLE = 6
-"""The fewest columns for a text that is cut in its middle."""
+"""The smallest width of a text that is cut in its middle."""
 _LEAST_LAST = 20
-"""The fewest columns for the last cell of an aligned row."""
+"""The smallest width of the last cell of an aligned row."""
 WIDE = 110
-"""The width of a terminal that has room for a wide gap."""
+"""The smallest width of a terminal that has room for wide gaps."""
 Cell = Sequence[Piece]
 
 
@@ -49,17 +49,17 @@ class Column:
     title: str
     cells: Sequence[Cell] = ()
     rank: int = field(default=0, kw_only=True)
-    """Columns of high rank are left out first; a column of rank 0 never is."""
+    """Columns of high rank are left out first; a column of rank 0 is never left out."""
     least: int = field(default=0, kw_only=True)
     """The smallest useful width; 0 if the column is never cut."""
     most: int | None = field(default=None, kw_only=True)
-    """The width beyond which it only takes space that no other column needs."""
+    """The width that the column exceeds only if there is space that no other column needs."""
     keeps_end: bool = field(default=False, kw_only=True)
-    """Whether its cells are cut at their beginning, not at their end."""
+    """Whether the cells are cut at their beginning, not at their end."""
     keeps_ends: bool = field(default=False, kw_only=True)
     """Whether the longest text of a cell is cut in its middle."""
     right: bool = field(default=False, kw_only=True)
-    """Whether its cells are aligned to the right."""
+    """Whether the cells are aligned to the right."""
 
 
 def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -> Iterator[str]:
@@ -67,7 +67,7 @@ def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -
 
     Args:
         columns: the columns, with equally many cells.
-        screen: the screen that it has to fit.
+        screen: the screen that the table has to fit.
         is_list: whether titles are bold, the gap is always wide, and a pipe also gets columns
             without text.
     """
@@ -94,8 +94,9 @@ def _layout(
 ) -> list[tuple[int, int]]:
     """Chooses the columns that fit; returns the index and the width of each.
 
-    Columns of low rank get space first; of two with the same rank, the left one gets space first,
-    but is also left out first. Columns of rank 0 always have at least their least width.
+    Columns of low rank get space first. If two columns have the same rank, the left column gets
+    space first, but is also left out first. Columns of rank 0 always have at least their least
+    width.
     """
     widest = [
         max(columns_of(text) for text in (column.title, *(row[n] for row in rows)))
@@ -133,7 +134,7 @@ def _padded(content: Cell, column: Column, taken: int) -> list[Piece]:
 
 
 def _with_shorter_middle(pieces: Cell, columns: int) -> Cell:
-    """Cuts the longest text of a cell in its middle, to fit beside the others."""
+    """Cuts the longest text of a cell in its middle, so that the whole cell fits."""
     widths = [columns_of(piece[0]) for piece in pieces]
     if sum(widths) <= columns:
         return pieces
@@ -153,10 +154,11 @@ def aligned(
     """Yields indented rows with aligned cells; only the last cell is fitted to the screen.
 
     Args:
-        rows: the rows, with one piece for each cell; some may be shorter.
+        rows: the rows, with one piece for each cell; some rows may have fewer cells.
         screen: the screen that the last cell has to fit.
         is_cut: whether the last cell is cut instead of wrapped.
-        spare: the indexes of cells to leave out, one after the other, until the last cell fits.
+        spare: the indexes of cells that are left out, one after the other, until the last cell
+            fits.
     """
     count = max(map(len, rows), default=0)
     widths = [

@@ -37,7 +37,7 @@ from acp_proxy.store.queries.masked_rows import Level
 from acp_proxy.store.reader import RecordingReader
 
 _COLUMNS = 100
-"""The width of the summary."""
+"""The width of the summary in columns."""
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time that the ZIP format can represent."""
 _UNIX = 3
@@ -90,7 +90,7 @@ def bundle(rec: str, output: Path, level: str, force: bool) -> None:
 
 
 def _report(reader: RecordingReader, level: str) -> Iterator[bytes]:
-    """Yields the page of `report`, with the file's name instead of its path."""
+    """Yields the page of `report`, which shows the recording's file name instead of its path."""
     options = ReportOptions(now_ns=time.monotonic_ns() if reader.live else None)
     _, parts = page_parts(reader, options, level=level, path=Path(reader.path).name)
     yield from parts
@@ -161,7 +161,7 @@ def _zip_parts(files: Mapping[str, Iterable[bytes]], sizes: dict[str, int]) -> I
             info.create_system = _UNIX
             info.external_attr = _OWNER_ALONE
             sizes[name] = 0
-            # The size is not known yet, and a file of more than 2 GiB needs the larger format.
+            # The size is not known yet, and a file of more than 2 GiB needs the 64-bit format.
             with archive.open(info, "w", force_zip64=True) as file:
                 for part in parts:
                     sizes[name] += len(part)

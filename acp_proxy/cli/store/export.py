@@ -101,21 +101,21 @@ def export(
     jsonl, the default, is the text form: one line of JSON for each frame and event, with the time
     since the previous line. It contains everything that the recording contains, can be read and
     compared in a review, and is itself a recording: every command accepts it, by its path or as `-`
-    on standard input. If FILE ends in .db, the same is written as a database with the current
-    views.
+    on standard input. If FILE ends in .db, a database with the same contents and the current views
+    is written.
 
     raw is the recorded bytes: the lines and their line endings, without times. Choose a stream with
     --dir, or all streams are mixed in recorded order.
 
     pytest is a regression test: DIR/test_NAME.py and DIR/recordings/NAME.jsonl, where -o names DIR.
-    The recording is cut down to the turns of --turn and what they need. Nothing is written unless
-    it replays cleanly to its own client.
+    The recording is cut down to the turns of --turn and the messages that these turns need. The
+    test is written only if this recording replays cleanly to its own client.
 
     mermaid is a sequence diagram in the language of Mermaid, which GitHub, GitLab and editors draw.
     If it would have more than --max arrows and notes, its last note tells how many are left out.
 
-    FILTER chooses frames and events, as in `log`. Only its owner can read the file that -o names,
-    and it appears only when it is complete.
+    FILTER chooses frames and events, as in `log`. The file that -o names can be read only by its
+    owner, and appears only when it is complete.
 
     Secrets are masked, unless --unredacted is given. With --level, --path or --pattern, even a
     recording that was masked when it was made is searched again, and prompts and contents of files

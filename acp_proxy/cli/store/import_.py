@@ -1,4 +1,4 @@
-"""``acp-proxy import``: makes databases from the text form, and from logs of other tools."""
+"""``acp-proxy import``: makes databases from text forms of recordings and logs of other tools."""
 
 import io
 import re
@@ -31,7 +31,7 @@ from acp_proxy.store.files.database import MAGIC
 _TEXT = "text"
 _PIECE = 1 << 20
 _TEXT_START = re.compile(rb'\s*(?:\{[ \t]*"(?:acp_|recording|stream|event|fired|after_))')
-"""Matches the start of a text form whose header is wrong."""
+"""Matches the start of a text form, even if its header is wrong."""
 _SEARCHED = f"; only its first {HEAD >> 10} KiB were searched: --from NAME reads all of it"
 
 
@@ -43,7 +43,7 @@ _KINDS = {
 
 
 class HeadedInput:
-    """An input whose beginning is read first; it may be a pipe, which cannot be read twice.
+    """An input whose beginning is read first. The input may be a pipe, which is read only once.
 
     Nothing is read after the end, since a terminal would wait for more.
 
@@ -56,7 +56,7 @@ class HeadedInput:
         head: the beginning.
 
     Raises:
-        NotARecording: it cannot be read; `lines` may raise this too.
+        NotARecording: the input cannot be read; `lines` may raise this too.
     """
 
     def __init__(self, source: BinaryIO, size: int, path: Path) -> None:
@@ -72,7 +72,8 @@ class HeadedInput:
         """Yields the lines of the whole input, each with its newline.
 
         Args:
-            longest: the size in bytes beyond which a line is yielded in parts; -1 for no limit.
+            longest: the largest size of a line in bytes; longer lines are yielded in parts. -1 for
+                no limit.
         """
         for line in io.BytesIO(self.head):
             if line.endswith(b"\n") or longest >= 0:

@@ -42,9 +42,9 @@ from acp_proxy.store.files.newest import newest_first
 from acp_proxy.store.reader import RecordingReader
 
 _NEWEST = 5
-"""How many recordings the overview shows."""
+"""The largest number of recordings in the overview."""
 _PROMPT = 200
-"""How many characters of the first prompt are shown."""
+"""The largest number of characters that are shown of the first prompt."""
 _UNFINISHED = ("incomplete", "unindexed", "recording")
 
 _BROKEN = "BROKEN RULES"
@@ -223,7 +223,7 @@ def _print_recordings(
 
     Args:
         listed_recordings: the recordings.
-        broken: the counts of broken rules in each, if they were checked.
+        broken: the findings in each recording by severity; None if rules were not checked.
     """
     checked = broken or {}
     page = Page(stdout_screen())
@@ -251,7 +251,7 @@ def _cells(
     now: datetime | None,
     broken: dict[str, int] | None,
 ) -> list[Cell]:
-    """Returns the cells of a recording; times are absolute without ``now``."""
+    """Returns the cells of a recording; times are absolute if ``now`` is None."""
     lasted = ""
     if recording.ended_at:
         started = datetime.fromisoformat(recording.started_at)
@@ -294,7 +294,7 @@ def _cells(
 
 
 def _rules(broken: dict[str, int] | None) -> Cell:
-    """Returns how many errors and warnings a check found; empty without a check."""
+    """Returns how many errors and warnings a check found; empty if there was no check."""
     if broken is None:
         return cell("")
     words = [counted(broken[name], name) for name in ("error", "warning") if broken[name]]
@@ -309,7 +309,7 @@ def _name(path: Path, recording: Recording) -> str:
 
 
 def _agent_of(words: list[str]) -> str:
-    """Returns the name of an agent that did not give its name, from its command."""
+    """Returns a name, made from the command, for an agent that has not given its name."""
     from acp_proxy.recording.agent_names import agent_name  # late: most agents have a name
 
     return agent_name(words) if words else ""

@@ -26,7 +26,7 @@ from acp_proxy.store.reader import RecordingReader
 
 @frozen
 class CopyMasking:
-    """The masking options: what to mask besides the secrets that are masked in all output."""
+    """The masking options: what to mask in addition to the secrets that are always masked."""
 
     level: str | None
     paths: tuple[str, ...]
@@ -34,7 +34,7 @@ class CopyMasking:
 
     @property
     def is_given(self) -> bool:
-        """Whether to mask a recording again even if it was masked when it was made."""
+        """Whether an option is given; then the recording is masked even if it already was."""
         return bool(self.level or self.paths or self.patterns)
 
     @contextmanager
@@ -87,7 +87,7 @@ class CopyMasking:
 
         Args:
             reader: the recording.
-            output: the copy of it.
+            output: the copy of the recording.
         """
         if self.is_given:
             from acp_proxy.explain.masked_secrets import masked_values
@@ -121,7 +121,7 @@ def check_database(output: Path, *, force: bool) -> None:
         force: whether to replace an existing file.
 
     Raises:
-        Refusal: the file exists, or a file that SQLite would find beside it.
+        Refusal: the file exists, or there is a file beside it that SQLite would take for its own.
     """
     check_new(output, force=force)
     for suffix in SUFFIXES:
@@ -139,7 +139,7 @@ def write_database(reader: RecordingReader, chosen: Filter, output: Path, *, for
         force: whether to replace an existing file.
 
     Raises:
-        Refusal: it cannot be written, or the recorder still runs.
+        Refusal: the database cannot be written, or the recorder still runs.
     """
     if reader.live:
         raise Refusal(f"{reader.path} is still being recorded; expected one that has ended")

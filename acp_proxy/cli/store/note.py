@@ -28,7 +28,7 @@ from acp_proxy.store.reader import RecordingReader
 @click.option("--clear", is_flag=True, help="Remove the note.")
 @unredacted_option
 def note(rec: str, text: str | None, clear: bool) -> None:
-    """Write a note into a recording; without TEXT, print its note.
+    """Write a note into a recording; without TEXT, print the note of the recording.
 
     The note is stored in the recording itself, even while the recorder runs. `prune` keeps
     recordings with a note. Secrets in TEXT are masked, unless --unredacted is given.

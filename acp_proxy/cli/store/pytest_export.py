@@ -1,9 +1,9 @@
 """``acp-proxy export --format pytest``: a recording becomes a checked-in test.
 
-It writes DIR/test_NAME.py and DIR/recordings/NAME.jsonl. The recording is cut down to the requested
-turns. Nothing is written unless it replays cleanly to its own client. The template of the test is
-`pytest_export.txt`. Texts from the recording are untrusted, so characters that could have a meaning
-in Python are removed from them.
+This writes DIR/test_NAME.py and DIR/recordings/NAME.jsonl. The recording is cut down to the
+requested turns. The test is written only if the recording replays cleanly to its own client. The
+template of the test is `pytest_export.txt`. Texts from the recording are untrusted, so characters
+that could have a meaning in Python are removed.
 """
 
 import re
@@ -96,9 +96,10 @@ def export_test(
 
 
 def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
-    """Returns the text form of a complete recording with everything that some turns need.
+    """Returns the text form of a new recording with everything that some turns need.
 
-    The state is always `complete`, since a killed recorder leaves only later frames incomplete.
+    The state of the new recording is always `complete`: if the recorder was killed, only the frames
+    after these turns are incomplete.
 
     Args:
         reader: the recording.
@@ -138,7 +139,7 @@ def _needed(reader: RecordingReader, turns: list[TurnRow]) -> Filter:
     is_cut = end > last
 
     def is_needed(row: dict[str, Any]) -> bool:
-        """Whether to keep a row; if later frames are left out, so is the end of the agent."""
+        """Whether to keep a row; if later frames are left out, the agent's end is left out, too."""
         return row["seq"] in kept if "raw" in row else not is_cut or row["seq"] < last
 
     return Filter(EVERYTHING.condition, is_needed)

@@ -43,8 +43,9 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
     """List the masked values of recordings and their places; never prints a secret.
 
     Each value has a marker, such as [redacted:token:1f0c9a3e], which is the same wherever the value
-    occurs in that recording. A value is either masked in the file itself, or the file holds it and
-    acp-proxy masks it in its output. `export --level secrets` makes a copy without such values.
+    occurs in a recording. A value is either masked in the file itself, or the file contains the
+    value and acp-proxy masks it in its output. `export --level secrets` makes a copy in which all
+    such values are masked.
     """
     if check and not recs:
         raise Refusal("expected the recordings to check with --check")
@@ -52,14 +53,14 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
     for word in recs or ("latest",):
         try:
             has_secrets |= _show(word, check=check, as_json=json, with_name=len(recs) > 1)
-        except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
+        except (NoSuchRecording, UnreadableRecording) as e:  # the others are still checked
             warn(str(e))
             unreadable = True
     sys.exit(2 if unreadable else 1 if has_secrets and check else 0)
 
 
 def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
-    """Prints the values of one recording; returns whether its file holds any."""
+    """Prints the masked values of a recording; returns whether its file contains a secret."""
     with open_recording(word, level=Level()) as reader:
         values = list(masked_values(reader))
         path, is_private = reader.path, reader.recording.redaction == "private"
