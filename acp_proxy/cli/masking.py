@@ -20,7 +20,7 @@ is_unredacted = UNREDACTED.is_given
 
 
 def new_redactor(known: Mapping[str, str] | None = None) -> "Redactor":
-    """Returns a redactor whose markers differ from those of any recording.
+    """Returns a redactor for texts outside of recordings; only known secrets keep their markers.
 
     Args:
         known: secrets that are already known, each with its marker.

@@ -56,7 +56,7 @@ _BEFORE_SENDING = "read it before you send it: prompts, files and paths are as t
     "-o", "--output",
     text="Where to write instead of NAME.html; - is standard output. The file must not exist.",
 )  # fmt: skip
-@number_option("--turn", text="Only the messages of turn N, and stderr meanwhile.")
+@number_option("--turn", text="Only the messages of turn N, and stderr during that turn.")
 @click.option("--no-payloads", is_flag=True, help="Leave out the lines of the messages.")
 @click.option("--against", metavar="B", shell_complete=complete_recording,
               help="Show what differs between this recording and B, side by side.")  # fmt: skip

@@ -47,7 +47,7 @@ def rules_option(function: F) -> F:
     return click.option(
         "--rules", type=click.Path(path_type=Path), metavar="FILE", callback=_read,
         help="A TOML file of allowed differences: pointers to ignore, pointers to alias, and "
-        "kinds to set apart.",
+        "kinds whose order does not count.",
     )(function)  # fmt: skip
 
 

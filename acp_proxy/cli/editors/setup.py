@@ -53,7 +53,7 @@ def _complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
 @click.argument("own_agent", metavar="[-- AGENT [ARGS]...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--agent", "name", metavar="NAME", allow_from_autoenv=False,
               shell_complete=_complete_agent,
-              help="The agent: its name in the settings, or that of a known agent.")  # fmt: skip
+              help="The agent's name in the settings, or the name of a known agent.")  # fmt: skip
 @click.option("--write", is_flag=True, allow_from_autoenv=False,
               help="Add an entry to the settings, beside the existing one.")  # fmt: skip
 @click.option("--yes", is_flag=True, allow_from_autoenv=False, help="Do not ask before writing.")

@@ -64,8 +64,7 @@ Examples:
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object per frame or event.")
 @click.option("--raw", is_flag=True, help="Print the bytes of the frames, as they were received.")
-@number_option("--seq", text="Only frame or event N, in full, with the frame that it answers or"
-               " that answers it.")  # fmt: skip
+@number_option("--seq", text="Only frame or event N, in full, with its request or its answer.")
 @number_option("--around", text="Frame or event N, marked, and the frames before and after it.")
 @number_option("--context", metavar="K", least=0, default=10,
                text="How many frames before and after --around to show.")  # fmt: skip

@@ -60,8 +60,8 @@ Examples:
     shell_complete=complete_recording,
 )
 @playback_options(
-    order="Keep the recorded order within each session, or of all messages.",
-    timing="How long frames wait: not at all, as recorded, or N times that.",
+    order="Keep the recorded order of messages within each session, or of all messages.",
+    timing="How long frames wait: not at all, as long as recorded, or N times as long.",
     strict="Stop a session that diverged, or skip what is missing and continue.",
     stall="Seconds without progress after which the replay ends; 0 for no limit.",
 )

@@ -113,8 +113,8 @@ class NothingRecorded(Refusal):
 )
 @comparison_options()
 @playback_options(
-    order="Send messages in the recorded order within each session, or of all.",
-    timing="How long the client waits: not at all, as recorded, or N times that.",
+    order="Keep the recorded order of messages within each session, or of all messages.",
+    timing="How long the client waits: not at all, as long as recorded, or N times as long.",
     strict="Answer only recorded requests, or also similar ones.",
     stall="Seconds without a message after which an agent that is expected to send has stalled; 0 "
     "for no limit.",
@@ -127,8 +127,8 @@ class NothingRecorded(Refusal):
               help="The longest run in seconds; 0 for no limit. By default ten times the recorded "
               "conversation, and at least ten minutes.")  # fmt: skip
 @click.option("--grace", callback=seconds, default="5", metavar="S",
-              help="Seconds of silence after which an agent that does not exit is told to stop, "
-              "and seconds from then until it is killed.")  # fmt: skip
+              help="An agent that does not exit is told to stop after S seconds of silence, and "
+              "is killed S seconds later.")  # fmt: skip
 @click.option("--secret", multiple=True, metavar="MARKER=VARIABLE",
               help="Send the value of an environment variable in place of a marker. Can be given"
               " several times.")  # fmt: skip

@@ -72,7 +72,7 @@ def use_color() -> bool:
 
 
 def width() -> int | None:
-    """Returns the columns of the terminal; None if stdout is not a terminal: nothing is cut then."""
+    """Returns the columns of the terminal; None, for no limit, if stdout is not a terminal."""
     return _columns() if sys.stdout.isatty() else None
 
 
