@@ -35,6 +35,6 @@ def test_nothing_commands_a_terminal(text: str) -> None:
 
 
 def test_a_long_line_is_cut() -> None:
-    """Plain text is one line: line ends of either kind look alike, and tabs become spaces."""
+    """Plain text is one line: both kinds of line ends look the same, and tabs become spaces."""
     assert plain("a\tb\r\nc\nd") == "a b\\nc\\nd"
     assert len(plain("x" * 10_000)) == SHOWN_LINE

@@ -37,7 +37,7 @@ def pushes(run: Run, *said: tuple[str, str], stream: str | None = None) -> Run:
 def test_the_number_and_the_cut_of_pushes_do_not_count(
     said: list[tuple[str, str]], expect: Expect
 ) -> None:
-    """The number of pushes, their boundaries, and messages between them do not count."""
+    """Pushes of a terminal's output are compared as one text, however often they were cut."""
     a = pushes(Run(0), ("t", "ab"), ("u", "xy"), ("t", "c"))
     result, entries = compare(a, pushes(Run(1), *said), expect=expect)
     assert (result.is_equal, entries) == (True, [])
@@ -91,14 +91,14 @@ def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
 
 
 def test_output_may_be_left_out() -> None:
-    """A rule for the place of the output applies to all of it."""
+    """A rule that ignores the place of a terminal's output ignores the whole output."""
     a, b = pushes(Run(0), ("t", "x")), pushes(Run(1), ("t", "y"), ("t", "z"))
     assert compare(a, b, ignored=("/params/data",))[0].is_equal
     assert not compare(a, b, exact=True)[0].is_equal
 
 
 def test_long_output_is_not_held() -> None:
-    """Long output is hashed in pieces that do not depend on the boundaries of pushes."""
+    """Long output is compared piece by piece, whatever the boundaries of its pushes are."""
     words = "some words " * 50_000
     a = pushes(Run(0), *(("t", words[i : i + 7000]) for i in range(0, len(words), 7000)))
     b = pushes(Run(1), *(("t", words[i : i + 4099]) for i in range(0, len(words), 4099)))

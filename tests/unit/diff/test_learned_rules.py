@@ -54,7 +54,7 @@ def test_an_alias_is_proposed_for_values_that_look_generated(a: list[Any], b: li
     ],
 )  # fmt: skip
 def test_no_alias_is_proposed_for_other_values(a: list[Any], b: list[Any]) -> None:
-    """Values that do not look generated are ignored rather than named, which readers can see."""
+    """A value that does not look generated gets no alias; the learned rules ignore its place."""
     learned = rules(said(0, *a), said(1, *b))
     assert (learned.aliases, learned.ignored, learned.rest) == ((), (PLACE,), Counts())
 
@@ -81,7 +81,7 @@ def test_an_item_of_a_list_can_be_left_out() -> None:
 
 
 def test_rules_are_learned_from_the_handshake_too() -> None:
-    """Rules are learned from the handshake, too, such as for build numbers."""
+    """Rules are also learned from the handshake, for example for build numbers."""
     a, b = Run(0).end(), Run(1).end()
     for run in (a, b):
         info = {"version": "1.0", "build": f"build-77{run.number}"}

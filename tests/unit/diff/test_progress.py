@@ -50,7 +50,7 @@ class Watch:
 
 
 def test_every_frame_of_both_is_seen() -> None:
-    """The progress covers all frames of A and then of B, including those that are not compared."""
+    """The progress counts all frames of A and then of B, including frames that do not count."""
     a, b = Run(0).words("one", "two").end(), Run(1).words("one two").add(IN, "").end()
     watch = Watch()
     with a.open() as of_a, b.open() as of_b:

@@ -233,7 +233,7 @@ def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, w
 
 @pytest.mark.parametrize("dialect", ["v1", "draft-1.0"])
 def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None:
-    """Granting one permission and denying another differs from the reverse."""
+    """Granting the first permission and denying the second differs from the opposite."""
 
     def decided(*granted: bool) -> Run:
         run = Run(0)
@@ -251,7 +251,7 @@ def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None
 
 
 def test_a_handshake_without_an_answer_has_no_outcome() -> None:
-    """A handshake without an answer has no outcome."""
+    """A handshake without an answer has the same outcome as no handshake."""
     a, b = Run(0), Run(0)
     a.said, b.said = a.said[:1], []
     assert (differs_in(a, b), differs_in(b, a)) == (DONE, DONE)

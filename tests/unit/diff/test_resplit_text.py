@@ -41,7 +41,7 @@ def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
     ],
 )
 def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
-    """A message swapped with a chunk is one move, although it splits the text elsewhere."""
+    """A message that is swapped with a chunk is one move, although it splits the text."""
 
     def run(number: int, told: str) -> Run:
         made = Run(number)

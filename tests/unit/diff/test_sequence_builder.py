@@ -43,7 +43,7 @@ def test_pieces_of_any_size_are_one_text(word: str, size: int) -> None:
 
 
 def test_a_text_that_goes_on_is_another() -> None:
-    """A longer text differs, even if it only has one more space."""
+    """A text differs from a longer text with the same beginning, even by a single space."""
     text = "word " * (LENGTH // 5)
     for more in (" ", "word ", text):
         result, _ = compare(said(0, text, 4000), said(1, text + more, 4000))

@@ -91,7 +91,7 @@ def spoiled(recorder: LogWriter) -> None:
 def test_a_recording_is_compared_as_it_was_received(
     tmp_path: Path, other: Callable[[LogWriter], None]
 ) -> None:
-    """Frames created by faults do not count; changed frames count as received."""
+    """Frames that faults created are not compared; frames that faults changed are as received."""
     result = compared(tmp_path, told, other)
     assert (result.counts, result.a.frames, result.b.frames) == (Counts(), FRAMES, FRAMES)
     (tmp_path / "turned").mkdir()
@@ -115,7 +115,7 @@ def test_stderr_blank_lines_and_events_are_not_compared(tmp_path: Path) -> None:
 
 
 def test_an_empty_line_is_no_frame() -> None:
-    """An empty line is compared only byte by byte."""
+    """An empty line is not a frame, except for a comparison byte by byte."""
     for expect in Expect:
         result, _ = compare(Run(0).end(), Run(1).add(IN, "").add(OUT, " ").end(), expect=expect)
         assert (result.counts, result.a.frames, result.b.frames) == (Counts(), 6, 6)

@@ -22,7 +22,7 @@ def test_a_request_is_no_notification() -> None:
 
 
 def test_a_request_that_is_cancelled_has_any_number() -> None:
-    """The number of a cancelled request does not count, and means nothing at other places."""
+    """A cancellation may name any request, and its number has no meaning at other places."""
 
     def run(number: int) -> Run:
         made = Run(number).add(OUT, notification("$/cancel_request", requestId=number + 7))
@@ -107,7 +107,7 @@ def test_answers_come_in_any_order() -> None:
 
 
 def test_an_elicitation_names_a_request_of_the_clients() -> None:
-    """An elicitation names a request of the client, whose id is unrelated to the agent's ids."""
+    """The request that an elicitation names is the client's, whatever ids the agent uses."""
 
     def run(number: int) -> Run:
         made = asking(number)
@@ -119,7 +119,7 @@ def test_an_elicitation_names_a_request_of_the_clients() -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1.5, 2.5), (1.0, 1), ("x", 7)])
 def test_an_id_may_be_of_any_type(a: Any, b: Any) -> None:
-    """An id may be any kind of number, or a string."""
+    """The id of a request may be a string or any kind of number."""
 
     def run(number: int, rpc_id: Any) -> Run:
         made = Run(number).add(IN, request(rpc_id, "fs/read_text_file", path="/x"))

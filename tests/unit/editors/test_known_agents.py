@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_table_is_as_it_was_made() -> None:
-    """The table has the form that `make agents` writes, with the checksum of its source."""
+    """The table of agents has the form that `make agents` writes, with its source's checksum."""
     text = TABLE.read_text("utf-8")
     assert text == written(AGENTS, json.loads(text)["sha256"])
 
@@ -96,7 +96,7 @@ def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
 
 
 def test_only_the_first_word_is_replaced() -> None:
-    """All words after the first are passed on unchanged."""
+    """Only the first word of a command is replaced; all later words are passed on unchanged."""
     actual = expanded(["@opencode", "--x", "@gemini"], lambda _: True)
     assert actual == (["opencode", "acp", "--x", "@gemini"], {}, "")
     assert expanded(["@nosuch"], lambda _: True) is None

@@ -66,7 +66,7 @@ def story(tmp_path: Path) -> Iterator[RecordingReader]:
 def test_frames_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, expected: list[int]
 ) -> None:
-    """A neighborhood has the matching frames nearby, and always the frame and its pair."""
+    """The frames around a frame match the filter; the frame and its pair are always included."""
     rows = Neighborhood(story, seq, context).rows(parse(filter_))
     assert [row["seq"] for row in rows] == expected
 
@@ -218,7 +218,7 @@ def monday(path: Path) -> Iterator[RecordingReader]:
 def test_a_first_guess_works(
     monday: RecordingReader, words: str, methods: list[str | None]
 ) -> None:
-    """Filters that users guessed, which once failed or matched nothing, work."""
+    """Filters that users tried as a first guess select what the users meant."""
     chosen = [row["method"] for row in monday.frames(chosen_in(monday, words))]
     assert chosen == methods or (words == "latency:2s.." and set(chosen) == set(methods))
 
@@ -262,7 +262,7 @@ def test_each_command_says_that_nothing_matches(
 
 
 def test_a_kind_is_suggested_where_there_is_one(tmp_path: Path) -> None:
-    """A plural word without matches suggests its kind."""
+    """For a plural word without matches, the kind of the same name is suggested."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x"))
         recorder.to_client({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})
@@ -283,7 +283,7 @@ def test_a_search_asks_each_recording_for_its_last_turn(path: Path) -> None:
 
 
 def test_a_comparison_has_no_last_turn(path: Path) -> None:
-    """`diff` refuses turn:last, which means another turn in each recording."""
+    """`diff` refuses turn:last, since each recording has another last turn."""
     result = run("diff", path, path, "turn:last")
     assert result.exit_code == 2
     assert "only a single recording has a last turn" in result.stderr

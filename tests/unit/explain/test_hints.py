@@ -223,7 +223,7 @@ def test_show_counts_each_call() -> None:
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
-    """`show` counts calls itself, since earlier recorders counted ids."""
+    """`show` counts calls itself, since earlier recorders counted only ids."""
     path = import_text_form(iter(used_again().text_form()), tmp_path / "talk.jsonl", tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET tool_calls = 1")
@@ -248,7 +248,7 @@ def test_stats_counts_each_call() -> None:
 
 
 def test_the_view_says_the_same(tmp_path: Path) -> None:
-    """The view of tool calls has each call with its own permission."""
+    """The database's view of tool calls has each call with its own permission."""
     assert view(used_again(), tmp_path) == [
         ("Read a", "read", "completed", 1, 6, 7, 2, None),
         ("Write a", "edit", "failed", 1, 8, 11, 4, "allow_once"),
@@ -257,7 +257,7 @@ def test_the_view_says_the_same(tmp_path: Path) -> None:
 
 
 def test_a_transcript_shows_each_call() -> None:
-    """The second call has a card of its own, with its own status."""
+    """A transcript shows two calls with the same id as two entries with their own statuses."""
     with used_again().reader() as reader:
         items = [*TranscriptReader(reader).read()]
     entries = [entry for entry in items if isinstance(entry, TranscriptEntry)]
@@ -303,7 +303,7 @@ def test_a_history_repeats_calls(
 
 
 def test_calls_outside_of_turns_are_counted() -> None:
-    """Calls outside of turns are counted, as in an excerpt that begins within a turn."""
+    """Tool calls outside of turns are counted, as in an excerpt that begins within a turn."""
     conversation = Talk()
     conversation.lines.pop()
     conversation.call("c", **READ)

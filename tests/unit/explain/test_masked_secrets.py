@@ -32,7 +32,7 @@ def test_each_place_of_a_value_is_listed(tmp_path: Path) -> None:
 
 
 def test_what_is_masked_in_the_file_is_told_apart(tmp_path: Path) -> None:
-    """Values that are masked in the file itself are not marked as `in_file`."""
+    """A value is only `in_file` if the file itself has the value unmasked."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     masked = values(path)
     assert masked

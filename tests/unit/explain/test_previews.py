@@ -132,7 +132,7 @@ def said(method: str, *kinds: str) -> list[Case]:
 
 
 def test_the_previews_are_those_that_were_reviewed() -> None:
-    """Previews equal the reviewed file, which ``python -m tests.tools.previews`` writes."""
+    """The previews equal the reviewed file, which ``python -m tests.tools.previews`` writes."""
     assert golden() == GOLDEN.read_text(encoding="utf-8")
 
 
@@ -177,14 +177,14 @@ def test_the_tables_have_an_example_for_each_line() -> None:
 
 @pytest.mark.parametrize("method", [*SERVER_REQUESTS, *CLIENT_REQUESTS])
 def test_a_request_and_its_answer_are_described(method: str) -> None:
-    """Each request and its answer are among the examples."""
+    """Every request and its answer have an example with a preview in words."""
     assert said(method, "request")
     assert said(method, "response")
 
 
 @pytest.mark.parametrize("method", NOTIFICATIONS)
 def test_a_notification_is_described(method: str) -> None:
-    """Each notification is among the examples."""
+    """Every notification has an example with a preview in words."""
     assert said(method, "notification")
 
 
@@ -223,7 +223,7 @@ def test_a_wrapped_message_is_described(method: str) -> None:
     ],
 )
 def test_a_form_is_among_the_examples(part: str, shown: str) -> None:
-    """One example has each form of its own of a dialect or an extension."""
+    """Every form that only one dialect or extension has is among the examples."""
     assert any(case.preview.startswith(shown) for case in CASES), part
 
 

@@ -100,7 +100,7 @@ def test_other_sessions_are_dropped() -> None:
 
 
 def test_a_loaded_session_keeps_its_history() -> None:
-    """The history that session/load streams is kept, since a client needs it."""
+    """A loaded session keeps the history that was streamed, since a client needs it."""
     check(
         """
         + -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
@@ -116,7 +116,7 @@ def test_a_loaded_session_keeps_its_history() -> None:
 
 
 def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
-    """A request without a session is kept with its reply if it was made during the turn."""
+    """A request without a session is kept if it was made during the kept turn."""
     check(
         """
         + -> #1 authenticate {"methodId": "m"}
@@ -137,7 +137,7 @@ def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
 
 
 def test_stray_lines_follow_the_frame_before_them() -> None:
-    """Stray lines and stderr are kept with the frame before them."""
+    """Lines that are not messages, and stderr, are kept with the frame before them."""
     check(
         """
         + <- oops, of the handshake
@@ -224,7 +224,7 @@ def test_spans_are_short() -> None:
 
 
 def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
-    """A rehearsal reports a missing reply without waiting for it."""
+    """A rehearsal of an incomplete recording reports at once that it does not replay."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         outcome = rehearse(reader)

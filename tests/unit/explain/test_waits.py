@@ -290,7 +290,7 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
 
 
 def test_a_client_that_does_not_answer_hangs(recorder: LogWriter) -> None:
-    """A client that does not answer a file request hangs, and the agent is not blamed."""
+    """A client that does not answer a file request is to blame for the hang."""
     recorder.to_client(request(0, "fs/read_text_file", sessionId="s", path="/srv/a.py"))
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -346,7 +346,7 @@ def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
 
 
 def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: LogWriter) -> None:
-    """Once the client has cancelled, no person decides any more, so the client has to answer."""
+    """If the turn was cancelled, the client has to answer the open permission request itself."""
     permission(recorder)
     recorder.t_ns += HOUR
     assert summary_of(recorder, live=True).findings == []

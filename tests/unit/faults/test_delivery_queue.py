@@ -16,7 +16,7 @@ def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
 
 
 def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
-    """At the end, held frames with the fewest frames left to wait for go first."""
+    """At the end, held frames go out in the order in which their waiting would have ended."""
     check(
         ["reorder after_frames=9 where=text:a", "reorder after_frames=3 where=text:b"],
         """
@@ -46,7 +46,7 @@ def test_held_frames_are_bounded() -> None:
 
 
 def test_a_stall_lets_out_nothing_that_is_held() -> None:
-    """Frames that are held at a stall are lost."""
+    """Frames that are held when a direction stalls are never delivered."""
     check(
         ["reorder after_frames=1 where=text:a", "stall where=text:b"],
         """

@@ -77,7 +77,7 @@ def test_outlets_do_not_wait_for_each_other() -> None:
 
 
 def test_lines_on_stderr_are_due_at_once() -> None:
-    """Lines on stderr are due at once, even if bytes are delayed on other outlets."""
+    """Lines on stderr are due at once, even if bytes of other outlets are delayed."""
     schedule = added(write(b"late", 9))
     flood = RuleEffect("r", "stderr-flood", StderrEffect(b"lines"))
     assert schedule.add(flood, 4) is STDERR
@@ -135,7 +135,7 @@ def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
 
 
 def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
-    """A side effect waits until all bytes added before it are gone, on every outlet."""
+    """A side effect waits until all bytes before it are written, on every outlet."""
     schedule = added(
         write(b"a"),
         write(b"b", 7, Direction.TO_AGENT),
@@ -153,7 +153,7 @@ def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
 
 
 def test_side_effects_keep_their_order() -> None:
-    """Side effects keep their order and wait only for frames before them."""
+    """Side effects stay in order, and each waits for the frames before it only."""
     schedule = added(KILL, write(b"late", 5), EXIT, KILL)
     waits = [schedule.has_effects]
     assert schedule.take_effects(0) == [KILL]
@@ -190,7 +190,7 @@ def test_a_side_effect_without_a_moment_is_never_due() -> None:
     ],
 )
 def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
-    """Firings and stops add nothing, since the engine itself stops directions."""
+    """A firing or a stop adds nothing to the schedule, since the engine stops directions."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []
@@ -247,7 +247,7 @@ def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
 
 
 def test_nothing_waits_once_it_is_hurried() -> None:
-    """When hurried, everything goes out at once in order, and later bytes follow."""
+    """Once the schedule is hurried, all bytes are due at once, in order."""
     schedule = added(write(b"b", 9), write(b"a", 5))
     hurried = [schedule.outboxes[CLIENT].is_hurried]
     schedule.hurry()

@@ -19,7 +19,7 @@ def delivery(*pieces: DeliveryPiece) -> Delivery:
 
 
 def test_a_piece_is_due_after_the_one_before_it() -> None:
-    """A piece is due after the one before it, and the first after the frame was received."""
+    """A piece is due after the piece before it; the first piece after the frame's arrival."""
     pieces = (
         DeliveryPiece(b"a", after_ns=5),
         DeliveryPiece(b"b", after_ns=3, takes_ns=10),
@@ -30,13 +30,13 @@ def test_a_piece_is_due_after_the_one_before_it() -> None:
 
 
 def test_a_piece_waits_for_all_before_it() -> None:
-    """A piece waits for all bytes before it, and then lasts its full duration."""
+    """A piece begins after all earlier bytes were written, and then takes its full time."""
     late = delivery(DeliveryPiece(b"a", after_ns=5, takes_ns=2), DeliveryPiece(b"b", after_ns=1))
     assert list(late.schedule(at=100, free_at=200)) == [(202, b"a"), (203, b"b")]
 
 
 def test_a_delivery_is_delayed_as_a_whole() -> None:
-    """Delaying a delivery delays all its pieces; an empty delivery stays empty."""
+    """A delayed delivery has all its pieces later; an empty delivery stays empty."""
     parts = delivery(DeliveryPiece(b"a", after_ns=1), DeliveryPiece(b"b", after_ns=2))
     assert [due for due, _ in parts.later(10).schedule(0, 0)] == [11, 13]
     assert delivery().later(10) == delivery()

@@ -293,7 +293,7 @@ def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_wins_over_a_kind() -> None:
-    """A rule named like a kind keeps its name, and the unnamed rule of that kind gets another."""
+    """A rule that is named like a kind keeps its name; an unnamed rule gets another name."""
     named, unnamed = plan_of("noop name=drop", "drop").rules
     assert named.name == "drop"
     assert unnamed.name.startswith("drop-")
@@ -351,7 +351,7 @@ def test_a_plan_has_bounds(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_a_rule_of_the_command_line_has_the_same_bounds() -> None:
-    """A rule of the command line has the same limits as a plan."""
+    """A rule of the command line has the same limits as a rule in a plan."""
     for value in ("9" * 5000, "[" * 100_000, ".".join("a" * 50_000)):
         with pytest.raises(BadPlan, match="latency_ms: expected a number"):
             parse_rule(f"latency latency_ms={value}")

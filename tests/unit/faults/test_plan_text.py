@@ -47,6 +47,6 @@ def test_a_whole_plan_comes_back() -> None:
 
 
 def test_the_plans_own_seed_counts() -> None:
-    """A chosen seed is written only if the plan has none."""
+    """The seed in a plan takes precedence over a chosen seed."""
     assert plan_text(Plan(seed=3), 4) == "seed = 3\n"
     assert plan_text(Plan()) == ""

@@ -151,7 +151,7 @@ def seqs(run: AppliedPlan) -> list[int]:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_a_ready_plan_is_described(name: str) -> None:
-    """A ready plan has a sentence, a comment for a person, and names for its rules."""
+    """A ready plan has a sentence, a comment, and rules with names and filters."""
     plan = load_plan(f"@{name}")
     text = ready_plans()[name].read_text(encoding="utf-8")
     assert plan.about
@@ -162,7 +162,7 @@ def test_a_ready_plan_is_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_every_rule_of_a_ready_plan_fires(name: str) -> None:
-    """Every rule of a ready plan fires, unless the plan gives a reason."""
+    """Every rule of a ready plan fires in the tour, unless the plan says that it cannot."""
     run = applied(name)
     if "# Not on the tour: " in ready_plans()[name].read_text(encoding="utf-8"):
         assert not any(run.fired.values())
@@ -231,7 +231,7 @@ def test_slow_frames_arrive_whole_and_in_order(name: str) -> None:
 
 
 def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
-    """Late updates arrive after the answer to the prompt of their turn."""
+    """Late updates arrive after the answer that ends their turn."""
     run = applied("late-updates")
     delivered = run.delivered(CLIENT)
     assert sorted(delivered.splitlines()) == sorted(original(CLIENT).splitlines())

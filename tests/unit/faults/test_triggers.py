@@ -48,7 +48,7 @@ def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]
     ],
 )
 def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
-    """`after` skips first matches, `every` takes each n-th of the rest, `times` limits them."""
+    """`after` skips the first matches, `every` uses each n-th match, `times` limits them."""
     assert hits(FaultTranscript([f"drop {trigger}"]), 6) == lost
 
 
@@ -140,7 +140,7 @@ def test_what_a_rule_reaches(rule: str, expected: list[Direction]) -> None:
 
 
 def test_what_a_plan_reaches() -> None:
-    """A plan reaches the directions of all its rules; without rules it reaches none."""
+    """A plan affects the directions of its rules; a plan without rules affects none."""
     rules = [parse_rule("drop where=dir:to-agent"), parse_rule("stray-stdout")]
     assert reached(joined([], rules, None)) == [A, CLIENT]
     assert reached(joined([], [], None)) == []

@@ -143,7 +143,7 @@ def test_hours_before_and_after_noon_are_told_apart(text: str, hour: int | None)
 
 
 def test_methods_tell_who_sends_them() -> None:
-    """Methods have the direction of the protocol's table, unless both peers may send them."""
+    """A method that only one peer may send shows the direction of its message."""
     for dialect, methods in METHODS.items():
         for direction, method in methods:
             both = {other for other, name in methods if name == method}

@@ -136,21 +136,21 @@ def test_words_are_no_mark(prefix: str) -> None:
 
 
 def test_arrows_of_an_agents_log_are_turned_round() -> None:
-    """Arrows are reversed if the first methods contradict them, and count as inferred."""
+    """If the first methods contradict the arrows, all arrows are reversed and marked inferred."""
     entries = read_as("lines", f"received {_I}\nsent {_A}\n")
     directions = [(message.stream, message.is_inferred) for message in messages(entries)]
     assert directions == [(TO_AGENT, True), (TO_CLIENT, True)]
 
 
 def test_an_arrow_is_believed_though_a_method_contradicts_it() -> None:
-    """A single message may contradict its arrow, since an agent may send it back."""
+    """If only one message contradicts its arrow, the arrow is trusted."""
     entries = read_as("lines", f"→ {_I}\n← {_I}\n← {_A}\n")
     directions = [(message.stream, message.is_inferred) for message in messages(entries)]
     assert directions == [(TO_AGENT, False), (TO_CLIENT, False), (TO_CLIENT, False)]
 
 
 def test_a_direction_that_nothing_shows_is_asked_for() -> None:
-    """An answer without its request, or an unknown method, needs a mark."""
+    """If nothing shows the direction of a message, the error asks for a mark."""
     text = f'{_U}\n{_A}\n{{"jsonrpc":"2.0","method":"_x/y"}}\n'
     update, *unknown = connections(read_as("lines", text))
     assert isinstance(update, Sent)

@@ -36,7 +36,7 @@ from tests.support.shipped_recordings import DIRECTORY
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("recording", ["tour", "terminal"])
 def test_a_recording_comes_back_from_every_format(name: str, recording: str) -> None:
-    """Directions, times and values come back from every format, or are marked as inferred."""
+    """Every log format gives back the directions, times and values that were written."""
     writer = WRITERS[name]
     sent = conversation_of(DIRECTORY / f"{recording}.db")
     sent = [line for line in sent if line.stream is not STDERR or writer.has_stderr]

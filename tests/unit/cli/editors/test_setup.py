@@ -197,7 +197,7 @@ def test_an_agent_is_recorded_once(home: Path) -> None:
 
 
 def test_what_was_changed_since_stays(home: Path) -> None:
-    """Undo keeps later changes of other settings, and does not remove an entry that was changed."""
+    """Undo keeps later changes of other settings, and does not remove a changed entry."""
     path = home / ZED
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
     path.write_bytes(path.read_bytes().replace(b"One Dark", b"Other"))

@@ -286,7 +286,7 @@ def streamed(tmp_path: Path) -> Path:
 
 
 def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
-    """A run has its numbers, its count and its text; ``--no-fold`` lists each chunk."""
+    """The line of a run has its numbers, count and text; ``--no-fold`` prints each chunk."""
     lines = run("inspect", "log", streamed).stdout.splitlines()
     assert " ".join(line.split()[0] for line in lines) == "1 2 3 4 5–7 8 9 10–12 13"
     expected = "5–7 0.004 ← agent_message_chunk ×3 2 ms 487 B one two three"

@@ -106,7 +106,7 @@ def test_arguments_in_one_string(tmp_path: Path) -> None:
 
 
 def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
-    """A program in the PATH of a shell only is a warning, unless the settings have a PATH."""
+    """A program that only your shell's PATH contains is a warning, since a client may lack it."""
     fine, *rest = checked(tmp_path, "acp-proxy", "record", "agent")
     assert fine == "✓ Zed 'Mine': acp-proxy 0.1.0 records"
     assert rest == [
@@ -138,7 +138,7 @@ def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
 
 
 def test_relative_paths(tmp_path: Path) -> None:
-    """Relative paths depend on the directory of the client, so nothing is started."""
+    """A relative path in the settings is an error, and doctor does not start its program."""
     program(tmp_path / "project/acp-proxy")
     context = machine(tmp_path)
     configure(tmp_path, "./acp-proxy", "record", "--", f"{tmp_path}/bin/agent")

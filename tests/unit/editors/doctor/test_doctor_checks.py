@@ -23,7 +23,7 @@ def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
 
 
 def test_every_check_is_in_the_manual(tmp_path: Path) -> None:
-    """The manual lists the checks in order, and each check yields results with its name."""
+    """The manual lists the checks of doctor in order, and all results carry their check's name."""
     context = machine(tmp_path)
     names = [{result.check for result in check(context)} for check in CHECKS]
     listed = re.findall(r"^\| `(\w+)` \|", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)

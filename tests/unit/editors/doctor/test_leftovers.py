@@ -137,7 +137,7 @@ def test_empty_files(tmp_path: Path) -> None:
 
 
 def test_what_sqlite_left(tmp_path: Path) -> None:
-    """SQLite's files without a database, and write-ahead logs with rows, are reported."""
+    """Side files without a database, and write-ahead logs that still have rows, are reported."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     code = (

@@ -26,7 +26,7 @@ from tests.support.waiting_chat import record_waiting_chat
 
 
 def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
-    """The result for a good directory has the size of the recordings and the free space."""
+    """The result for a usable directory has the size of its recordings and the free space."""
     context = machine(tmp_path)
     (line,) = lines(recordings_directory(context))
     assert line.startswith(f"✓ {context.recordings}: it is empty, ")
@@ -37,7 +37,7 @@ def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
-    """A missing directory is fine if a recording can make it, which is tried and undone."""
+    """A missing directory is not a problem if the first recording can create it."""
     context = machine(tmp_path)
     context.recordings.rmdir()
     assert lines(recordings_directory(context)) == [
@@ -67,7 +67,7 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
-    """The reason is the message of `record`, and the trial leaves nothing behind."""
+    """If `record` does not work in the directory, the result has its message."""
     context = machine(tmp_path)
     (tmp_path / "acp_proxy.py").write_text("import sys; sys.exit('acp-proxy: no luck today')")
     context = with_environment(context, PYTHONPATH=str(tmp_path))
@@ -159,7 +159,7 @@ def test_what_they_wait_for(tmp_path: Path) -> None:
 
 
 def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
-    """A hang is a warning with its problem, and a log that cannot be read is an error."""
+    """The hang of a running recorder is a warning, and an unreadable log is an error."""
     context = machine(tmp_path)
     with LogWriter(context.recordings / "x.db") as recorder:
         handshake(recorder)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_usual_ones(tmp_path: Path) -> None:
-    """Usual variables are in one result; empty ones, and switches that are off, are ignored."""
+    """All usual variables are in one result, which omits empty ones and switches that are off."""
     nothing = ["✓ no ACP_PROXY_* is set"]
     assert lines(variables(machine(tmp_path))) == nothing
     assert lines(variables(machine(tmp_path, ACP_PROXY_OFF=""))) == nothing
@@ -64,7 +64,7 @@ def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: s
     ],
 )  # fmt: skip
 def test_unusual_ones(tmp_path: Path, name: str, value: str, line: str) -> None:
-    """Wrong values are errors, and values with unusual effects are warnings."""
+    """A variable with a wrong value is an error, and one with an unusual effect is a warning."""
     (variable,) = variables(machine(tmp_path, **{f"ACP_PROXY_{name}": value}))
     assert lines([variable]) == [line]
     assert variable.commands in ([], [f"unset ACP_PROXY_{name}"])

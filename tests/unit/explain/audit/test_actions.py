@@ -34,7 +34,7 @@ def test_a_file_that_the_client_reads() -> None:
 
 
 def test_what_the_client_refused_and_what_it_left_open() -> None:
-    """An error answer means failed, with its reason; without an answer, an action is unanswered."""
+    """An action with an error answer has failed; an action without an answer is unanswered."""
     conversation = Talk()
     conversation.asks_in_vain("fs/write_text_file", path=A, content="")
     conversation.asks("fs/write_text_file", None, path=A, content="")
@@ -60,7 +60,7 @@ def test_a_tool_call_and_its_write_are_one_action() -> None:
 
 
 def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
-    """A read within an edit has no permission of its own, and names the call of the edit."""
+    """A read within an edit is an action without permission, and names the edit's call."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -94,7 +94,7 @@ def test_a_call_that_is_over_is_not_that_of_a_later_request() -> None:
 
 @pytest.mark.parametrize("announced_first", [True, False])
 def test_a_terminal_belongs_to_the_call_that_shows_it(announced_first: bool) -> None:
-    """The call may be announced before or after the terminal is created."""
+    """A terminal belongs to the call that shows it, whichever of both was first."""
     conversation = Talk()
     if announced_first:
         conversation.call("c", **shell("make all"))
@@ -179,7 +179,7 @@ def test_a_diff_is_a_write_whatever_its_call_is_named() -> None:
 
 
 def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
-    """An answer about the same kind of action is named, but may not cover this one."""
+    """An earlier lasting answer about the same kind of action is named: it may cover the action."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.prompt()
@@ -227,7 +227,7 @@ def test_a_call_id_that_is_used_again_in_another_turn() -> None:
 
 @pytest.mark.parametrize("dialect", ["v1", "v2"])
 def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
-    """A write whose id is used again for a read is listed as what changed, with its permission."""
+    """If a write's id is used again for a read, the write keeps its permission and its status."""
     conversation = Talk(dialect)
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -251,7 +251,7 @@ def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
-    """The call that is announced next is the one that permission was asked for."""
+    """If an id is used again, the permission belongs to the call that is announced next."""
     conversation = Talk()
     conversation.call("c", **shell("ls"))
     conversation.ends("c")

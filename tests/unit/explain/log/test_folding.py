@@ -58,7 +58,7 @@ def spans(items: Iterator[Row | ChunkRun]) -> list[tuple[int, int]]:
 
 
 def test_a_run_is_one_value() -> None:
-    """A run has its first row, its last number, and all times, sizes and text."""
+    """A run has its first row, its last number, and the times, sizes and texts of all chunks."""
     given = rows(chunk("Hel"), chunk("lo, "), chunk(""), chunk("你好"))
     (run,) = fold(given)
     assert isinstance(run, ChunkRun)
@@ -116,7 +116,7 @@ def test_odd_chunks_are_not_folded(odd: Row) -> None:
     ids=["turn", "silence"],
 )
 def test_a_run_ends_with_its_turn_and_with_a_silence(seq: int, other: Row) -> None:
-    """A late chunk has a line of its own, and five seconds of silence are visible."""
+    """A chunk after the end of its turn, or after five seconds of silence, is not in the run."""
     given = [row(n, chunk("a")) for n in range(1, 3)] + [row(seq, chunk("a"), **other)]
     assert spans(fold(given)) == [(1, 2), (3, 3)]
 
@@ -129,7 +129,7 @@ def test_an_event_ends_a_run() -> None:
 
 
 def test_marked_frames_are_not_folded() -> None:
-    """A frame that the user asked for is not part of a run."""
+    """A marked frame is not folded into a run."""
     assert spans(fold(rows(*[chunk("a")] * 6), {3, 4})) == [(1, 2), (3, 3), (4, 4), (5, 6)]
 
 

@@ -49,7 +49,7 @@ def test_values_are_not_changed() -> None:
 
 
 def test_escaped_letters_are_written_out() -> None:
-    """Escaped letters are decoded, but not control characters and halves of surrogate pairs."""
+    """Escaped letters are decoded; escaped control characters and lone surrogates are not."""
     raw = rb'["\u4f60\u00e9\ud83d\ude00","\u001b[2J\u202e\ud83d","\\u4f60","\u0022"]'
     assert (
         shown(raw)
@@ -67,7 +67,7 @@ def test_escaped_letters_are_written_out() -> None:
 
 
 def test_each_piece_has_its_kind() -> None:
-    """Names, strings, words and numbers are distinguished."""
+    """The pieces of a JSON line are names, strings, words, numbers and signs."""
     lines = list(pretty(b'{"a":["b",1,true]}'))
     roles = [(text, role) for line in lines for role, text in line if role is not TokenKind.SPACE]
     assert roles == [
@@ -120,7 +120,7 @@ def test_invalid_json_is_written_as_it_is(raw: bytes) -> None:
 
 
 def test_a_huge_message_is_cut() -> None:
-    """A huge message is cut, with a note of its whole size."""
+    """A huge message is cut, and a note has the size of the whole message."""
     raw = b'{"a":"' + b"x" * 3_000_000 + b'","b":[' + b"1," * 3_000_000 + b"1]}"
     text = shown(raw)
     assert text.startswith('{\n  "a": "xxx')
@@ -203,7 +203,7 @@ def test_the_output_of_a_terminal_is_decoded() -> None:
 
 
 def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
-    """``--seq`` of a request unfolds its answer too; only diffs are coloured."""
+    """``--seq`` of a request also unfolds its answer; only diffs are coloured."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/a"))  # 2
         recorder.to_agent(result(1, content="-one\n+two\n"))  # 3

@@ -154,7 +154,7 @@ def test_faults_are_drawn_as_received_and_as_delivered() -> None:
 
 
 def test_the_default_stays_below_the_limit_of_mermaid() -> None:
-    """A diagram of default length fits Mermaid's limit even if all characters are entities."""
+    """A diagram of the default length is within Mermaid's limit, even with many entities."""
     lines = [{**HEADER}]
     lines += [{"stream": "stderr", "text": "x"}, {"stream": "to-agent", "text": "{" * 99}] * 200
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -207,7 +207,7 @@ def test_a_long_text_is_cut() -> None:
 
 @given(st.text(max_size=30))
 def test_the_text_can_be_read_back(text: str) -> None:
-    """Decoding the entities gives what a timeline would show, on one line."""
+    """The decoded entities of a text are the text that a timeline shows, on one line."""
     written = escaped(text)
     assert html.unescape(re.sub(r"#(\d+);", r"&#\1;", written)) == plain(text).strip()
     assert not re.search("[\n%`<>{}$|@]", written)

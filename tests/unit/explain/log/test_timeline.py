@@ -68,7 +68,7 @@ def lines(tmp_path: Path) -> dict[int, TimelineLine]:
 def test_a_line_has_its_columns(
     lines: dict[int, TimelineLine], number: int, cells: tuple[str, ...], text: str
 ) -> None:
-    """Number, time, direction, method, id, pair with latency, and size come before the text."""
+    """The columns of a line are number, time, direction, method, id, pair and size."""
     assert (lines[number].cells, lines[number].text) == (cells, text)
 
 
@@ -130,7 +130,7 @@ def test_an_open_request_is_unanswered_only_at_the_end(live: bool, shown: tuple[
 
 
 def test_a_run_is_one_line() -> None:
-    """A run is a line with its numbers, count, streaming time, size and text."""
+    """The line of a run has its numbers, count, streaming time, size and text."""
     run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 1500 * MS, 57, 9000, 4, "a\nbc")
     assert run_line(run) == TimelineLine(
         Cells("7–63", "0.000", "←", "agent_message_chunk ×57", "", "1.5 s", "9.0 kB"),

@@ -72,7 +72,7 @@ def numbers(hits: list[SearchHit]) -> list[tuple[int, int]]:
     ],
 )
 def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> None:
-    """A text is found in the line as sent and in its decoded strings."""
+    """A text is found both in the line as it was sent and in its decoded strings."""
     assert numbers(search(pattern, [frame(1, {}, raw=written, method=None)])) == [(1, 1)]
 
 
@@ -98,7 +98,7 @@ def test_a_text_across_chunks_is_found_at_its_first_frame() -> None:
 
 
 def test_a_frame_is_a_hit_once() -> None:
-    """A frame with a match of its own is not a hit again for a match that continues."""
+    """A frame is a hit once, even if another match begins in the frame and continues."""
     assert numbers(search("aba", chunks("aba", "ba"))) == [(1, 1)]
     assert numbers(search("aa", chunks("a", "a", "a"))) == [(1, 2), (2, 3)]
 
@@ -165,14 +165,14 @@ def test_messages_with_ids_may_be_interleaved() -> None:
 
 
 def test_hits_come_in_order() -> None:
-    """A hit waits for a match that began earlier and is complete later."""
+    """Hits are in the order of their first frames, even if a match is complete only later."""
     first, two = chunks("Hel", "lo", first=1)
     between = frame(2, {}, stream="stderr", kind="stderr", method=None, raw=b"hello")
     assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3), (2, 2)]
 
 
 def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
-    """While no message is open, hits do not wait."""
+    """A hit is returned at once if no message is open."""
     searcher = Searcher(Pattern("x"))
     assert searcher.feed(frame(1, notification("x")))
     searcher = Searcher(Pattern("method"))
@@ -187,7 +187,7 @@ def test_a_match_of_a_regular_expression_goes_across_chunks() -> None:
 
 
 def test_an_end_assertion_waits_for_the_end_of_the_message() -> None:
-    """``$`` does not match where more text follows."""
+    """An assertion of the end does not match while the message continues."""
     many = ["x" * 100] * 400
     assert numbers(search(r"lo\Z", chunks("hel", "lo", *many), is_regex=True)) == [(2, 2)]
     assert search(r"hello\Z", chunks("hel", "lo", *many), is_regex=True) == []

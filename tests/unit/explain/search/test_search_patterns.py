@@ -51,7 +51,7 @@ def test_case_can_be_chosen() -> None:
 def test_a_regular_expression_in_lower_case_finds_any_case(
     pattern: str, text: str, is_found: bool
 ) -> None:
-    r"""The capital in ``\S`` or ``(?P<`` does not count; ``^`` and ``$`` match at lines."""
+    r"""A regular expression in lower case ignores case, even with ``\S`` or ``(?P<`` in it."""
     sought = Pattern(pattern, is_regex=True)
     assert sought.is_in(text) == is_found
     assert sought.may_be_in(text.encode()) >= is_found
@@ -100,7 +100,7 @@ def test_escapes_are_undone(written: str, meant: str) -> None:
 
 
 def test_strings_are_found_in_a_line() -> None:
-    """Names and values are both strings; those without escapes are searched with the line."""
+    """Names and values are strings; those with escapes are decoded and searched separately."""
     line = r'{"a":"b\"c","\u0064":[1,"e"],"f":"cut \n'
     assert strings(line) == ["a", 'b"c', "d", "e", "f", "cut \n"]
     assert escaped_strings(line) == ['b"c', "d", "cut \n"]

@@ -204,7 +204,7 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
 def test_the_end_of_the_agent_is_judged(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], expected: list[str]
 ) -> None:
-    """An end that the client asked for is not a problem, but an end during a turn is."""
+    """The end of an agent is a problem during a turn, and not if the client asked for it."""
     for step in steps:
         step(recorder)
     assert sentences(recorder) == expected
@@ -348,7 +348,7 @@ def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
 
 
 def test_tool_calls_have_their_last_status(recorder: LogWriter) -> None:
-    """A call counts once, by its kind and its last known status."""
+    """A tool call is counted once, with its kind and its last known status."""
     prompt(recorder)
     for call, kind, status in (("a", "read", "completed"), ("b", "read", "failed")):
         start = {"toolCallId": call, "status": "pending", "title": call}
@@ -452,7 +452,7 @@ def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
 
 
 def test_every_check_declares_what_it_needs() -> None:
-    """Every check of the conversation is listed in `CHECKS`; otherwise it would not run."""
+    """Every check of the conversation declares in `CHECKS` which facts it needs."""
     for info in pkgutil.iter_modules(show.__path__, f"{show.__name__}."):
         module = importlib.import_module(info.name)
         for name, function in inspect.getmembers(module, inspect.isfunction):

@@ -28,7 +28,7 @@ def test_enabled_capabilities_of_v1_are_listed() -> None:
 
 
 def test_empty_groups_of_v1_are_no_capabilities() -> None:
-    """A group without members enables nothing."""
+    """An empty group of v1 has no capabilities."""
     groups: dict[str, Any] = {
         "promptCapabilities": {},
         "mcpCapabilities": {},
@@ -111,7 +111,7 @@ def test_login_methods_are_listed_by_id() -> None:
     ],
 )
 def test_odd_capabilities_are_named(half: Any) -> None:
-    """A capability with any JSON value gets a name of one line."""
+    """A capability with an unusual JSON value has a name of one line."""
     assert all(0 < len(name) <= 201 for name in capabilities(half))
     assert capabilities(half, "requiredClientCapabilities") == auth_method_ids(half) == []
 

@@ -123,7 +123,7 @@ def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
 
 
 def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
-    """A signal to the process group may end the agent before it is seen by the recorder."""
+    """The client is to blame for a signal that ends the agent before the recorder sees it."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.event(capture_log.EXIT, signal=signal.SIGTERM)
@@ -197,7 +197,7 @@ def test_an_agent_does_not_wait_for_a_login_for_ever(
 
 
 def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
-    """A permission request no longer waits for a person once its turn is cancelled."""
+    """The client has to answer a permission request whose turn it has cancelled."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(PERMISSION)
@@ -494,7 +494,7 @@ def test_a_directory_that_is_not_there_is_the_clients(chat: LogWriter, words: st
 
 
 def test_a_session_is_lost_whatever_the_error_calls_it(chat: LogWriter) -> None:
-    """An error that names the id of an open session, and that nothing is found, is the agent's."""
+    """If an error says that the id of an open session was not found, the agent is to blame."""
     opened(chat)
     chat.to_agent(PROMPT)
     failure = {"code": -32002, "message": "Resource not found", "data": {"uri": "s"}}
@@ -539,7 +539,7 @@ def test_an_agent_takes_the_login_that_it_offers(
 def test_an_error_of_the_models_provider_is_recognized(
     chat: LogWriter, data: dict[str, Any], by: str
 ) -> None:
-    """A provider's error is recognized even in JSON within a string, whose middle is cut."""
+    """An error of the model's provider is recognized, even within a cut string of JSON."""
     opened(chat)
     chat.to_agent(PROMPT)
     refused = error(2, -32603, "it failed")
@@ -604,7 +604,7 @@ def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path
 
 
 def test_where_npm_keeps_its_log_is_not_what_failed(chat: LogWriter) -> None:
-    """The last line of npm on stderr names its log, so the line before it is quoted."""
+    """The line in which npm names its log is not quoted; the line before it is."""
     chat.to_agent(INITIALIZE)
     stderr(chat, "npm error 404 'nobody@*' is not in this registry.")
     stderr(chat, "npm error A complete log of this run can be found in: /home/me/1-debug-0.log")

@@ -105,7 +105,7 @@ def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
 
 
 def test_events_are_described_in_words(tmp_path: Path) -> None:
-    """Signals, gaps and undelivered bytes are listed; starts, ends of streams and exits are not."""
+    """Signals, gaps and undelivered bytes are described; usual events are not listed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="disk full", since=1, **{"to-agent": 5})
@@ -130,7 +130,7 @@ def test_the_last_lines_of_stderr_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_summarized_from_its_log(tmp_path: Path) -> None:
-    """A hung chat can be looked at while it hangs: nothing needs to be indexed."""
+    """A running recording is summarized from its log, whether it is indexed or not."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         live = summary_of(recorder.path)
@@ -148,7 +148,7 @@ def test_an_empty_recording_has_a_summary(tmp_path: Path) -> None:
 
 
 def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
-    """An exchange counts as an error only if its answer is one and nobody asked for it."""
+    """An error answer counts as an error, unless the request was cancelled."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "a"), request(2, "a"), request(3, "a"))
@@ -170,7 +170,7 @@ def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
     ],
 )
 def test_a_first_prompt_is_text_or_nothing(raw: bytes | None, prompt: str) -> None:
-    """The prompt of a request is its text on one line; of anything else it is empty."""
+    """The first prompt is the text of a prompt request on one line; otherwise it is empty."""
     words: Any = first_prompt(raw)
     assert words.startswith(prompt)
     assert bool(words) == bool(prompt)

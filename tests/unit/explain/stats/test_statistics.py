@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 def test_a_filter_that_matches_everything_changes_nothing(tmp_path: Path) -> None:
-    """Counting in two passes and in one gives the same."""
+    """A filter that matches all frames gives the same statistics as no filter."""
     with RecordingReader(record_waiting_chat(tmp_path / "x.db").path) as reader:
         assert gather(reader, parse("seq:>0")) == gather(reader)
 
 
 def test_everything_is_counted_once(tmp_path: Path) -> None:
-    """Frames and bytes are those of the recording, and each request is one of its method."""
+    """All frames and bytes of the recording are counted once, and all requests by method."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         statistics = gather(reader)
         sums = next(reader.query("SELECT count(*) AS n, sum(size) AS bytes FROM frames"))
@@ -59,7 +59,7 @@ def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
 
 
 def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
-    """Commands, an echo of the prompt and tool calls before it do not count."""
+    """The first chunk is the agent's own: commands, echoes and tool calls do not count."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * 500)]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))

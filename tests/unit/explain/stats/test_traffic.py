@@ -48,7 +48,7 @@ def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -
 def test_a_percentile_is_one_that_occurred(
     ordered: list[int], percent: int, expected: int | None
 ) -> None:
-    """The p-th percentile is the least latency that at least p of a hundred do not exceed."""
+    """The p-th percentile is the smallest latency that at least p percent do not exceed."""
     assert percentile(ordered, percent) == expected
 
 
@@ -65,7 +65,7 @@ def test_an_answer_counts_for_the_method_it_answers() -> None:
 
 
 def test_frames_without_a_method_are_counted_by_their_kind() -> None:
-    """Lines of stderr, and lines that are not messages, have their own rows."""
+    """Lines without a method, such as those of stderr, are counted by their kind."""
     traffic = Traffic(100)
     traffic.feed(head(1, stream="stderr", kind="stderr", method=None))
     traffic.feed(head(2, kind="invalid", method=None, size=2))
@@ -87,7 +87,7 @@ def test_outcomes_are_counted_apart() -> None:
 
 
 def test_activity_divides_the_time_of_the_recording() -> None:
-    """The first part includes the first moment, and the last part includes the end and later."""
+    """Activity is divided into equal parts of time; the last part has all later frames."""
     end = BUCKETS * 10 + 7
     traffic = Traffic(end)
     for seq, t_ns in enumerate([0, 10, 11, end - 1, end, end * 2, -5]):
@@ -97,7 +97,7 @@ def test_activity_divides_the_time_of_the_recording() -> None:
 
 
 def test_the_cached_part_is_the_computed_one() -> None:
-    """Recomputing the part only at its edges gives the same result."""
+    """The cached part of the time is the same as the computed part."""
     for end in (1, 5, 24, 25, 997):
         traffic = Traffic(end)
         expected = [0] * BUCKETS
@@ -132,7 +132,7 @@ def test_a_tool_call_has_all_its_frames() -> None:
 
 
 def test_a_filter_is_followed_to_exchanges() -> None:
-    """An exchange counts if its request, its response, or the batch that held one was counted."""
+    """With a filter, an exchange is counted if one of its frames or batches is counted."""
     traffic = Traffic(100)
     traffic.feed(head(5, kind="response", exchange=1))
     traffic.feed(head(6, kind="notification", exchange=2))  # a request to cancel it

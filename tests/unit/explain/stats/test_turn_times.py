@@ -269,7 +269,7 @@ def test_replayed_history_is_no_turn(tmp_path: Path) -> None:
 
 
 def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
-    """The time before, in and between turns adds up to the recording's."""
+    """The time before, within and between turns adds up to the duration of the recording."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.t_ns += SECOND
     for number in (1, 2):

@@ -119,7 +119,7 @@ def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
 
 
 def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
-    """A call and a permission that nobody finished are steps up to the end of the recording."""
+    """A call and a permission without an end are steps up to the end of the recording."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt())
     recorder.to_client(call("c", title="Run", status="in_progress"))
@@ -136,7 +136,7 @@ def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
-    """Pieces are one run while they come within two seconds and nothing else begins."""
+    """Chunks within two seconds of each other are one run, unless another step begins."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(chunk("a"), update("s", "usage_update", used=1, size=2), chunk("b"))
         recorder.t_ns += 2 * SECOND
@@ -173,7 +173,7 @@ def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
 
 
 def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
-    """Updates in the envelope of draft-1.0 are chunks and calls as well."""
+    """Updates of draft-1.0 are the same steps: chunks and calls."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     for kind, data in (
@@ -193,7 +193,7 @@ def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
-    """Where there are too many steps the shortest are left out, but neither prompt nor end."""
+    """If there are too many steps, the shortest are left out, but never the prompt or the end."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for number in range(5):
             recorder.to_client(request(number, "fs/read_text_file", sessionId="s", path="/a"))

@@ -75,7 +75,7 @@ def stop(conversation: Talk, **answer: Any) -> None:
 
 @pytest.mark.parametrize("dialect", ["v1", "v2", "draft-1.0"])
 def test_chunks_are_joined(dialect: str) -> None:
-    """Messages and thoughts are in one piece; reports of use between the pieces do not cut them."""
+    """Messages and thoughts are joined from their chunks, even if usage updates come between."""
     conversation = Talk(dialect)
     thought = "thought_message_chunk" if dialect == "draft-1.0" else "agent_thought_chunk"
     chunk(conversation, "Hm", thought)
@@ -118,7 +118,7 @@ def test_another_message_is_another_entry() -> None:
 
 
 def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
-    """A hidden thought of the draft is its own entry and marked, in the log too."""
+    """A thought of the draft that is not visible is an entry of its own, marked as not visible."""
     conversation = Talk("draft-1.0")
     for said, is_visible in (("a", False), ("b", False), ("c", True)):
         chunk(conversation, said, "thought_message_chunk", visible=is_visible)
@@ -261,7 +261,7 @@ def test_a_terminal_that_the_draft_pushes() -> None:
 
 
 def test_pushed_output_names_its_stream_where_it_changes() -> None:
-    """Pushed output names its stream on a separate line when the stream changes."""
+    """Pushed output names its stream on a line of its own if the stream changes."""
     conversation = Talk("draft-1.0")
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm")
     pushed = [("stdout", "a"), ("stdout", "b"), ("stderr", "x\n"), ("stderr", ""), ("stdout", "c")]
@@ -318,7 +318,7 @@ def test_a_plan_has_its_steps() -> None:
 
 
 def test_sections_are_turns_and_what_is_outside() -> None:
-    """Each turn has its end; a prompt without an answer is reported as such."""
+    """The sections of a transcript are turns; a turn without an answer is marked."""
     conversation = Talk()
     stop(conversation)
     conversation.prompt()
@@ -384,7 +384,7 @@ def test_concurrent_turns_are_apart() -> None:
 
 
 def test_a_filter_shows_whole_entries() -> None:
-    """With a filter, tool calls and requests are complete; messages have the matching pieces."""
+    """If one frame of a call matches the filter, the whole entry of the call is shown."""
     conversation = Talk()
     conversation.call("a", title="Run", rawInput={"command": "ls"})
     conversation.ends("a", "failed")
@@ -429,7 +429,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_limits_cut_and_leave_out() -> None:
-    """Long texts are cut, and events are left out, except with FULL."""
+    """With limits, long texts are cut and minor events are left out; with FULL they are not."""
     conversation = Talk()
     chunk(conversation, "x" * 100)
     conversation.update("available_commands_update", availableCommands=[])

@@ -40,7 +40,7 @@ def test_ignored_signals_are_not_handled() -> None:
 
 
 def test_foreign_handlers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A handler that is not Python's is left alone, since it cannot be restored."""
+    """A signal handler that Python did not install is kept, since it cannot be restored."""
     before = signal.getsignal(signal.SIGHUP)
     monkeypatch.setattr(signal, "getsignal", lambda s: None if s == signal.SIGTERM else before)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGHUP]

@@ -81,7 +81,7 @@ async def test_our_own_children_are_left_alone() -> None:
 
 
 async def test_the_subreaper_is_reset() -> None:
-    """After the context we adopt no more orphans."""
+    """After the context has ended, orphans are no longer adopted."""
     with Orphans() as orphans:
         pass
     pid = leave_one(_STAYS)
