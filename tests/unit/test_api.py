@@ -61,7 +61,7 @@ def test_the_package_has_the_names_of_the_library() -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_it_agrees_with_show(path: Path) -> None:
-    """Turns, tool calls and frames agree with the summary of `show`."""
+    """The API has the turns, tool calls and frames that `show` has."""
     with acp_proxy.open(path) as recording, RecordingReader(path) as reader:
         summary = summarize(reader)
         assert recording.facts == summary.recording
@@ -116,7 +116,7 @@ def test_tool_calls_are_whole(tour: api.OpenRecording) -> None:
 
 
 def test_frames_are_decoded(tour: api.OpenRecording) -> None:
-    """A frame has its bytes, its message, and the place of its answer."""
+    """A frame has its bytes, its decoded message, and the number of its answer."""
     prompt = next(tour.frames("method:session/prompt kind:request"))
     assert prompt.message["params"]["prompt"][0]["text"] == "tour"
     assert prompt.message["id"] == prompt.id
@@ -170,7 +170,7 @@ def test_an_export_that_fails_leaves_nothing(tmp_path: Path) -> None:
 def test_bad_use_is_an_error_of_ours(
     tmp_path: Path, tour: api.OpenRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wrong arguments raise `AcpProxyError` with the message of the command line."""
+    """Wrong use of the API raises an error of ours, with the message of the command line."""
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(tmp_path))
     with pytest.raises(BadFilter, match="knd"):
         list(tour.frames("knd:error"))
@@ -198,7 +198,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_recordings_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newest recording is first, and a file that cannot be read has the reason."""
+    """Recordings are listed newest first; an unreadable file has the reason."""
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(ROOT / "recordings"))
     listed = acp_proxy.recordings()
     assert sorted(entry.path for entry in listed) == RECORDINGS

@@ -142,7 +142,7 @@ def refused() -> dict[str, list[str]]:
 
 
 def test_imports_point_down(source: Source) -> None:
-    """A room imports only rooms before it in the manual's order, and none that it refuses."""
+    """A room imports only rooms that the manual's order puts before it."""
     assert architecture.wrong_arrows(source, order(), refused()) == []
 
 
@@ -174,7 +174,7 @@ def test_old_names_are_absent(source: Source) -> None:
 
 
 def test_every_module_has_tests(source: Source) -> None:
-    """The tests of a module are in the mirrored place, or where the table says."""
+    """Each module has tests in the mirrored place, or where a table says."""
     assert architecture.untested(source, ROOT / "tests", TESTED_BY) == []
 
 
@@ -242,7 +242,7 @@ def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]
 
 
 def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
-    """An old name is found as a whole word of any name, in any case."""
+    """An old name is found in any name of the code, as a whole word, in any case."""
     source = plant(low__stage="", low__a="class OldStage: ...\nbackstage = 1\nstages = 2")
     assert architecture.old_names(source, ["stage"]) == [
         "acp_proxy.low.a:1 uses OldStage",

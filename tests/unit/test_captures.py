@@ -58,7 +58,7 @@ def test_all_are_found() -> None:
 
 @pytest.mark.parametrize("path", all_captures(), ids=name)
 def test_each_is_whole(path: Path) -> None:
-    """A capture has a JSON object on each line; time never runs back, and the exit is last."""
+    """In a capture, each line is a JSON object, times do not go back, and the exit is last."""
     capture = load(path)
     for joined in capture.stream_bytes("to-agent"), capture.stream_bytes("to-client"):
         assert joined.endswith(b"\n")
@@ -118,7 +118,7 @@ def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
 
 
 def test_a_wrong_length_is_an_error(tmp_path: Path) -> None:
-    """A read that does not have the length it names is refused with its line."""
+    """A read whose length is wrong is refused with the number of its line."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "dir": "c2a", "n": 4, "text": "abc"})
     with pytest.raises(ValueError, match=r"x\.jsonl:2: expected 4 bytes, got 3"):
         load(path)

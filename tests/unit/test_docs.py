@@ -153,7 +153,7 @@ def test_every_option_of_every_command_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_choice_of_an_option_is_documented(name: str) -> None:
-    """The row of an option names each value that it can have, and both words of a switch."""
+    """The row of an option in the manual has all of its values."""
     rows = [line for line in page_of(name).splitlines() if line.startswith("| `-")]
     for option in options(COMMANDS[name]):
         flag = re.compile(rf"[ `]{long_flag(option)}[ `]")
@@ -164,7 +164,7 @@ def test_every_choice_of_an_option_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_its_synopsis(name: str) -> None:
-    """The section of a command begins with how it is used, as --help has it."""
+    """The section of a command begins with its synopsis, as in --help."""
     # A command keeps the help option of the first context that asks, hence a true one.
     context = click.Context(COMMANDS[name], help_option_names=["-h", "--help"])
     words = COMMANDS[name].collect_usage_pieces(context)
@@ -183,7 +183,7 @@ def test_every_command_is_in_the_list_of_contents() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_documented_options_exist(path: Path) -> None:
-    """An option that a page gives a command is one that this command has."""
+    """Every option that a page mentions exists."""
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"^## Planned\n.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)
     every = set(ELSEWHERE).union(*map(flags, COMMANDS.values()))
@@ -199,7 +199,7 @@ def test_documented_options_exist(path: Path) -> None:
 
 
 def test_the_readme_shows_every_option_of_record() -> None:
-    """The synopsis of `record` in the README has all options, each as it is."""
+    """The synopsis of `record` in the README has all options."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     synopsis = re.search(r"^acp-proxy record \[-o FILE\].*?^```", text, re.MULTILINE | re.DOTALL)
     assert synopsis
@@ -229,7 +229,7 @@ def test_every_variable_is_documented() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_documented_variables_exist(path: Path) -> None:
-    """A variable of ours that a page names is one that we read."""
+    """Every variable of ours that a page mentions exists."""
     named = set(re.findall(r"(?<!_)ACP_PROXY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
     assert named <= {*variables(), *SPECIAL}
 
@@ -425,7 +425,7 @@ WORDS = {
 def test_the_json_of_a_command_is_documented(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The section of a command has all members; `SECTIONS` has the sections of values within."""
+    """The page of JSON lists all members that the command prints."""
     path = record_planted(tmp_path / "x.db")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -473,7 +473,7 @@ def test_the_members_of_frames_and_events_are_documented() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
-    """A section of the page of imports says what `--from` NAME reads."""
+    """The page of imports has a section for each format of `--from`."""
     assert f"\n`--from {name}`" in page("imports.md")
 
 
@@ -591,7 +591,7 @@ def test_the_page_of_architecture_is_read_in_ten_minutes() -> None:
 
 @pytest.mark.parametrize("path", ROOMS, ids=lambda path: path.parent.name)
 def test_the_readme_of_a_room_fits_a_screen(path: Path) -> None:
-    """The README of a room has its name as the title, and at most twenty lines."""
+    """The README of a room has the room's name as its title, and at most twenty lines."""
     lines = path.read_text(encoding="utf-8").splitlines()
     assert lines[0] == f"# {path.parent.name}"
     assert len(lines) <= 20
@@ -656,7 +656,7 @@ def test_the_page_about_testing_begins_with_the_installation() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_make_targets_exist(path: Path) -> None:
-    """A page names only targets that the Makefile has."""
+    """Every target of make that a page mentions exists."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
     text = path.read_text(encoding="utf-8")

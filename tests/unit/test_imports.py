@@ -59,7 +59,7 @@ def module_of(path: Path) -> str:
 
 
 def test_starting_loads_small_modules_only() -> None:
-    """`record` loads `record/capture`, `limits`, `struct`, `fcntl` and `errno` before it starts."""
+    """`record` loads only a few small modules before it starts the agent."""
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules);"
         "import acp_proxy.entry, acp_proxy.record.capture.record_options;"
@@ -88,7 +88,7 @@ def test_starting_loads_small_modules_only() -> None:
 
 @pytest.mark.parametrize("path", CAPTURE, ids=lambda path: path.stem)
 def test_no_module_of_capture_imports_more(path: Path) -> None:
-    """Outside of functions a module of `record/capture` imports what may load, and its siblings."""
+    """At the top of a module, `record/capture` imports only the allowed modules and its own."""
     tree = ast.parse(path.read_text())
     everywhere = set(imports(ast.walk(tree)))
     at_once = set(imports(tree.body))
@@ -125,7 +125,7 @@ IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "thr
 
 
 def test_the_engine_is_pure() -> None:
-    """Time, randomness and bytes come to an engine from outside, and it uses no database."""
+    """The engines of playback import neither time, randomness and I/O, nor the database."""
     ours = {"base", "playback", "protocol", "recording", "redaction"}
     drivers = PACKAGE / "playback/drivers"
     for path in {*(PACKAGE / "playback").rglob("*.py")} - {*drivers.rglob("*.py")}:
@@ -173,7 +173,7 @@ def test_a_replay_begins_without_the_redactor() -> None:
 
 
 def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
-    """A replay without rules structures nothing, which would take a fifth of its start."""
+    """A replay without a file of rules does not load the modules that read rules."""
     script = (
         "import sys\nfrom acp_proxy.cli.playback.replay import replay\n"
         "with replay.make_context('replay', ['x']): pass\n"

@@ -42,7 +42,7 @@ def test_every_package_has_a_hash_and_no_source() -> None:
 
 
 def test_the_environment_is_made_of_the_lock() -> None:
-    """`make` installs nothing for the tests that has no hash."""
+    """The virtual environment is made of the locked packages, which all have hashes."""
     makefile = (ROOT / "Makefile").read_text()
     assert "--require-hashes --requirement $(LOCK)" in makefile
     assert "--no-deps --no-build-isolation --editable ." in makefile

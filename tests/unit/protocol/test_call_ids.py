@@ -48,7 +48,7 @@ def test_messages_that_begin_a_call(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_connection_says_the_same(case: str) -> None:
-    """A connection agrees with `LastCalls`, although it forgets finished calls after a turn."""
+    """A connection and `LastCalls` agree about the call of each message."""
     dialect, words, expected = CASES[case]
     connection = Connection(dialect=dialect)
     begun, turn, seq = [], "-", 0
@@ -96,7 +96,7 @@ def test_turns_count_calls_with_the_same_id() -> None:
 
 
 def test_an_evicted_call_counts_as_unknown() -> None:
-    """The memory for calls is bounded, and an evicted call counts as unknown."""
+    """Only the latest calls are remembered; an evicted call counts as unknown."""
     calls = LastCalls[int]("v1", most=2)
     begins = [calls.begins(n, 1, "session/update", SAME, None) for n in (1, 2, 3, 2, 3, 1)]
     assert begins == [True, True, True, False, False, True]

@@ -120,7 +120,7 @@ def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None
 
 
 def test_an_answer_to_nothing_belongs_to_nothing() -> None:
-    """An answer has no exchange if its id is not open, even if it is open in its own direction."""
+    """An answer to an id that is not open in the other direction has no exchange."""
     check("""
         -> #1 a
            a, exchange 1
@@ -149,7 +149,7 @@ def test_an_error_without_an_id_answers_nothing() -> None:
 
 
 def test_a_request_of_id_null_is_answered_with_null() -> None:
-    """A null id is bad style but still an id."""
+    """A request with the id null is answered by an answer with the id null."""
     check("""
         -> #null a
            a, exchange 1
@@ -191,7 +191,7 @@ def test_open_requests_are_listed_oldest_first() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
 def test_a_line_without_a_message_has_no_labels(kind: Kind) -> None:
-    """A line without a message belongs to nothing and changes nothing."""
+    """A line that is not a message has no labels and does not change the state."""
     conversation = Conversation()
     labels = conversation.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
     assert describe(labels) == "nothing"
@@ -275,7 +275,7 @@ def test_cancelling_nothing_belongs_to_nothing() -> None:
     ],
 )
 def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None:
-    """-32800 means cancelled in every dialect, -32003 only in the draft."""
+    """The error code -32800 means cancelled in every dialect, -32003 only in the draft."""
     conversation = check(
         f"""
         -> #1 a
@@ -501,7 +501,7 @@ def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
 
 
 def test_v2_may_be_idle_before_it_accepts() -> None:
-    """A turn that is over is not ended again by the answer to its prompt."""
+    """In v2, a turn that became idle is not ended again by the answer to its prompt."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle"}'
     conversation = check(
         f"""
@@ -610,7 +610,7 @@ def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
 
 
 def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
-    """A path in the directory of two sessions is ambiguous while both have an open turn."""
+    """If two sessions have the same directory, a path belongs to the one with an open turn."""
     check(
         """
         -> #1 session/load {"sessionId": "A", "workingDirectory": "/w"}
@@ -659,7 +659,7 @@ def test_v1_files_without_a_session_have_none() -> None:
 
 
 def test_the_draft_shows_a_whole_conversation() -> None:
-    """Appendices A.1 and A.2 of the draft form one conversation, and each frame gets labels."""
+    """The examples of the draft's appendices form a whole conversation, and all get labels."""
     conversation = Conversation()
     examples = [e for e in draft() if "> A.1 " in e.source or "> A.2 " in e.source]
     got = [

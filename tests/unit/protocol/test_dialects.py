@@ -156,7 +156,7 @@ def test_the_result_decides(
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
 def test_updates_of_v1(kind: str) -> None:
-    """Three kinds of update do not exist in v2, and have another envelope in the draft."""
+    """Three kinds of update show v1, or by another envelope the draft."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
     assert dialect_from("session/update", sessionId="s", type=kind, data={}) == DRAFT
     assert dialect_from("session/update", sessionId="s", type=kind) is None
@@ -174,7 +174,7 @@ def test_updates_of_v2(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
-    """The other kinds of update only show the draft, by their envelope."""
+    """An update that both versions have shows a dialect only by the draft's envelope."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
@@ -220,7 +220,7 @@ def test_an_answered_prompt() -> None:
 
 
 def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
-    """The dialect of a message without its line is detected from the labels alone."""
+    """If a line is too large to be read, its labels alone decide the dialect."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     detected = dialect_of_frame(large)
     assert detected is not None
@@ -280,7 +280,7 @@ def found_by(*messages: tuple[str | None, dict[str, Any]]) -> tuple[str, str] | 
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """Later messages outweigh initialize, and the reason names what differs."""
+    """Later messages outweigh an initialize that is written like the draft's."""
     assert found_by(DRAFT_INITIALIZE, BARE_RESULT) == (
         DRAFT,
         "capabilities and clientInfo in initialize",

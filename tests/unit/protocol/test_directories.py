@@ -80,7 +80,7 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """Paths that lead out in some reading are outside, and so are values other than paths."""
+    """A path that may lead out of the directory is outside, as is any value that is not a path."""
     assert not is_within(path, [root])
 
 

@@ -30,7 +30,7 @@ def test_a_line_may_need_several_chunks() -> None:
 
 
 def test_the_end_leaves_a_line_without_a_newline() -> None:
-    """The bytes after the last newline form a line once."""
+    """At the end of a stream, the bytes after the last newline are one line."""
     framer = LineFramer()
     assert framer.finish(5) is None
     assert list(framer.feed(b"ab\r", 10, 1)) == []
@@ -70,7 +70,7 @@ def test_a_newline_that_comes_in_two_parts() -> None:
 
 @given(st.lists(_bytes))
 def test_all_bytes_come_back(chunks: list[bytes]) -> None:
-    """The lines with their newlines make up the stream; only the last may lack its newline."""
+    """The lines and their newlines add up to the stream; only the last may lack a newline."""
     cutter = LineCutter()
     cuts: list[Cut] = []
     for chunk in chunks:

@@ -32,7 +32,7 @@ def labels(raw: bytes) -> dict[str, object]:
     ],
 )
 def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
-    """A terminal in a tool call's content or output is a label of the message."""
+    """The terminal that a tool call shows is a label of the message."""
     shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
     message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
     assert (message.tool_call, message.terminal) == ("c", "t")
@@ -129,7 +129,7 @@ def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
     ],
 )
 def test_an_id_is_kept_as_it_is_written(line: str, token: str) -> None:
-    """An id's token is its text on the wire, whichever reader reads the line."""
+    """The token of an id is the text of the id in the line, whichever reader reads it."""
     assert read((line % token).encode()).rpc_id == token
 
 
@@ -202,7 +202,7 @@ def test_v2_fields() -> None:
 
 
 def test_draft_fields() -> None:
-    """The draft names the kind of an update beside its data, whose id is the tool call's."""
+    """In the draft, the kind of an update is `type`, and the tool call's id is in `data`."""
     call = params("session/update", sessionId="s", type="tool_call", data={"id": "c"})
     assert labels(call) == {
         "method": "session/update",

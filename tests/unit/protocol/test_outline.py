@@ -67,7 +67,7 @@ def agrees(raw: str) -> bool:
     ],
 )
 def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
-    """The edges give the labels of the whole line, wherever its large string is."""
+    """An outline has the labels of the whole line, wherever the large string is."""
     assert agrees(line.replace("BIG", BIG))
 
 
@@ -87,7 +87,7 @@ def test_with_several_large_strings_the_head_is_used() -> None:
 
 
 def test_a_tail_may_begin_within_an_escape() -> None:
-    """A quote at the start of the tail may end the string or belong to it."""
+    """If the tail begins within an escape, a quote may end the string or belong to it."""
     rest = ',"sessionId":"s"},"id":1}'
     for text in ("x" * 900 + '\\"', "x" * 900 + "\\\\", "x" * 900):
         raw = f'{{"method":"x","params":{{"a":"{text}"{rest}'
@@ -122,5 +122,5 @@ def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
     ids=["objects", "arrays", "quotes", "keys", "spaces", "digits"],
 )
 def test_hostile_edges_are_read_in_one_pass(head: bytes) -> None:
-    """Depth, escaped quotes and spaces cost no more than other bytes."""
+    """Deep nesting, escaped quotes and spaces do not make reading an outline slower."""
     assert read_outline(head, head[-60_000:]).method == "x"

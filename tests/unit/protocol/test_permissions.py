@@ -53,7 +53,7 @@ def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool)
 
 
 def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
-    """A selected option has its offered kind, or its id if it was not offered."""
+    """A selected option has the kind with which it was offered, or else its id as the kind."""
     assert read_answer(OPTIONS, selected("y")).kind == "allow_once"
     assert read_answer(OPTIONS, selected("both")).kinds == ("reject_once", "allow_always")
     assert read_answer([], selected("y")).kind == "y"
@@ -62,13 +62,13 @@ def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
 
 @pytest.mark.parametrize("request_", [None, {}, {"params": 1}, {"params": {"options": {"a": 1}}}])
 def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
-    """A malformed request has no options, and none that rejects."""
+    """A malformed permission request can be read: it has no options."""
     assert options_of(request_) == []
     assert rejecting_option(request_) is None
 
 
 def test_options_are_distinguished_by_their_ids_alone() -> None:
-    """An id with two meanings does not reject; an option that rejects once is preferred."""
+    """An id that two options share does not reject; `reject_once` is preferred."""
     assert rejecting_option({"params": {"options": [*OPTIONS, 7]}}) == "n"
     assert rejecting_option({"params": {"options": OPTIONS[2:]}}) is None
     always = {"optionId": "never", "kind": "reject_always"}

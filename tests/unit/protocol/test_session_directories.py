@@ -49,7 +49,7 @@ def test_everything_is_in_the_root() -> None:
 
 
 def test_a_session_that_was_not_opened_has_no_directory() -> None:
-    """A refused request leaves no directory behind."""
+    """A session whose opening was refused has no directory."""
     sessions = SessionDirectories()
     sessions.request(1, {"workingDirectory": "/a"}, None)
     sessions.answer(1, None)
@@ -94,7 +94,7 @@ def record(path: Path, *, every: int | None = None) -> Path:
 
 @pytest.mark.parametrize("every", [None, 1, 3])
 def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> None:
-    """Files, terminals and output get their session, wherever the indexer was interrupted."""
+    """If two turns are open, files and terminals get the right session, even in several batches."""
     with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
         for session, expected in (("a", OF_A), ("b", OF_B)):
             seqs = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]
@@ -104,7 +104,7 @@ def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> 
 
 
 def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
-    """A filter by terminal finds its request, its output, and the tool call that shows it."""
+    """A filter by terminal finds all of its messages, and the tool call that shows it."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         seqs = [row["seq"] for row in reader.frames(parse("terminal:t"))]
     assert seqs == [10, 11, 12, 13, 14]

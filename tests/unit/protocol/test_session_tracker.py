@@ -61,7 +61,7 @@ def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: 
 
 
 def test_a_closed_session_stays_known() -> None:
-    """A closed session still belongs to the connection."""
+    """A closed session is still known to the connection."""
     machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}
@@ -123,7 +123,7 @@ def test_a_terminal_is_followed_until_its_release() -> None:
 
 @pytest.mark.parametrize(("status", "has_exited"), [("null", False), ('{"exitCode": 1}', True)])
 def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
-    """The answer to a request for output reports whether the command has ended."""
+    """An answer with output may report that the command has ended."""
     machine = connection(f"""
         <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
         -> #1 result {{"terminalId": "t"}}

@@ -10,7 +10,7 @@ from acp_proxy.protocol.tool_calls import CallState, CallStatus, call_of, merge
 
 
 def test_a_later_message_replaces_its_members() -> None:
-    """A message replaces the members it has; omitted ones and the status frame stay."""
+    """A later message replaces the members that it has, and keeps all others."""
     call = CallState(members={})
     call.take({"title": "Run", "kind": "execute", "rawInput": {"command": "ls"}}, 1)
     call.take({"title": None, "status": "failed", "rawInput": {}}, 2)
@@ -58,6 +58,6 @@ def test_a_chunk_adds_an_item_to_the_content(known: dict[str, Any]) -> None:
     ],
 )
 def test_the_call_of_a_message_is_read_in_every_dialect(params: dict[str, Any]) -> None:
-    """Session updates and permission requests have a tool call in different places."""
+    """The call of a message is read from updates and from permission requests."""
     assert call_of(params)["id"] == "c"
     assert call_of({"update": [], "toolCall": [], "subject": [params]}) == {}

@@ -114,7 +114,7 @@ def _is_known(pointer: str, rows: tuple[Position, ...]) -> bool:
     "method", sorted({e.method for e in _all() if not e.method.startswith(_ANYBODYS)})
 )
 def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
-    """The table has each id, path, URI, time and credential in each example of a method."""
+    """The table has a role for each id, path, URI, time and credential of the examples."""
     for example in _all():
         if example.method == method:
             rows = positions(method, is_response=example.kind == "response")
@@ -123,7 +123,7 @@ def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
 
 
 def test_every_row_is_reached() -> None:
-    """Every row has messages with its methods, and every role has a row."""
+    """Each row of the table is reached by its methods, and each role has a row."""
     for row in TABLE:
         for method in row.methods or ("any",):
             name = f"{method}x" if method.endswith("/") else method
@@ -148,7 +148,7 @@ def test_pointers_come_once() -> None:
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:
-    """Places are nested like messages; a member that no peer chooses has none."""
+    """The places of all dialects are nested as in messages; other members have no place."""
     places = places_of("notification", "session/update")["params"]
     assert places["data"]["output"]["path"] is Place.PATH
     assert places["data"]["output"]["terminalId"] is Place.TERMINAL

@@ -52,7 +52,7 @@ async def test_a_backlog_is_left_at_the_end(
 
 
 def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
-    """Bytes without a newline become a frame when the recording is closed."""
+    """The bytes after the last newline become a frame when the recording is closed."""
     log.append(TO_AGENT, 1, LINE + b"half a l")
     log.event(CLOSE, {"reason": "the agent exited"})
     it = Indexing(log)

@@ -55,7 +55,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None:
-    """An event lists the deleted files and their total size, and `log` shows it in words."""
+    """The deletion of recordings is an event with their files and total size."""
     log = NotedLog()
     total = sum((home / f"d{days}.db").stat().st_size for days in (7, 6))
     await make_room(log, ("age", 5.5 * DAY), home / "new.db")
@@ -92,7 +92,7 @@ async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list
 async def test_pruning_stops_when_the_session_ends(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pruning stops when the session ends, and the files deleted until then are recorded."""
+    """If the session ends during pruning, pruning stops and records what was deleted."""
     log = NotedLog()
     with trio.CancelScope() as session:
 

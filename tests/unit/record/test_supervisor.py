@@ -200,7 +200,7 @@ nothing_open = Answers(lambda _: False)
 
 
 async def test_until_waits_for_a_latch(clock: MockClock) -> None:
-    """`until` returns at once if the latch is set, and otherwise waits for the setting thread."""
+    """`until` returns when a thread sets the latch, or at once if the latch is set."""
     scene = Scene(clock)
     scene.relay.stopping.set()
     await until(scene.relay.stopping)
@@ -238,7 +238,7 @@ async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> No
 
 
 async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None:
-    """A client that reads a killed agent's output slowly has another grace time for it."""
+    """A client that reads slowly gets a second grace time for a killed agent's output."""
     events = []
 
     def look(scene: Scene) -> None:
@@ -277,7 +277,7 @@ async def test_the_grace_begins_anew_with_every_byte(clock: MockClock) -> None:
 
 
 async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
-    """An agent that has a request to answer may stay, and leaves when it has answered."""
+    """An agent that still has to answer a request is not ended before its answer."""
     answers = Answers(lambda now: now < 999.875)
     scene = await play(
         clock, (10, Scene.client_leaves), (999.875, Scene.agent_says), answers=answers
@@ -293,7 +293,7 @@ async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
 
 
 async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
-    """Silence also counts while open requests are unknown: no new grace time begins."""
+    """Silence also counts while open requests are unknown, and then ends the agent at once."""
     answers = Answers(lambda now: None if now < 100 else False)
     scene = await play(clock, (10, Scene.client_leaves), answers=answers)
     assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
@@ -312,7 +312,7 @@ async def test_a_living_client_keeps_its_agent(clock: MockClock) -> None:
 
 
 async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None:
-    """The silence before the client's death counts: no new grace begins with it."""
+    """If a client dies after it closed its end, the agent's grace begins at the death."""
     scene = await play(
         clock, (10, Scene.client_closes), (100, Scene.client_leaves), answers=nothing_open
     )
@@ -373,7 +373,7 @@ async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
 
 
 async def test_a_descendant_that_ends_is_left_alone(clock: MockClock) -> None:
-    """Outputs that end after the agent's exit, but within the time, need no signal."""
+    """If the outputs end shortly after the agent's exit, no descendant is killed."""
     scene = await play(clock, (10, Scene.agent_exits), (10 + LINGER - 0.1, Scene.outputs_end))
     assert scene.agent.sent == []
 
@@ -394,7 +394,7 @@ async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
 
 
 async def test_nothing_lingers_before_the_exit(clock: MockClock) -> None:
-    """A silent agent that is still running is not ended."""
+    """As long as an agent runs, its silence does not end it."""
     scene = await play(clock, (10, Scene.agent_says))
     assert scene.agent.sent == []
 
@@ -452,7 +452,7 @@ async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> No
 
 
 async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
-    """An agent that stops reading is noted too; if it never reads again there is one note."""
+    """An agent that stops reading is noted once, and again only if it reads again."""
 
     def agent_blocks(scene: Scene) -> None:
         scene.relay.to_agent.last_ns = now_ns()
@@ -476,7 +476,7 @@ async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> No
 
 
 async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None:
-    """A client that leaves without reading has not read again."""
+    """If a client leaves without reading, it is not noted as reading again."""
 
     def client_goes(scene: Scene) -> None:
         scene.relay.to_client.in_read = False

@@ -22,7 +22,7 @@ def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
 
 
 def test_it_returns_the_next_time_to_display() -> None:
-    """The next display is three seconds after an event, then each second, or never."""
+    """`next_at` returns when the line is displayed next: after three seconds, then each second."""
     display = WaitDisplay(lambda _: None)
     assert display.next_at(NS_PER_S) == 4 * NS_PER_S
     display.update(5 * NS_PER_S, NS_PER_S, lambda: "x")

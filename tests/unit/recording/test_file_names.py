@@ -45,7 +45,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="XDG is for Linux"
 def test_the_directory_is_that_of_platformdirs(
     monkeypatch: pytest.MonkeyPatch, home: str | None, data: str | None
 ) -> None:
-    """The default equals that of platformdirs for any HOME and XDG_DATA_HOME."""
+    """The default directory is the one of platformdirs, for any HOME and XDG_DATA_HOME."""
     environment(monkeypatch, home, data)
     expected = platformdirs.user_data_dir("acp-proxy", appauthor=False)
     assert recordings_directory(os.environ) == expected
@@ -136,6 +136,6 @@ def test_fresh_names_sort_by_time() -> None:
 
 
 def test_a_name_that_is_taken_is_numbered() -> None:
-    """The candidates after the first have a number before the suffix."""
+    """If a file name is used already, the next candidates have a number before the suffix."""
     assert list(islice(candidates("/a.b/x.db"), 3)) == ["/a.b/x.db", "/a.b/x-2.db", "/a.b/x-3.db"]
     assert list(islice(candidates("/a.b/x"), 2)) == ["/a.b/x", "/a.b/x-2"]

@@ -106,7 +106,7 @@ def test_only_these_modules_read_lost_facts() -> None:
 
 
 def test_every_fact_is_needed_by_something() -> None:
-    """Every fact is needed somewhere, except the command and the zone, which rows show."""
+    """Every fact is needed by a function, a member or a rule, except the command and the zone."""
     by_functions = {fact for fact in FACTS if modules_with(rf'(needs|knows)\([^)]*"{fact}"')}
     by_members = {fact for needed in MEMBERS for fact in needed}
     by_rules = {word for rule in rules().values() for word in rule.lost_if or ()}
@@ -173,7 +173,7 @@ def test_an_origin_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", [{"lost": ["times"]}, {"inferred_times": 1}], ids=str)
 def test_no_rows_have_durations_that_nobody_knows(tmp_path: Path, lost: dict[str, Any]) -> None:
-    """Unknown durations are null in the database too."""
+    """Durations that are not known are null in the database as well."""
     path = imported(tmp_path, **lost)
     assert_comes_back(path)
     rows = rows_of_recording(path)

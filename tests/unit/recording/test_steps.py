@@ -72,7 +72,7 @@ def test_an_error_with_an_id_answers_no_invalid_line() -> None:
 
 
 def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
-    """An unopened session uses the lane that announces it, or else the latest one."""
+    """A session that no request opened is in the lane that announced it, or in the latest lane."""
 
     def opening(seq: int, session: str) -> Step:
         return step(seq, kind="request", method="session/load", session=session, exchange=seq)
@@ -144,13 +144,13 @@ def test_an_answer_names_a_connection() -> None:
 
 @pytest.mark.parametrize("name", ["serverId", "acpId", "serverName"])
 def test_a_request_names_a_server(name: str) -> None:
-    """A request names its server in the member of its protocol version."""
+    """A request names its MCP server in a member that depends on the version."""
     assert referred(message(params={name: "s"})) == ("server s",)
     assert referred(b"no JSON") == ()
 
 
 def test_the_methods_of_mcp_are_known() -> None:
-    """The MCP methods are recognized, including the older one with an underscore."""
+    """The methods of MCP are recognized, with and without a leading underscore."""
     assert [is_mcp(m) for m in ("mcp/connect", "_mcp/request", "_my/mcp", None)] == [
         True,
         True,

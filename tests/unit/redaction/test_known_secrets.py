@@ -47,7 +47,7 @@ def test_forms(before: str) -> None:
 
 @given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
 def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: bytes) -> None:
-    """After masking base64, at most one byte of the value at either end can be decoded."""
+    """After base64 was masked, hardly anything of the secret at its ends can be decoded."""
     known = values(value)
     if not known.forms:
         return
@@ -115,7 +115,7 @@ def test_other_ends_are_not_prefixes() -> None:
 
 @given(SECRETS)
 def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
-    """Every line with a value, even an escaped one, contains one of the needles."""
+    """Each line that contains a value, even escaped, contains one of the needles."""
     known = values(value)
     if not known.forms:
         return
@@ -140,7 +140,7 @@ def test_an_escaped_value_in_an_invalid_line() -> None:
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """Pieces of at least eight bytes are found, even of a value in base64."""
+    """Pieces of a secret are found in bytes if they have at least eight bytes."""
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)

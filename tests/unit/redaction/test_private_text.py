@@ -30,7 +30,7 @@ SECRET = "Wk2mXs81qPz0"
     ],
 )
 def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, shown: str) -> None:
-    """Words that a schema enumerates stay, and so does the start of an absolute path."""
+    """Words that a schema lists, and the start of an absolute path, stay in private text."""
     assert private_text(text, path) == shown
     assert private_text(shown, path) == shown
 

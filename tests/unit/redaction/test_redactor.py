@@ -193,7 +193,7 @@ def test_pieces_of_other_texts_come_in_between() -> None:
 
 
 def test_a_piece_waits_for_the_next() -> None:
-    """A redactor only waits if a secret may begin at the end of a piece; it can be called again."""
+    """A piece waits for the next piece if a secret may begin at its end; else it does not."""
 
     def unknown() -> Iterator[bytes]:
         """Raises `NotYet`, as at the end of a log that is still written."""
@@ -319,7 +319,7 @@ def test_an_invalid_line_stays_invalid(flaw: bytes, before: bytes, private: bool
 
 
 def test_private_text_keeps_its_length() -> None:
-    """All characters of prompts and messages are replaced, except white space."""
+    """In private text, all characters are replaced except for white space."""
     used = redactor(private=True)
     assert text_of(masked(used, chunk("Hello, wörld!\nToo"))) == "xxxxxx xxxxxx\nxxx"
     prompt = message(id=3, method="session/prompt", params={
@@ -375,7 +375,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """A secret is also masked in text before the place that reveals it."""
+    """A secret is also masked where it stands before the place that reveals it."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -413,7 +413,7 @@ def test_a_secret_of_half_characters(odd: str) -> None:
 
 @pytest.mark.parametrize("before", range(24, 40))
 def test_no_marker_is_masked(before: int) -> None:
-    """Pieces of a masked text are masked once, wherever it is cut."""
+    """A marker of a masked text is not masked again, wherever the text is cut."""
     lines = [
         chunk("it is [redacted:secret:bea18ce0]" + " so it goes on and on"[: before - 20]),
         chunk(" password=" + "[redacted:password:1b54e34f]"),
@@ -434,7 +434,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """Lines searched together are only searched again after a new secret."""
+    """Lines that were searched together are searched again only after a new secret."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))

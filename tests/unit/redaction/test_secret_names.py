@@ -31,7 +31,7 @@ def test_a_secret_name(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_harmless_name(name: str) -> None:
-    """Names of counts, positions and directories, and similar words, are not secrets."""
+    """Names of counts, positions and directories are not names of secrets."""
     assert not is_secret_name(name)
 
 

@@ -34,7 +34,7 @@ def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> N
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
-    """A quotation that ends after a name is not the quoted value, but a value may follow."""
+    """If a quotation ends after a name, the text behind it is not the value of that name."""
     assert find("`password=` and step 3 of 4, as User 1 does", loose=loose) == []
     assert find("'?token=' for 3 Users, and 4 of Them", loose=loose) == []
     assert find(f'"token="{MIXED} x', loose=loose) == [SecretMatch(8, 38, "token")]
@@ -101,7 +101,7 @@ def test_no_text_takes_quadratic_time(piece: str) -> None:
     ],
 )  # fmt: skip
 def test_a_password_in_a_command(before: str, after: str) -> None:
-    """The password is found in any text, and the words around it are left alone."""
+    """A password within a command is found, and the words around it are not."""
     matches = find(f"{before}hunter22{after}", loose=False)
     assert [(match.start, match.end) for match in matches] == [(len(before), len(before) + 8)]
 
@@ -115,7 +115,7 @@ def test_a_password_in_a_command(before: str, after: str) -> None:
     ],
 )  # fmt: skip
 def test_a_command_without_a_password(text: str) -> None:
-    """References, other options and sentences are not passwords."""
+    """In a command without a password, references, options and sentences are not found."""
     assert find(text, loose=False) == []
 
 
@@ -124,7 +124,7 @@ def test_a_command_without_a_password(text: str) -> None:
     [("so sk-an", 3), ("Bearer ", 0), ("x eyJhb", 2), ("a password=ab", 2), ("a\\npassword", 1)],
 )
 def test_the_end_may_begin_a_secret(text: str, start: int) -> None:
-    """`tail` returns where the secret begins, whether or not the text was searched before."""
+    """`tail` returns where a secret may begin at the end of a text."""
     assert tail(text) == start
     assert tail(text, search(text, loose=False)) == start
     assert tail(text, search(text, loose=True)) == start

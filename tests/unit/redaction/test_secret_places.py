@@ -78,7 +78,7 @@ def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: s
     ],
 )
 def test_other_places(path: str, method: str, treatment: Treatment) -> None:
-    """The path shows whether a string is a command, any other text, or never changed."""
+    """The path of a string decides whether it is a command, another text, or unchanged."""
     assert ruling_of(path, method) == Ruling(treatment)
 
 

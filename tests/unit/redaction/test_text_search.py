@@ -8,7 +8,7 @@ from acp_proxy.redaction.text_search import Expressions, Search, name_end, name_
 
 
 def test_a_run_is_read_a_few_times() -> None:
-    """A run is read a few times at most; another run after its end is read again."""
+    """A run of characters is read a few times at most; after its end, the next run is read."""
     search = Search("a" * 100, [], loose=False)
     assert search.may_read("hex", 0)
     search.have_read("hex", 0, 50)
@@ -18,7 +18,7 @@ def test_a_run_is_read_a_few_times() -> None:
 
 
 def test_a_run_to_the_end_is_open() -> None:
-    """A run that extends to the end of the text is recorded as open, from where it was read."""
+    """A run that reaches the end of the text is open from where it was read."""
     search = Search("a" * 100, [], loose=False)
     search.have_read("hex", 7, 100)
     assert search.opened == [7]

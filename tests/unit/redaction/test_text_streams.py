@@ -49,7 +49,7 @@ def piece(text: str) -> Piece:
 
 
 def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
-    """The last characters of a piece are kept, and the others are dropped."""
+    """If a piece has nothing suspicious, only its last characters are kept."""
     key = piece("x").key
     assert streams.passes(key, "all is well")
     assert streams.passes(key, " and so on, for a while, and for a while more")
@@ -60,7 +60,7 @@ def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
 
 @pytest.mark.parametrize("text", ["it is Zq8", "the sk-an", "to"])
 def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
-    """A piece does not pass if its end may be the beginning of a secret."""
+    """A piece does not pass if a secret may begin at its end."""
     assert not streams.passes("k", text)
 
 
@@ -71,7 +71,7 @@ def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
 
 
 def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStreams) -> None:
-    """The marker is in the first piece, and the rest of the secret is removed from the next."""
+    """A secret in two pieces becomes a marker in the first, and is removed from the second."""
     first, second = piece("it is " + VALUE[:6]), piece(VALUE[6:] + "!")
     assert streams.spans(first, lambda: iter([line(second.text)])) == [MaskedSpan(6, 12, "[m]")]
     assert not streams.passes(second.key, second.text)
@@ -79,7 +79,7 @@ def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStream
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """A piece that waits leaves the stream unchanged, so the caller can pass it again."""
+    """If a piece has to wait, the stream is not changed, so that the piece can come again."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet

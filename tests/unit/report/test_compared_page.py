@@ -63,7 +63,7 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
 
 
 def test_equal_messages_are_counted() -> None:
-    """Messages of A that neither changed nor moved are counted around the differences."""
+    """Equal messages between the differences are counted."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[0])
         lanes = read_comparison(diff(a, b), (a, b)).lanes
@@ -96,7 +96,7 @@ def test_messages_whose_order_does_not_count_are_apart() -> None:
 
 
 def test_recordings_of_one_name_are_told_apart() -> None:
-    """Recordings of the same name are shown by file name, or by path if those are equal, too."""
+    """Recordings of one name are shown with their file names, or else with their paths."""
 
     def names(a: str, b: str) -> tuple[str, str]:
         actual = differing()
@@ -148,7 +148,7 @@ def test_nothing_is_left_out_silently() -> None:
 
 
 def test_recorded_text_is_text() -> None:
-    """Any recorded text stays text; the page has one script and one style, named by its policy."""
+    """Recorded text cannot add elements to the page, which has one script and one style."""
     evil = f"{EVIL}</script><script>alert(1)</script><img src=x onerror=alert(2)>"
     field = Field(f"/{evil}", evil, {evil: [evil]})
     entry = DiffEntry(Change.CHANGED, evil, "to-client", evil, 1, 1, 1, 1, (field,), evil)

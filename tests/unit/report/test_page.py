@@ -211,7 +211,7 @@ def test_the_assets_load_nothing() -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_head_has_the_numbers_of_the_commands(path: Path) -> None:
-    """The head has the numbers of `show`, `stats` and `check`, as they print them."""
+    """The numbers in the head of a page are those of `show`, `stats` and `check`."""
     with RecordingReader(path) as reader:
         data = read_report_data(reader, ReportOptions())
         facts = head_facts(data, 1, "")

@@ -107,7 +107,7 @@ def test_other_forms_are_refused(text: str, words: str) -> None:
 
 
 def test_types_are_left_out() -> None:
-    """Type annotations within lines are only for the type checker, and are left out."""
+    """Type annotations within a line are left out of the joined script."""
     line = "const a = /** @type {{b?: () => void}} */ (/** @type {any} */ (c)).b;"
     assert "const a = ((c)).b;" in join(line)
 

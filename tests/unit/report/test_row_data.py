@@ -95,7 +95,7 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
 def test_a_late_frame_and_those_behind_it_have_delays(
     tmp_path: Path, plan: str, delays: dict[int, int | None]
 ) -> None:
-    """Frames behind a late frame are sent with it, unless the plan may let them overtake."""
+    """Frames behind a late frame have its delay, unless the plan may let them overtake it."""
     with LogWriter(tmp_path / "x.db", fault_plan=plan) as recorder:
         for n in range(4):
             recorder.to_client(notification("a", n=n))
@@ -156,7 +156,7 @@ def test_an_older_recording_that_is_still_made_can_be_read(
 
 
 def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
-    """A request of the agent goes to a person, the files or the terminals of the client."""
+    """Requests of the agent go to a person, to files or to terminals, depending on their method."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(request(1, "fs/read_text_file"))
         recorder.to_agent(result(1, content=""))
@@ -174,7 +174,7 @@ def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
 
 
 def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
-    """A frame after a turn belongs to the call in it; another turn or a replay has another call."""
+    """Frames of a tool call name the call's first frame, even after the turn."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for turn in (1, 2):
             recorder.to_agent(request(turn, "session/prompt", sessionId="s"))
@@ -229,7 +229,7 @@ def test_numbers_come_back(values: list[int | None]) -> None:
 
 
 def test_a_column_is_as_wide_as_its_largest_number() -> None:
-    """A column of nulls has no bytes; small numbers have one, whatever their sign."""
+    """A column has as many bytes for each number as its largest number needs."""
     assert planes(number_codes([None, None])) == (0, b"")
     assert planes(number_codes([None, 0, -1, 1])) == (1, bytes([0, 1, 2, 3]))
     assert planes(number_codes([126, -127])) == (1, bytes([253, 254]))
@@ -239,7 +239,7 @@ def test_a_column_is_as_wide_as_its_largest_number() -> None:
 
 @given(st.lists(st.lists(st.none() | st.text())))
 def test_each_text_is_once_in_the_list(chunks: list[list[str | None]]) -> None:
-    """Texts come in the order in which they occur first; their places are their codes."""
+    """Each text is in the list once, in the order of first occurrence; its code is its place."""
     texts, actual = Texts(), list[str]()
     for values in chunks:
         codes = texts.codes(values)

@@ -99,7 +99,7 @@ def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
 
 
 def test_rows_can_be_temporary() -> None:
-    """Rows without a path are in a temporary file."""
+    """Without a path, the rows are in a temporary file."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
     assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)

@@ -43,7 +43,7 @@ def press_ctrl_c() -> Iterator[Callable[[], object]]:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> None:
-    """A recording with a view instead of a table is refused unread, since it may never end."""
+    """A recording with a view in place of a table is refused, and the view is not read."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"DROP TABLE {table}", f"CREATE VIEW {table.upper()} AS {ENDLESS}")
     said = complaint("inspect", "show", path)

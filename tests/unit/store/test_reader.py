@@ -468,7 +468,7 @@ def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> N
 
 
 def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
-    """Damage in given lines is reported at once, since they cannot be read a second time."""
+    """Damage in given lines is reported at once, since the lines cannot be read again."""
 
     def lines() -> Iterator[bytes]:
         yield b"# a remark\n"
@@ -519,7 +519,7 @@ def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
 
 
 def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None:
-    """An empty log beside a database with all rows is not reported as a loss."""
+    """If a log was emptied and all rows are in the database, nothing is reported as lost."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -531,7 +531,7 @@ def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None
 
 
 def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
-    """While the database is still empty, the recording is read from the log."""
+    """A recording whose database is still empty is read from its log."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         path.touch(0o600)
@@ -622,7 +622,7 @@ def test_a_directory_for_a_log(tmp_path: Path) -> None:
 
 
 def test_a_log_without_its_beginning(tmp_path: Path) -> None:
-    """A log that was emptied is refused without its database, and not changed."""
+    """A log without its beginning is refused if its database is missing, and is not changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -821,7 +821,7 @@ def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
 def test_damage_is_reported_at_once_if_the_files_did_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
-    """Opening is repeated only if the files changed meanwhile; otherwise they are damaged."""
+    """A failed opening is repeated if the files changed meanwhile; otherwise it is damage."""
     path = record_conversation(tmp_path / "x.db")
     open_readonly = database.open_readonly
     failed: list[Path] = []

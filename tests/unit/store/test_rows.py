@@ -21,7 +21,7 @@ def test_each_frame_gets_its_own_rows() -> None:
 
 
 def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
-    """Rows of omitted frames are yielded once, before the next frame, for the caller to use."""
+    """The rows of omitted frames come once, together with those of the next frame."""
     fired = fired_rows(1, 3, 4, 9)
     assert [row["seq"] for row in fired.upto(3)] == [1, 3]
     assert [row["seq"] for row in fired.upto(4)] == [4]
@@ -30,7 +30,7 @@ def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
 
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
-    """Fired faults are not read before they are needed."""
+    """The source of fired faults is not read before the first frame that needs it."""
     read = []
 
     def source() -> object:

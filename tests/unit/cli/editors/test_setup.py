@@ -103,7 +103,7 @@ def test_it_finds_nothing(tmp_path: Path) -> None:
 
 
 def test_settings_are_ready_to_paste(home: Path) -> None:
-    """The entry has absolute paths and the other members of the original one; values are hidden."""
+    """The printed entry has absolute paths and all members of the original one, without values."""
     result = setup(home, "zed", "--agent", "opencode")
     actual = json.loads(result.stdout)["agent_servers"]["OpenCode (recorded)"]
     assert actual["command"].startswith("/")

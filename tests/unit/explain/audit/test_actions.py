@@ -72,7 +72,7 @@ def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
 
 
 def test_two_calls_with_one_path_are_not_told_apart() -> None:
-    """Two calls with one path and a request are three actions, and each side names the other."""
+    """Two open calls with one path, and a request for it, are three actions: perhaps the same."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))

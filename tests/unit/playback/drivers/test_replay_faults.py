@@ -145,7 +145,7 @@ async def test_a_client_that_has_left_is_not_waited_for_long(
 async def test_a_signal_counts_as_leaving_when_all_is_sent(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """After a signal, delayed bytes have as long as after the client's end of input."""
+    """If a signal ends the replay, delayed bytes have as much time as if the client had left."""
     replayed = Replayed("latency latency_ms=60000 where=dir:to-client")
     await nursery.start(let_go_on_signal, replayed.streams)
     nursery.start_soon(replayed.run)
@@ -199,7 +199,7 @@ async def test_a_pause_stops_the_output_until_it_is_resumed(
 
 
 async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> None:
-    """After its output was closed, the agent goes on and still receives."""
+    """If a fault closes the agent's output, the agent goes on and still receives messages."""
     replayed = await started(nursery, "close where=text:bye keep_frame=true")
     await replayed.out(b"bye\nmore\n")
     assert await replayed.client_heard() == b"bye\n$"
@@ -232,7 +232,7 @@ async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
 async def test_an_agent_that_sends_too_much_waits(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """An agent waits while more than a megabyte of its output is not written."""
+    """If more than a megabyte of its output is not written yet, the agent has to wait."""
     replayed = await started(nursery, "latency latency_ms=1000 where=dir:to-client")
     line = b"x" * 600_000 + b"\n"
     await replayed.out(line)

@@ -112,7 +112,7 @@ def at(seconds: float) -> Any:
 
 
 async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """Frames come after the recorded gaps, without the client's time to think."""
+    """A frame comes after the recorded gap; the client's time to think is not counted."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, pacing=Pacing(1.0))
         await client.send(1)
@@ -192,7 +192,7 @@ async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: Mo
 async def test_a_last_line_without_a_newline_counts(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A last line without a newline counts, and CRs before newlines are ignored."""
+    """The last line counts even without a newline, and a CR before a newline is ignored."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.into.send_all(
@@ -360,7 +360,7 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
 async def test_the_scripted_client_reads_a_last_line_without_a_newline(
     recorded: RecordedTranscript,
 ) -> None:
-    """The scripted client accepts a last line without a newline."""
+    """The scripted client reads the last line of an agent even without a newline."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
     client = ScriptedClient(recorded.script())
@@ -379,7 +379,7 @@ async def test_the_scripted_client_reads_a_last_line_without_a_newline(
 async def test_all_runs_are_equal(
     recorded: RecordedTranscript, clock: MockClock, runs: int
 ) -> None:
-    """Random chunks and sleeps over two lanes always give the bytes of the recording."""
+    """With random chunks and sleeps, two lanes always have exactly the recorded bytes."""
     lanes = [{recorded.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
     hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
     for seed in range(runs):

@@ -113,7 +113,7 @@ async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockCloc
 
 
 async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockClock) -> None:
-    """The sink is closed when everything was sent, and later messages are still read."""
+    """When everything was sent, the sink is closed, and later messages are still read."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -215,7 +215,7 @@ async def test_an_agent_that_does_not_read_does_not_stop_us(
 async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
     record: Record, clock: MockClock
 ) -> None:
-    """An agent may write a lot before it reads; it is read while our answers wait."""
+    """An agent that writes a lot before it reads is still read, while our answers wait."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(TALK), nursery, lockstep_stream_pair)

@@ -41,6 +41,6 @@ def test_each_outcome_has_a_description(method: str, reply: Any, words: str) -> 
 
 
 def test_a_cancelled_permission_is_an_outcome_of_its_own() -> None:
-    """A cancelled permission differs from a rejected one: a cancelled turn excuses it."""
+    """A cancelled permission has an outcome of its own, since a cancelled turn excuses it."""
     reply = {"result": {"outcome": {"outcome": "cancelled"}}}
     assert outcome("session/request_permission", None, reply) == CANCELLED

@@ -21,7 +21,7 @@ DIVERGENCE = Divergence(
 
 
 def test_a_refusal_names_the_nearest_recorded_message() -> None:
-    """A refusal names the nearest recorded message and the differences, with any text."""
+    """A refusal names the nearest recorded message and its differences from the live one."""
     error = json.loads(refusal('"a"', DIVERGENCE).data)
     assert (error["id"], error["error"]["code"]) == ("a", -31999)
     assert error["error"]["message"] == "replay: another one"

@@ -49,7 +49,7 @@ def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -
 def test_frames_of_an_abandoned_session_are_unplayed(
     recorded: RecordedTranscript, order: Order
 ) -> None:
-    """All unsent frames of an abandoned session are unplayed, also in recorded order."""
+    """The frames of an abandoned session that were not sent are unplayed, in either order."""
     replay = Replay(recorded.script(), ReplayOptions(order=order))
     lines = [recorded.raw[1], recorded.raw[3], recorded.raw[5].replace(b'"one"', b'"two"')]
     for at, line in enumerate(lines, 1):
@@ -59,7 +59,7 @@ def test_frames_of_an_abandoned_session_are_unplayed(
 
 
 def test_input_counts_for_both_clocks() -> None:
-    """Input restarts both clocks, and output only the clock for a stall."""
+    """Input restarts the clocks for settling and for a stall; output restarts only the second."""
     progress = Progress(5)
     progress.begin(10)
     progress.begin(12)

@@ -97,7 +97,7 @@ def test_only_some_divergences_are_shown() -> None:
     ("verdict", "words"), [("incomplete", "incomplete, and was played"), ("stalled", "stalled; ")]
 )
 def test_each_verdict_has_a_headline(verdict: str, words: str) -> None:
-    """The headline has the verdict and how much was played."""
+    """The headline of a report has the verdict and says how much was played."""
     assert words in text(evolve(CLEAN, verdict=verdict))[0]
 
 
@@ -118,7 +118,7 @@ EVIL = "\x1b[2J\x00\x07\x9b\u202e\ud800\n]]>"
 
 
 def test_recorded_text_cannot_control_the_terminal() -> None:
-    """Control characters are made visible, and lines stay lines."""
+    """Control characters in a report are made visible, and each line stays a line."""
     for line in text(hostile(EVIL)):
         assert line.isprintable()
 
@@ -142,7 +142,7 @@ def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
 
 
 def test_the_report_is_json() -> None:
-    """The report is JSON in which kinds and ranks are words."""
+    """A report is JSON that reads back the same; kinds and ranks are written as words."""
     read: Any = converter.loads(converter.dumps(DIVERGED), ReplayReport)
     assert read == DIVERGED
     assert '"kind": "params-differ"' in converter.dumps(DIVERGED)

@@ -41,7 +41,7 @@ def bound(**roots: str) -> Bindings:
     ],
 )
 def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved: str) -> None:
-    """Paths change if they are below a bound directory, not if they only begin like it."""
+    """Paths below a bound directory change; paths that only begin with the same letters do not."""
     assert bound(**roots).live(Place.PATH, path) == moved
 
 
@@ -77,7 +77,7 @@ def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
 
 
 def test_a_text_is_rewritten_once() -> None:
-    """A rewritten directory is not replaced again."""
+    """A directory that was rewritten once in a text is not rewritten again."""
     assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
     assert bound(_="/b").rewritten("/ /") == "/ /"
     assert Bindings().rewritten("/a") == "/a"
@@ -104,7 +104,7 @@ def test_each_kind_of_value_is_bound_by_itself() -> None:
 
 
 def test_equal_values_change_nothing() -> None:
-    """While the client's choices are the recorded ones, every line stays as it is."""
+    """If the client chose the recorded values, lines are not changed."""
     bindings = bound(_a="/a")
     assert not bindings.change_anything
     bindings.bind(Place.TERMINAL, "t", "u")

@@ -93,7 +93,7 @@ def test_false_and_missing_capabilities_are_equal() -> None:
 
 
 def test_a_value_that_the_client_may_choose_is_proposed() -> None:
-    """A new directory is a proposal; if another one is bound already, it is a conflict."""
+    """A new directory is proposed as a value of the client; a second one is a conflict."""
     bindings = Bindings()
     comparer = Comparer(bindings)
     places = {"params": {"cwd": Place.ROOT}}

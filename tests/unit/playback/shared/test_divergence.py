@@ -33,7 +33,7 @@ EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 
 
 def test_ranks() -> None:
-    """Information never counts, and each lane has its own primary divergence."""
+    """A lane's first divergence is primary and later ones are cascades; information is neither."""
     log, a, b = DivergenceLog(MessageMask(None)), Lane("a"), Lane("b")
     noted = [
         log.note(kind, lane, "").rank
@@ -109,7 +109,7 @@ def test_cascades_are_shown_after_primary_divergences() -> None:
 
 
 def test_divergences_that_are_not_shown_are_counted() -> None:
-    """The last line counts all divergences that are not shown, kept or not."""
+    """The last line has the number of divergences that are not shown."""
     assert DivergenceReporter("agent").blocks([AGAIN] * (SHOWN + 3), 2)[SHOWN:] == [
         ["... and 5 more; --report FILE has all of them"]
     ]

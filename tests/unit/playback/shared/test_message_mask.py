@@ -37,7 +37,7 @@ def test_a_secret_is_known_to_both_sides() -> None:
 
 
 def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
-    """A masked recording has no secrets, so only live messages are searched for them."""
+    """Only live messages are searched for secrets, since a masked recording has none."""
     mask = MessageMask("secrets")
     raw = message(env={"API_KEY": "plum-rhubarb-771"})
     mask.note(raw)

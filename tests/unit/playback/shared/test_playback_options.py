@@ -19,7 +19,7 @@ from acp_proxy.playback.shared.playback_options import Pacing
     ],
 )
 def test_a_gap_is_counted_from_the_live_moment(pacing: Pacing, due: int) -> None:
-    """A gap of 50 recorded nanoseconds is counted from the live predecessor."""
+    """The gap before a frame is counted from the live moment of the frame before it."""
     assert pacing.due(1000, 200, 250) == due
 
 

@@ -43,7 +43,7 @@ def test_a_text_in_place_of_a_marker_is_not_shown() -> None:
 
 
 def test_many_markers_take_no_long_time() -> None:
-    """Texts with many markers are compared in linear time."""
+    """A text with a thousand markers is compared in less than a second."""
     began = time.perf_counter()
     assert pairs_in(f"{A} " * 1000 + "z", "a " * 100_000, "/p") is None
     assert time.perf_counter() - began < 1
@@ -70,7 +70,7 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_a_recorded_marker_stands_for_itself_besides() -> None:
-    """A recorded marker also matches itself, if markers are echoed by the live peer."""
+    """A recorded marker also matches itself, unless the live peer does not echo markers."""
     echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
     for pairs in (echoed, own):
         pairs.add(pair(A, X))

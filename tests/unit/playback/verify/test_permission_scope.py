@@ -60,7 +60,7 @@ def test_everything_else_counts(change: dict[str, Any]) -> None:
 
 
 def test_announced_members_belong_to_the_request() -> None:
-    """Announced members belong to a request, but its own members take precedence."""
+    """A request has the members of its announced call, but its own members take precedence."""
     announced = {"kind": "read", "rawInput": {"path": "/p/f"}, "title": "T"}
     call = {"toolCallId": "c", "kind": "edit", "rawInput": None}
     assert scope(asking(call), announced) == scope(asking(CALL), {})
@@ -104,7 +104,7 @@ def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
 
 
 def test_a_scope_that_cannot_be_read_equals_none() -> None:
-    """A scope that cannot be read equals no other, not even itself."""
+    """A scope that is nested too deeply is unreadable, and differs from any other scope."""
     deep: Any = {}
     for _ in range(100_000):
         deep = {"a": deep}
@@ -118,7 +118,7 @@ def test_a_scope_that_cannot_be_read_equals_none() -> None:
 
 @pytest.mark.parametrize("terminal", ["term-2", 7])
 def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> None:
-    """A terminal in a scope must be the bound one; the difference shows its live id."""
+    """The terminal in a scope must be the bound one; a difference shows the live id."""
     recorded, live = (
         scope(asking({"content": [{"type": "terminal", "terminalId": item}]}), {})
         for item in ("term-1", terminal)

@@ -49,7 +49,7 @@ def test_requests_are_found_by_method_and_key() -> None:
 
 
 def test_the_first_request_that_was_made_is_found_by_key() -> None:
-    """The first request with a key is found as made only after it was made."""
+    """Among requests with one key, the first that was made is found."""
     requests = [request(1), request(3)]
     result = collection(*requests)
     assert result.first_made("m", (1, 1), parity) is None
@@ -73,7 +73,7 @@ def test_requests_are_awaited_in_order() -> None:
 
 
 def test_requests_that_are_cleared_are_never_matched() -> None:
-    """Requests that are cleared are not matched in any collection."""
+    """Requests that were cleared are not found in any collection."""
     item = request(1)
     lane, unnamed = collection(item), collection(item)
     lane.clear()

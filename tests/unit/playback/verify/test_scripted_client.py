@@ -61,7 +61,7 @@ def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
 
 
 def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> None:
-    """An unexpected line, or a frame before its turn, stops the client."""
+    """A line that is not expected, or that comes too early, stops the scripted client."""
     for wrong in (b"{}", recorded.raw[10].rstrip()):
         client = ScriptedClient(recorded.script())
         assert begin(client) != []

@@ -41,7 +41,7 @@ def measured(*lines: bytes) -> StreamProgress:
 @pytest.mark.parametrize("update", STATE_UPDATES)
 @pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
 def test_state_updates_are_counted_apart(params: str, update: str) -> None:
-    """An update that reports a state does not count as an item, in every dialect."""
+    """In every dialect, an update that reports a state does not count as an item."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
     assert increment_of(raw, UPDATE) == Increment(state=update)
 
@@ -110,7 +110,7 @@ def test_texts_differ_in_kind_and_message() -> None:
 
 
 def test_state_updates_end_no_text() -> None:
-    """State updates do not end a text, and their numbers survive clearing."""
+    """A state update does not end a text, and the numbers of state updates survive clearing."""
     progress = StreamProgress()
     adds = [
         increment_of(chunk("a"), UPDATE),

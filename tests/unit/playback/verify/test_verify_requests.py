@@ -50,7 +50,7 @@ def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest
 def test_requests_are_pending_that_were_answered_in_the_recording(
     recording: RecordedClient, recorded: RecordedTranscript
 ) -> None:
-    """Requests that were answered in the recording are pending, oldest first."""
+    """Requests are pending if they were answered in the recording; the oldest is first."""
     pending = PendingAnswers(recording)
     assert (pending.items, pending.awaited) == ([], "the agent's last messages")
     sent(recording, pending)
@@ -91,7 +91,7 @@ def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, st
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """Activity elsewhere prolongs a wait to ten times the limit for silence."""
+    """Activity of other lanes prolongs a wait to at most ten times the limit for silence."""
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
@@ -112,7 +112,7 @@ def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
 
 
 def test_a_pause_is_the_time_in_which_nothing_came() -> None:
-    """A pause begins with the silence, or when the frame began to wait."""
+    """A pause is the time in which nothing came while the frame was waiting."""
     patience, frame = Patience(30 * S), ClientFrame(ClientLane("s"), 1, 0, [])
     frame.start_waiting(10 * S)
     for last_activity_s, now_s in ((12, 12), (12, 20), (59, 60)):

@@ -57,7 +57,7 @@ def fields(log: CaptureLog, kind: int) -> list[dict[str, list[str]]]:
 
 
 def test_what_is_appended_is_read(log: CaptureLog) -> None:
-    """Chunks are read back with stream and time, events with their fields, all in order."""
+    """Records are read as they were appended: chunks with stream and time, events with fields."""
     log.append(TO_AGENT, 5, b"one\n")
     log.append(TO_CLIENT, 6, b"\xf5acp\0\n")
     log.event(SIGNAL, {"signal": 15, "action": "sent"})
@@ -103,7 +103,7 @@ def test_a_log_can_be_removed(log: CaptureLog) -> None:
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """A null log, which replaces a log that could not be made, accepts everything."""
+    """A null log accepts everything and keeps nothing; it replaces a log that cannot be made."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -158,7 +158,7 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """A trimmed log is short, and the next record has the offset that it would have had."""
+    """Trimming makes the file short, and the next record keeps its logical offset."""
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)
@@ -266,13 +266,13 @@ def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
 
 
 def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
-    """Trimming a log in a gap would lose the record of the gap."""
+    """A log in a gap is not trimmed, since the record of the gap would be lost."""
     broken.append(STDERR, 2, b"lost")
     assert not broken.trim(broken.size)
 
 
 def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) -> None:
-    """A torn record that could not be cut off at once does not stay in the middle."""
+    """What a failed write left in the log is cut off before the next record."""
     log.append(TO_AGENT, 1, b"before")
     size, fd = log.size, os.dup(log.fd)
     full = os.open("/dev/full", os.O_RDWR)
@@ -327,7 +327,7 @@ EFFECTS = [(EFFECT, TO_AGENT, 8, b"rule=r")]
 def test_a_chunk_and_its_notes_are_one_write(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All records are read as they were given."""
+    """A chunk and its notes are appended by a single write, and read as separate records."""
     sizes, write = [], os.write
 
     def counted(fd: int, data: bytes) -> int:
@@ -371,7 +371,7 @@ ROOM_FOR_1000 = RESERVE + int(1000 * (1 + GROWTH))
 
 
 def test_the_size_cap_is_a_gap() -> None:
-    """At --max-size, chunks are only counted, but events are written; with room, chunks are too."""
+    """Beyond --max-size, chunks are only counted as a gap, but events are still written."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 700)
         log.append(TO_AGENT, 2, b"y" * 300)
@@ -393,7 +393,7 @@ def test_the_size_cap_is_a_gap() -> None:
 
 
 def test_the_database_counts_towards_the_cap() -> None:
-    """The larger the database, the less the log may add."""
+    """The size of the database counts towards --max-size of the log."""
     with new_log(max_size=RESERVE + 10_000) as log:
         log.allow(database_size=9_900)
         log.append(TO_AGENT, 1, b"x" * 100)

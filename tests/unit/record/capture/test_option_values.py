@@ -37,7 +37,7 @@ def test_bad_sizes(text: str) -> None:
 
 
 def test_a_size_beyond_all_numbers_is_refused() -> None:
-    """A number that no float can hold is neither a size nor an age."""
+    """A number that is too large for a float is refused as a size and as an age."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size("9" * 400)
     for unit in ("d", "kB"):
@@ -69,7 +69,7 @@ def test_bad_seconds(text: str) -> None:
     ],
 )  # fmt: skip
 def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> None:
-    """The unit distinguishes an age from a size."""
+    """The value of --keep is an age or a size, depending on its unit."""
     assert read_keep(text) == expected
 
 
@@ -136,7 +136,7 @@ def test_seeds() -> None:
 
 
 def test_yes_and_no() -> None:
-    """A switch in the environment is written as click reads it."""
+    """Switches in the environment are read like click's: 1, true, yes and on, or the opposites."""
     assert all(map(read_truth, ("1", "true", " T ", "YES", "y", "on")))
     assert not any(map(read_truth, ("0", "False", "f", "no", "N", "off", "", " ")))
     with pytest.raises(ValueError, match="'2' is neither yes nor no"):

@@ -166,7 +166,7 @@ def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
 
 
 def test_the_table_names_options_in_one_way() -> None:
-    """Flags, attributes and variables follow from each other, and each has an explanation."""
+    """The flag, the attribute and the variable of each option have the same name."""
     for option in RECORD:
         assert option.flag == "--" + option.attribute.replace("_", "-")
         assert option.attribute in RecordOptions.__annotations__

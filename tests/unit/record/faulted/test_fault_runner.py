@@ -196,7 +196,7 @@ async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -
 
 
 async def test_latency_keeps_the_order(clock: MockClock) -> None:
-    """A delayed frame also delays those behind it, and all arrive when it does."""
+    """A delayed frame delays the frames after it, and all of them arrive together."""
     connection = play(clock, "latency latency_ms=2000 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -208,7 +208,7 @@ async def test_latency_keeps_the_order(clock: MockClock) -> None:
 
 
 async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
-    """The note on a delayed line has its delay; a held line gets it when it is released."""
+    """The note on a late line has the delay; a held line gets its note when it is released."""
     connection = play(
         clock, "latency latency_ms=2000 where=method:a", "reorder after_frames=1 where=method:b"
     )
@@ -273,7 +273,7 @@ async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
 
 
 async def test_terminating_with_grace(clock: MockClock) -> None:
-    """An agent that is still running after the grace time is killed."""
+    """An agent that does not end within the grace of `terminate` is killed."""
     connection = play(clock, "terminate grace_ms=1500 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -315,7 +315,7 @@ async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
 
 
 async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
-    """After a stall everything is read and logged, but nothing passes, not even the end."""
+    """After a stall, everything is read and logged, but nothing is passed on."""
     connection = play(clock, "stall where=method:b")
     connection.read(A + B)
     connection.read(C)
@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """An answer is matched with its request even if that passed through a plain pump."""
+    """An answer finds its request even if the request passed through a plain pump."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -382,7 +382,7 @@ async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
 
 
 async def test_the_summary(clock: MockClock) -> None:
-    """The summary tells how often each rule fired, which never did, and how to reproduce that."""
+    """The summary has each rule's number of firings, and a command that reproduces them."""
     connection = play(
         clock, "drop where=method:a", "noop name=never where=method:z", "noop where=method:b"
     )
@@ -480,7 +480,7 @@ def answer(number: int) -> bytes:
 
 
 async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) -> None:
-    """A rule that can never fire leaves plain pumps, and the summary says that it never fired."""
+    """If no rule can fire in a direction, its pump is plain, and the summary warns."""
     connection = play(clock, "noop probability=0", "drop where='dir:to-client dir:to-agent'")
     assert [type(pump) for pump in connection.pumps.values()] == [Pump] * 3
     assert [type(pump._log) for pump in connection.pumps.values()] == [Notes] * 3
@@ -566,7 +566,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
 
 
 def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
-    """A pump logs all it reads, and writes the result of the rules, also for a last line."""
+    """A pump logs all lines that it reads, and writes what the rules make of them."""
     log, (said, agent_out), (heard, client_out) = Notes(), os.pipe(), os.pipe()
     runner = FaultRunner(*chosen_plan(["drop where='dir:to-client method:b'"], None, 1))
     runner.attach(FakeAgent(), log, 0)
@@ -617,7 +617,7 @@ def test_a_mistake_at_the_end_blocks_no_peer(
 def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a bug in the pump both peers see an end, which the log and stderr explain."""
+    """After a bug in a pump both peers see the end, and the log and stderr explain it."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")

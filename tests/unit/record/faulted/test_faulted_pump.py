@@ -123,7 +123,7 @@ def test_a_slow_reader_holds_the_writer_back(
 
 
 def test_a_queue_that_is_shut(outlet: Outlet) -> None:
-    """After a queue is shut, waiting and later bytes are lost."""
+    """If a queue is shut, its waiting bytes and all later bytes are lost."""
     lost: list[int] = []
     outlet.queue.passed = lambda: lost.append(outlet.schedule.outboxes[OUTLET].take_lost())
     outlet.put(b"123", 5)

@@ -82,7 +82,7 @@ def chosen(text: str) -> list[int]:
     ],
 )
 def test_meaning(text: str, expected: list[int]) -> None:
-    """A filter matches exactly these rows."""
+    """A filter matches exactly the expected rows."""
     assert chosen(text) == expected
 
 
@@ -143,7 +143,7 @@ def test_mistakes(text: str, message: str) -> None:
     ],
 )
 def test_short_forms_of_filters(text: str, expected: list[int]) -> None:
-    """A filter may have prefixes of names, words of methods, states, and texts without a key."""
+    """A filter may be short: a prefix, a word of a method, a state, or a text without a key."""
     update = b'{"params":{"update":{"sessionUpdate":"tool_call_update","status":"failed","n":5}}}'
     rows = [dict(row) for row in ROWS]
     rows[2] |= {"raw": b"not json", "response_seq": 5}
@@ -173,7 +173,7 @@ def test_a_complete_name_is_not_a_prefix() -> None:
     ],
 )
 def test_a_frame_that_passes_is_asked_less(text: str, message: str) -> None:
-    """A plan of faults has no recording, so a word without a key is a mistake there."""
+    """In a plan of faults, a filter needs keys, since there is no recording to look words up in."""
     with pytest.raises(BadFilter, match=message):
         parse(text, None)
 
@@ -215,7 +215,7 @@ def test_more_than_a_hundred_levels_are_refused(text: str) -> None:
 
 
 def test_a_hundred_levels_are_accepted() -> None:
-    """Parentheses that are closed again do not count as levels."""
+    """A hundred levels of parentheses are accepted; parentheses that are closed do not add up."""
     assert chosen("(" * 100 + "id:0" + ")" * 100) == [1, 2]
     assert chosen("not " * 100 + "id:0") == [1, 2]
     assert chosen(" or ".join(["(not id:1)"] * 200)) == [1, 2, 3, 4, 5, 6, 7]

@@ -83,7 +83,7 @@ def test_there_are_twenty_and_more() -> None:
 
 @pytest.mark.parametrize("path", valid(), ids=lambda path: path.stem)
 def test_our_reader_returns_the_expected_result(path: Path) -> None:
-    """Results equal the expected files, which `tests.support.golden_texts` writes."""
+    """Our reader returns the expected result of each golden file."""
     lines = expected(path).read_text(encoding="utf-8").splitlines()
     assert list(read(path.read_bytes())) == [json.loads(line) for line in lines]
 

@@ -110,7 +110,7 @@ def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
-    """The header has the recording's row; a usual frame has only a time, a stream and a message."""
+    """A usual frame has only a time, a stream and a message; all else can be derived."""
     header, start, first, second, *_ = lines_of(record_conversation(tmp_path / "x.db"))
     assert header["acp_proxy"] == 1
     assert header["recording"]["command"] == ["agent", "--acp"]
@@ -201,7 +201,7 @@ def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
 
 
 def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
-    """A fired fault has a line after its frame; a filtered export has those of its frames."""
+    """The line of a fired fault follows the line of its frame, also in a filtered export."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.executemany(
@@ -264,7 +264,7 @@ def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
 
 
 def test_remarks_of_a_file_count(tmp_path: Path) -> None:
-    """For a text form, `text_lines` counts its blank lines and comments."""
+    """For a text form, `text_lines` also counts remarks and blank lines."""
     path = tmp_path / "x.jsonl"
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         header, *rest = write_text_form(reader)

@@ -61,7 +61,7 @@ def test_remarks_may_occur_anywhere() -> None:
 
 
 def test_a_text_can_be_written_by_hand() -> None:
-    """A header with four members, and frames with a stream and a message, are enough."""
+    """A text written by hand needs a header of four members, streams and messages only."""
     rows = rows_of_text(
         HEADER
         + b'{"stream":"to-agent","message":{"id":1,"method":"session/prompt"}}\n'
@@ -181,7 +181,7 @@ def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
 
 
 def test_times_that_are_too_far_apart_are_a_complaint() -> None:
-    """Two valid times are refused if the time between them cannot be stored."""
+    """Two times that are too far apart to be stored are an error."""
     far = b'"after_ms":"%d",'
     error = complaint(
         HEADER
@@ -206,7 +206,7 @@ def test_another_file_is_not_a_recording(text: bytes) -> None:
 
 
 def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
-    """A frame and an event with the same number are an error."""
+    """A recording in which a frame and an event have the same number is damaged."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")
@@ -259,7 +259,7 @@ def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
 
 
 def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
-    """The header has the recording's id, so the rest of the text need not be read."""
+    """The header of a text can be read without the lines after it."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"# a\n" + HEADER + b"nonsense\n")
     assert header_of(path).id == "c0ffee000001"
@@ -309,7 +309,7 @@ def test_other_tools_do_not_change_the_data_of_an_event(column: str, written: by
 
 
 def test_a_missing_header_is_reported_with_its_line(tmp_path: Path) -> None:
-    """A file with the suffix of text is read as text, so the error is about its header."""
+    """A file with the suffix of text forms but without a header is refused at its first line."""
     path = tmp_path / "x.jsonl"
     path.write_text('{"stream":"to-agent","text":"a"}\n')
     with pytest.raises(UnreadableRecording, match="line 1: expected a header"):

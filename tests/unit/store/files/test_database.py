@@ -99,7 +99,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
-    """Views and triggers in a file cannot call harmful functions."""
+    """Views and triggers of a file cannot call functions that may do harm."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
@@ -136,9 +136,9 @@ def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
 
 
 def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
-    """A database whose list of tables cannot be read is damaged, and the advice is to recover.
+    """If the list of tables cannot be read, the database is damaged, and a command may help.
 
-    Its name stands in that command as a shell reads it.
+    The file's name is quoted in this command as a shell needs it.
     """
     path = record_conversation(tmp_path / "$(x y).db")
     content = bytearray(path.read_bytes())

@@ -160,7 +160,7 @@ def test_pruning_by_age_deletes_older_recordings(tmp_path: Path) -> None:
 
 
 def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
-    """The oldest are deleted until the rest, the new recording included, fits the limit."""
+    """Pruning by size deletes the oldest recordings until the others and the new one fit."""
     for name, days in (("a", 1), ("b", 3), ("c", 2)):
         age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
     single = disk_size(tmp_path / "a.db")

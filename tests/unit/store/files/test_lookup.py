@@ -89,7 +89,7 @@ def test_latest_prefers_recordings_of_this_directory(library: Path) -> None:
 
 
 def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
-    """An imported recording counts as made here, at the time of the import."""
+    """An imported recording may be `latest`, as if it was made here when it was imported."""
     lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
     made = import_text_form(lines.splitlines(keepends=True), tmp_path, library, stem="theirs")
     for when, expected in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
@@ -127,7 +127,7 @@ def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
 
 
 def test_only_recordings_with_a_recorder_run(library: Path) -> None:
-    """A log without a recorder is not running; `latest` among the running is the newest."""
+    """`latest` among running recordings means the newest with a living recorder."""
     with LogWriter(library / "dead.db"):
         pass
     assert latest_running(library, HERE) is None

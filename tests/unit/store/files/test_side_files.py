@@ -176,7 +176,7 @@ ENTRIES: dict[str, Callable[[Path], object]] = {
 def test_a_neighbour_that_is_no_side_file_is_left_alone(
     root: Path, recording: str, slot: str, kind: str
 ) -> None:
-    """A pipe, directory, link or text with the name of a side file is neither used nor changed."""
+    """A pipe, directory, link or text in place of a side file is neither used nor changed."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     place = Path(f"{path}{slot}")
@@ -242,7 +242,7 @@ def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name
 
 
 def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
-    """A journal that is planted while a recorder runs is not rolled back at its end."""
+    """A recorder does not roll back a journal that somebody put there while it was running."""
     path = root / "report" / "x.db"
     connection = database.create(path)
     journal = Path(f"{path}-journal")
@@ -327,7 +327,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """An index of three bytes is accepted, since SQLite cuts it before it makes a new one."""
+    """An index of three bytes is accepted, since SQLite writes such an index while rebuilding."""
     path = root / "report" / "x.db"
     record_conversation(path)
     index = Path(f"{path}-shm")
@@ -339,7 +339,7 @@ def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
 
 
 def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: Path) -> None:
-    """A foreign write-ahead log changes only the rows that are read; foreign tables are refused."""
+    """The write-ahead log of another database may change rows, but not the tables."""
     path = root / "report" / "x.db"
     record_conversation(path)
     foreign = root / "home" / "foreign.db"

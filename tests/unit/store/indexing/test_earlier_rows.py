@@ -77,7 +77,7 @@ def rows(path: Path) -> list[Any]:
 
 
 def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
-    """Earlier frames, pieces, stderr, argv, notes and injected lines are masked; labels stay."""
+    """A secret that is recognized late is also masked in everything recorded earlier."""
     path, plain = tmp_path / "x.db", tmp_path / "y.db"
     for place, level in ((path, "secrets"), (plain, "none")):
         with masking_log(place, redaction=level, name="x") as recorder:
@@ -115,7 +115,7 @@ def texts(opened: RecordingReader) -> str:
 
 @pytest.mark.parametrize("is_indexed", [False, True])
 def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
-    """A reader of a running recording also masks earlier frames that are in rows."""
+    """A reader that may not write still masks earlier frames of a running recording."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s1", "agent_message_chunk", content=text(f"it is {SECRET}")))
         write(recorder)
@@ -129,7 +129,7 @@ def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
 
 
 def test_a_reader_that_follows(tmp_path: Path) -> None:
-    """A reader that follows a recording masks frames that it has already shown."""
+    """A reader that follows a recording also masks frames that it has shown already."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_agent(new_session())
         recorder.stderr("the other is Qq92xplKsecR7tv+Zc")
@@ -205,7 +205,7 @@ def test_without_a_secret_no_byte_changes(
 
 
 def test_an_import_masks_earlier_messages(tmp_path: Path) -> None:
-    """An imported log is also masked before the place where a secret is recognized."""
+    """In an imported log, messages before the secret is recognized are masked as well."""
     said = update("s1", "agent_message_chunk", content=text(f"it is {SECRET}"))
     messages = [("<", said), (">", new_session()), ("<", result(1, sessionId="s1"))]
     log = "".join(f"{mark} {json.dumps(message)}\n" for mark, message in messages)

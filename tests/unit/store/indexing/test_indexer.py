@@ -134,7 +134,7 @@ def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connectio
 def test_the_recording_follows_the_conversation(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The recording's row has the facts of the start, then of both peers, then of the end."""
+    """The row of a recording gets the facts of the start, of both peers, and of the end."""
     index(recorder, rows)
     begun = recording(rows)
     assert begun["command"] == '["agent", "--acp"]'
@@ -217,7 +217,7 @@ def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> Non
 
 
 def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """A line becomes a frame once the log has its newline or the end of its stream."""
+    """An unfinished line becomes a frame when its newline or the end of its stream is logged."""
     recorder.chunk(TO_CLIENT, b'{"method":')
     recorder.chunk(TO_AGENT, b"first\n")
     machine = index(recorder, rows)
@@ -319,7 +319,7 @@ def test_undelivered_frames_are_marked(
     limit: int,
     last: Any,
 ) -> None:
-    """Frames at the end of a stream show how much of them was delivered."""
+    """A frame at the end of a stream is marked with how much of it was delivered."""
     recorder.chunk(TO_CLIENT, b"1\n")
     recorder.chunk(TO_AGENT, b"the other direction\n")
     recorder.chunk(TO_CLIENT, b"22\r\n" + last)
@@ -420,7 +420,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """The index is not complete while a batch waits for its commit."""
+    """While a batch is not committed, the index does not count as complete."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -523,7 +523,7 @@ def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connecti
 
 @pytest.mark.parametrize("limit", [1, 1 << 30])
 def test_only_the_first_start_counts(tmp_path: Path, limit: int) -> None:
-    """A log with two start records gives the same rows in batches of any size."""
+    """If a log has two start records, only the first counts."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_AGENT, b"x\n")
         recorder.event(capture_log.START, wall=1, origin=2, id="other", arg=["other"])

@@ -70,7 +70,7 @@ def lines(rows: sqlite3.Connection) -> list[tuple[bytes, int]]:
 
 
 def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Masked lines are marked, and the others do not change."""
+    """Masked lines are marked as masked; all other lines stay unchanged."""
     recorder.to_agent(new_session())
     recorder.to_client({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s1"}})
     recorder.stderr(f"started with {SECRET}")
@@ -98,7 +98,7 @@ def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None
 
 
 def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """A piece that may end with the start of a secret waits for the next piece."""
+    """A piece that may end within a secret stays in the log until the next piece comes."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk("harmless"), chunk(f"it is {SECRET[:6]}"))
     assert index(recorder, rows) > 0
@@ -233,7 +233,7 @@ def test_large_lines_are_masked(
 def test_undelivered_frames_are_found_by_what_was_received(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """Undelivered frames are found by received bytes, although masked lines have other lengths."""
+    """Undelivered frames are found by the bytes as received, not by the masked bytes."""
     for value in ("Zq81xplK" * 40, "Zq8"):
         recorder.to_agent(new_session(value))
     recorder.to_agent(request(2, "x"))

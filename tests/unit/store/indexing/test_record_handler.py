@@ -114,7 +114,7 @@ def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
 
 
 def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
-    """The log is not emptied while it contains a piece for a later record."""
+    """While a line waits for its end, the log is not emptied."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\n")
         part(recorder, b"piece")

@@ -45,7 +45,7 @@ def add(write: RowWriter, stream: Stream, message: Any, t_ns: int = 0, **more: A
 
 
 def test_frames_and_events_share_a_numbering() -> None:
-    """Frames and events are numbered together, and the caller may skip numbers."""
+    """Frames and events share one numbering, in which the caller may skip numbers."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/new"))
@@ -76,7 +76,7 @@ def test_faults_and_masks_are_kept() -> None:
 
 
 def test_a_large_line_is_copied_piece_by_piece() -> None:
-    """Pieces are read at the commit, and again after a failed commit."""
+    """A large line is copied piece by piece at the commit, and again if the commit failed."""
     asked: list[int] = []
 
     def parts() -> list[bytes]:
@@ -243,7 +243,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """After labels were corrected, the stored state is that of the detected dialect."""
+    """After the labels were written again, the stored state has the detected dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:

@@ -61,7 +61,7 @@ def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
 
 
 def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
-    """A call reads at least one record, and none that begins beyond the limit."""
+    """A call reads at least one record, and no record that begins beyond the limit."""
     first, second, _ = read_all(log.path)
     with reader(log.path) as other:
         assert list(other.records(0, 1)) == [first]

@@ -45,7 +45,7 @@ def test_the_first_prompt_may_be_in_a_batch() -> None:
 
 
 def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:
-    """A batch may be empty, and its members may be anything."""
+    """A batch without members has no messages, and odd members are invalid messages."""
     with recording((">", []), ("<", [1, [2]])) as reader:
         empty, odd = reader.frames()
         assert members_of(empty, reader.query) == []

@@ -35,7 +35,7 @@ def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingRea
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
-    """A span that only touches the start or end of an exchange does not count."""
+    """An exchange is open between its request and its answer, without the two moments."""
     first = next(exchanges.exchanges(chat))
     assert first.latency_ns is not None
     (sent,) = chat.query(
@@ -75,7 +75,7 @@ def test_turns_and_methods_are_counted(chat: RecordingReader) -> None:
 
 
 def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingReader) -> None:
-    """Exchanges meet all given conditions, and are limited to the first ones."""
+    """Exchanges can be selected by method, direction and outcome, and limited in number."""
     every = list(exchanges.exchanges(chat))
     asked = list(exchanges.exchanges(chat, direction="to-client"))
     assert asked == [row for row in every if row.direction == "to-client"]

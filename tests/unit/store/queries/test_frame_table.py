@@ -249,7 +249,7 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
 
 
 def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
-    """A range of numbers returns the frames in it, those in the tail included."""
+    """A range of numbers returns the frames within it, even from the tail of a live recording."""
     for reader in readers:
         every = [*reader.heads(with_lines=True)]
         for place in range(len(every)):
@@ -387,7 +387,7 @@ def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
 
 
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
-    """A run does not continue across an event between two frames."""
+    """An event between two chunks ends a run."""
     _chunk(recorder)
     _chunk(recorder)
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=0)

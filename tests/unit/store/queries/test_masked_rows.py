@@ -62,7 +62,7 @@ def everything(reader: RecordingReader) -> str:
 
 
 def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
-    """Frames, runs, pieces, queries, events, the row and the text form are all masked."""
+    """Secrets are masked in everything that can be read: frames, events, rows and texts."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         shown = everything(reader)
         assert reader.masked_rows is not None
@@ -83,7 +83,7 @@ def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
 
 
 def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
-    """Columns, heads and filters use the sizes of masked lines, whose `masked` is set."""
+    """The sizes of masked lines are used in columns, heads and filters."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         rows = [*reader.frames()]
         assert all(row["size"] == len(row["raw"]) for row in rows)
@@ -153,7 +153,7 @@ def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
-    """Later lines get the same markers, whichever peer sent the secret first."""
+    """While a recording grows, a secret keeps its marker in all later lines."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x", env={"DEPLOY": ENV}))
         with RecordingReader(tmp_path / "x.db") as reader:
@@ -168,7 +168,7 @@ def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
 
 
 def test_fired_faults_are_masked(tmp_path: Path) -> None:
-    """Bytes of faults are masked like their frame, and other bytes on their own."""
+    """The bytes of a fault are masked like those of its frame."""
     path = record_conversation(tmp_path / "x.db")
     line = b'{"jsonrpc":"2.0","method":"x","params":{"password":"Hn6wQz3LfTyB"}}'
     with sqlite3.connect(path) as connection:
@@ -200,7 +200,7 @@ def test_a_note_is_masked(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
-    """For a recording without secrets, `redaction` is not changed and the count is 0."""
+    """If a recording has no secret, its `redaction` is unchanged and no value counts as masked."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         assert reader.masked_rows is not None
         assert reader.masked_rows.count == 0

@@ -34,7 +34,7 @@ def steps(script: Script) -> list[Step]:
 
 
 def test_steps_know_their_exchange(tmp_path: Path) -> None:
-    """Frames of the agent have their exchanges; session/new belongs to its new session."""
+    """Steps know their exchanges and sessions; session/new belongs to the session that it opens."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "s"}
@@ -54,7 +54,7 @@ def test_steps_know_their_exchange(tmp_path: Path) -> None:
 
 
 def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
-    """A client may omit some requests, but no handshake; notifications are never awaited."""
+    """A client may omit some of its requests, but not the handshake."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/list {}
         4 -> #2 authenticate {"methodId": "m"}
@@ -69,7 +69,7 @@ def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
 
 
 def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
-    """A client's batch is a step per message; an agent's batch is a single step."""
+    """A batch of the client is one step for each member; a batch of the agent is one step."""
     recorded = record(tmp_path, HELLO + """
         3 <- #5 _x/ask {}
         4 -> [{"id":5,"method":"_x/a"},{"id":5,"result":{}},{"method":"_x/n"},3]
@@ -87,7 +87,7 @@ def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
 
 
 def test_frames_are_read_by_number(tmp_path: Path) -> None:
-    """Frames can be read in any order, each with its line ending."""
+    """A frame can be read by its number, in any order, with its line ending."""
     recorded = record(tmp_path, HELLO + r"""
         3 <- | one\r
         4 <- | \xff

@@ -61,7 +61,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
-    """The row of a large line has its first bytes and its real size; pieces return all of it."""
+    """Among rows, a large line has only its first bytes, but its real size."""
     with RecordingReader(large) as reader:
         (row,) = (row for row in reader.frames() if row["seq"] == SEQ)
         assert row["raw"] == LARGE[:LINE_EDGE]
@@ -155,7 +155,7 @@ def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPat
 def test_a_large_line_in_a_log_is_read_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A large line is also an excerpt when rows and a log are read together."""
+    """A large line in a log is read as an excerpt, like a large line in rows."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -198,7 +198,7 @@ def read_all(path: Path) -> None:
     ],
 )
 def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) -> None:
-    """A large text in another column is refused with one line, without reading it."""
+    """A text of more than 16 MiB in another column is refused without being read."""
     path = change(record_conversation(tmp_path / "x.db"), sql, MUCH)
     assert MUCH > LABEL
     tracemalloc.start()

@@ -80,7 +80,7 @@ def test_the_contract_is_kept_word_for_word(story: sqlite3.Connection, name: str
 
 
 def test_the_views_are_there(story: sqlite3.Connection) -> None:
-    """Besides `frames` there are further views for users."""
+    """The database has the stored views for users, and no others."""
     names = {name for (name,) in rows(story, "SELECT name FROM sqlite_master WHERE type = 'view'")}
     assert names == set(STORED_VIEWS)
     assert names == {
@@ -113,7 +113,7 @@ def test_migrating_twice_changes_nothing() -> None:
 
 
 def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path) -> None:
-    """After a crash at any time, a database is empty or has all tables, and can be completed."""
+    """After a crash while migrating, the database is empty or complete."""
     path = tmp_path / "x.db"
     states = []
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:

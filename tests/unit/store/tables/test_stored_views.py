@@ -103,7 +103,7 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", TEXT_FORMS, ids=lambda path: path.stem)
 def test_the_view_of_tool_calls_merges_as_we_do(path: Path) -> None:
-    """The last call with an id has the title, kind and status of `CallState`."""
+    """The view of tool calls has the title, kind and status that `CallState` has."""
     with path.open("rb") as lines, rows_of(lines) as connection:
         assert_merged(connection)
 
@@ -225,7 +225,7 @@ def new(row: Any, role: str, said: str) -> Row:
 
 
 def test_v2_updates_replace_what_was_streamed() -> None:
-    """A whole message replaces its chunks, and later chunks are added to it."""
+    """In v2, a whole message replaces its earlier chunks, and later chunks are added."""
     conversation = Talk("v2")
     conversation.update("user_message", messageId="u1", content=[text("x")])
     conversation.update("agent_message_chunk", messageId="m1", content=text("dra"))
@@ -409,7 +409,7 @@ def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> 
 
 
 def test_a_tool_call_whose_id_is_used_again_ends_a_message() -> None:
-    """A new tool call with a used id ends a message in the same turn; its updates do not."""
+    """If a new tool call has the id of an earlier call, it ends the message before it."""
     conversation = Talk()
     for title in ("Read a", "Write a"):
         conversation.update("agent_message_chunk", content=text(f"{title}: "))
