@@ -610,7 +610,7 @@ def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
 
 
 def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
-    """If two sessions have the same directory, a path belongs to the one with an open turn."""
+    """If two sessions share a directory, a path belongs to the session with the only open turn."""
     check(
         """
         -> #1 session/load {"sessionId": "A", "workingDirectory": "/w"}

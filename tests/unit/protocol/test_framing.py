@@ -20,7 +20,7 @@ def test_a_chunk_may_hold_several_lines() -> None:
 
 
 def test_a_line_may_need_several_chunks() -> None:
-    """A line has a segment per chunk, and the times of its first and last byte."""
+    """A line from several chunks has a segment for each, and the times of both of its ends."""
     framer = LineFramer()
     assert list(framer.feed(b"x\nab", 0, 1)) == [Line(((0, 2),), 2, 1, 1, True)]
     assert list(framer.feed(b"cd", 50, 2)) == []

@@ -98,7 +98,7 @@ def test_a_text_across_chunks_is_found_at_its_first_frame() -> None:
 
 
 def test_a_frame_is_a_hit_once() -> None:
-    """A frame is a hit once, even if another match begins in the frame and continues."""
+    """A frame is a hit once, even if a second match begins in it and ends in the next frame."""
     assert numbers(search("aba", chunks("aba", "ba"))) == [(1, 1)]
     assert numbers(search("aa", chunks("a", "a", "a"))) == [(1, 2), (2, 3)]
 

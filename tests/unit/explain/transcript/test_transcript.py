@@ -318,7 +318,7 @@ def test_a_plan_has_its_steps() -> None:
 
 
 def test_sections_are_turns_and_what_is_outside() -> None:
-    """The sections of a transcript are turns; a turn without an answer is marked."""
+    """The sections of a transcript are turns, and what is outside; a missing answer is marked."""
     conversation = Talk()
     stop(conversation)
     conversation.prompt()

@@ -272,7 +272,7 @@ def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
 
 
 def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) -> None:
-    """What a failed write left in the log is cut off before the next record."""
+    """A torn record that a failed write left in the log is cut off before the next record."""
     log.append(TO_AGENT, 1, b"before")
     size, fd = log.size, os.dup(log.fd)
     full = os.open("/dev/full", os.O_RDWR)

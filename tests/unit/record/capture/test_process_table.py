@@ -28,7 +28,7 @@ def test_a_line_is_read_behind_the_name() -> None:
 
 
 def test_members_are_living_descendants_in_the_group() -> None:
-    """The members of a group are its living descendants, without the ancestor."""
+    """The members of a group are living descendants of a process, without the process itself."""
     table = [
         process(1, 0),  # the client
         process(2, 1),  # we

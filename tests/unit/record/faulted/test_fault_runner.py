@@ -382,7 +382,7 @@ async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
 
 
 async def test_the_summary(clock: MockClock) -> None:
-    """The summary has each rule's number of firings, and a command that reproduces them."""
+    """The summary has each rule's number of firings, and the seed that reproduces them."""
     connection = play(
         clock, "drop where=method:a", "noop name=never where=method:z", "noop where=method:b"
     )
