@@ -218,7 +218,7 @@ def test_a_circle_is_found(plant: Callable[..., Source], second: str) -> None:
 
 
 def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
-    """A room may import itself and rooms before it, except those that it refuses."""
+    """A room may import itself and all rooms before it, except for rooms that it refuses."""
     source = plant(
         low__a="from acp_proxy.high.b import x",
         high__b="from acp_proxy.low.c import x\nfrom acp_proxy.high.d import y",
@@ -236,7 +236,7 @@ def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]) -> None:
-    """Public classes with one name are found; private classes may have equal names."""
+    """Two public classes with the same name are found; private classes may share a name."""
     source = plant(low__a="class A: ...\nclass _B: ...", low__b="class A: ...\nclass _B: ...")
     assert architecture.shared_class_names(source) == ["A: acp_proxy.low.a, acp_proxy.low.b"]
 

@@ -8,7 +8,7 @@ pytest.importorskip("bench.report", reason="the bench is not part of what is dis
 
 
 def test_a_touched_direction_has_a_goal_for_its_median_alone() -> None:
-    """Only the round trip p50 is compared with the copier's; p99 and p99.9 are just shown."""
+    """Only the p50 of the round trip is compared with the copier's; other values are shown."""
     from bench.cases import CASES
     from bench.report import rows, table
 

@@ -166,7 +166,7 @@ def test_the_agent_notices_one_wrong_byte() -> None:
     ],
 )
 def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: str) -> None:
-    """The client fails in one line if the agent ends, sends something else, or sends nothing."""
+    """The played client fails in one line if the agent ends, or sends other bytes or none."""
     command = [sys.executable, "-c", program]
     result = act("client", "--deadline", deadline, HANDSHAKE, "--", *command)
     assert result.returncode == 1

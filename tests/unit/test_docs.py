@@ -142,7 +142,7 @@ def long_flag(option: click.Option) -> str:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_every_command_is_documented(name: str) -> None:
-    """Each command has a section, and each of its options a row in it; no row has another one."""
+    """The section of a command has a row for each of its options, and no other rows."""
     rows = first_cells(page_of(name))
     documented = {word.split()[0] for word in rows if word.startswith("-")}
     assert documented - {"-h", "--help"} == flags(COMMANDS[name])
@@ -263,7 +263,7 @@ def test_the_variables_of_inspect_are_read(
 
 
 def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
-    """Each member of what --json prints has its row, and there is no row for another."""
+    """The page of JSON has a row for each member that --json prints, and no other rows."""
     text = page("json.md")
     path = record_conversation(tmp_path / "x.db")
     listed = json.loads(run("inspect", "list", "--json", tmp_path).stdout)
@@ -462,7 +462,7 @@ def add_values(kind: Any, known: set[type]) -> None:
 
 
 def test_the_members_of_frames_and_events_are_documented() -> None:
-    """Each member that a frame has before its line, and each of an event, is on its page."""
+    """The page of JSON lists all members of a frame and of an event."""
     event = json.loads(event_json({"seq": 1, "t_ns": 2, "kind": "eof", "data": "{}"}))
     for title, members in {"Frame": FRAME_MEMBERS, "Event": event}.items():
         assert set(members) <= set(first_cells(section(page("json.md"), title)))
@@ -491,7 +491,7 @@ def test_every_loss_of_an_origin_is_documented() -> None:
      "messages", "tool_calls", "sessions", "permissions"],
 )  # fmt: skip
 def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
-    """Each table's page has exactly its columns, in their order."""
+    """The page of the database has the columns of each table, in their order."""
     with sqlite3.connect(record_conversation(tmp_path / "x.db")) as connection:
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
     connection.close()

@@ -54,7 +54,7 @@ def weighted() -> Iterator[object]:
 
 @pytest.mark.parametrize("case", [*weighted()])
 def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> None:
-    """Each message is labelled, shown, replayed, compared and verified; gaps stay gaps."""
+    """Each message is labelled, shown, replayed, compared and verified, or its gap is listed."""
     with RecordingReader(case.record(tmp_path / "message.db"), unredacted=True) as recorded:
         for check in CHECKS:
             gaps = GAPS.get(check.__name__, {})

@@ -13,7 +13,7 @@ from tests.tools.pictures import PICTURED, PICTURES, ROOT, color_of, picture, pi
 
 @pytest.mark.parametrize("name", PICTURED)
 def test_it_shows_what_is_printed(name: str) -> None:
-    """Each picture shows the current output; ``python -m tests.tools.pictures`` redraws it."""
+    """The pictures show the current output; ``python -m tests.tools.pictures`` redraws them."""
     drawn = (PICTURES / name).read_text(encoding="utf-8")
     assert drawn == picture(*PICTURED[name])
     shown = "".join(ElementTree.fromstring(drawn).itertext()).split("}\n  ")[-1]

@@ -21,7 +21,7 @@ def found_in(directory: Path, docstring: str, name: str = "test_x") -> list[str]
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
 def test_each_pattern_tells_its_examples_apart(pattern: Pattern, tmp_path: Path) -> None:
-    """Each pattern finds its bad sentence and passes its good one."""
+    """Each pattern of words finds its bad example and does not find its good example."""
     assert pattern.name in found_in(tmp_path, pattern.bad)
     assert found_in(tmp_path, pattern.good) == []
 

@@ -23,7 +23,7 @@ def test_there_are_enough_of_them() -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["file"])
 def test_every_frame_that_is_named_is_there(entry: dict[str, object]) -> None:
-    """A report names frames and events of its recording; a healthy conversation none."""
+    """Each report names frames of its recording; a healthy conversation names none."""
     with RecordingReader(DATA / str(entry["file"])) as reader:
         frames = set(query(reader.connection, "SELECT seq FROM frames"))
         events = set(query(reader.connection, "SELECT seq FROM events"))

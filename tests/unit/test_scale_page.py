@@ -28,7 +28,7 @@ STUB = '#!/bin/sh\nprintf "%s\\n" "$@"\nexit "$CODE"\n'
     ("code", "ended"), [(0, 0), (1, 0), (2, 0), (3, 0), (137, 137), (143, 143)]
 )
 def test_a_job_fails_only_without_a_verdict(tmp_path: Path, code: int, ended: int) -> None:
-    """A job has its own recordings and results file, and another job can continue it."""
+    """A job of the page fails only if it has no verdict, and another job can continue its file."""
     stub = tmp_path / "acp-proxy"
     stub.write_text(STUB)
     stub.chmod(0o755)
@@ -56,7 +56,7 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("line", commands())
 def test_a_command_of_the_page_is_ours(line: str) -> None:
-    """The words of each command are read as the program reads them."""
+    """The commands on the page are valid: the program accepts all of their words."""
     words = shlex.split(line, comments=True)[1:]
     command: click.Command = cli
     while isinstance(command, click.Group):

@@ -69,7 +69,7 @@ def test_words_that_stay_in_private_text_are_those_that_types_enumerate() -> Non
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
-    """The file of a dialect is made of the files of its versions, and names them."""
+    """The schema file of a dialect is made of its versions' files, and names these files."""
     assert (DIRECTORY / f"{dialect}.json").read_bytes() == written(of_dialect(dialect))
 
 

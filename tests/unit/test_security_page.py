@@ -36,7 +36,7 @@ COMMANDS = dict(commands(cli))
 
 
 def test_the_readme_links_to_it() -> None:
-    """The page links only to pages that exist."""
+    """The page about security links only to pages that exist."""
     assert "](SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)", PAGE):
         assert (ROOT / target).exists(), target
@@ -73,7 +73,7 @@ def test_a_target_of_make_exists(target: str) -> None:
 
 
 def test_the_limits_are_those_of_the_code() -> None:
-    """The page states the limits of the code."""
+    """The limits on the page about security are the limits in the code."""
     assert (WHOLE_VALUE >> 20, LABEL >> 20, PLAN_FILE, DEEPEST) == (16, 4, 1_000_000, 100)
     for limit in ("more than 16 MiB", "4 MiB", "1 MB", "100 levels"):
         assert limit in PAGE

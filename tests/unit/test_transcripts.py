@@ -22,7 +22,7 @@ from tests.support.labelled_transcripts import check, frame
     ],
 )
 def test_messages_are_written_short(text: str, message: dict[str, object]) -> None:
-    """A message is written by its id, its method or kind of answer, and its value."""
+    """A message in a transcript is written as its id, its method or kind, and its value."""
     assert json.loads(frame(text)) == {"jsonrpc": "2.0", **message}
 
 

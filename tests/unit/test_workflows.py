@@ -54,7 +54,7 @@ def test_what_is_run_exists(name: str) -> None:
 
 @each
 def test_every_action_is_pinned(name: str) -> None:
-    """An action is pinned by its commit's hash, with its version, the same in all steps."""
+    """All steps pin an action by the hash of its commit, together with its version."""
     used = [step["uses"] for step in steps(name) if step.get("uses", "./") != "./"]
     text = "".join(path.read_text("utf-8") for path in PATHS)
     for action in used:
@@ -67,7 +67,7 @@ def test_every_action_is_pinned(name: str) -> None:
 
 @each
 def test_jobs_may_read_alone(name: str) -> None:
-    """A job's further permissions are written at that job; only publishing has any."""
+    """Only the job that publishes has more permissions than reading."""
     assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
     more = {word for word, job in WORKFLOWS[name]["jobs"].items() if "permissions" in job}
     assert more == ({"publish"} if name == "release" else set())

@@ -72,7 +72,7 @@ def test_words_around_a_change_are_enough() -> None:
 
 
 def test_changes_that_are_close_are_joined() -> None:
-    """Changes close together share one excerpt, with short text around them in full."""
+    """Two changes that are close to each other share an excerpt; a short text is shown whole."""
     pieces = word_diff("in 12 minutes and 3 seconds", "in 13 minutes and 4 seconds")
     assert list(excerpts(pieces)) == [pieces]
     assert list(excerpts(word_diff("equal", "equal"))) == []
@@ -98,7 +98,7 @@ def test_a_very_long_text_is_aligned_by_its_lines() -> None:
 
 
 def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
-    """A change in one endless line is one piece, between the equal ends of the line."""
+    """If the words of a line are too many to be compared, the changed middle is one change."""
     a = "same " * 100 + "a " * 300_000 + "same " * 100
     b = "same " * 100 + "b " * 300_000 + "same " * 100
     assert [(op, len(text)) for op, text in word_diff(a, b)] == [

@@ -138,7 +138,7 @@ def written(path: Path, *verdicts: JobVerdict, header: ResultsHeader = BATCH) ->
 
 
 def test_a_file_is_written_and_continued(path: Path) -> None:
-    """A continued file keeps its header and its verdicts, and only its owner can read it."""
+    """A file that is continued keeps its header and verdicts, and stays private to its owner."""
     assert written(path, A) == ["a"]
     before = path.read_bytes()
     assert written(path, B) == ["a", "b"]
@@ -166,7 +166,7 @@ def test_a_header_that_is_cut_off_is_written_anew(path: Path, size: int) -> None
 
 
 def test_the_later_of_two_verdicts_counts(path: Path) -> None:
-    """A file is only appended to; no other process can write it meanwhile."""
+    """If a recording has two verdicts, the later one counts; only one process writes the file."""
     later = evolve(A, kind=VerdictKind.LOST)
     assert written(path, A, B, later) == ["a", "b"]
     with ResultsFile(path, BATCH) as file:

@@ -61,7 +61,7 @@ def test_names_count(text: str, other: str) -> None:
 
 
 def test_rule_side_and_method_count() -> None:
-    """Findings with another rule, side or method are new; another frame makes no difference."""
+    """A finding with another rule, side or method is new; a finding at another frame is not."""
     assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
     for other in (
         evolve(FOUND, rule="rpc.shape"),
@@ -139,6 +139,6 @@ def test_a_bad_file_is_one_error(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """A missing baseline file is an error; it does not count as empty."""
+    """A missing baseline file is an error, and is not treated as an empty baseline."""
     with pytest.raises(BadBaseline, match="as known findings"):
         read_baseline(tmp_path / "none.json")

@@ -78,7 +78,7 @@ def test_a_group_is_all_of_its_rules() -> None:
 
 
 def test_a_rule_that_many_break_is_chosen_by_its_own_name_only() -> None:
-    """A rule that many agents break is chosen only by its own name, not by its group."""
+    """A rule that many agents break is selected only by its own name, and not by its group."""
     assert "tool.no-progress" not in chosen_rules(["tool"], [])
     assert chosen_rules(["tool.no-progress"], []) == {"tool.no-progress"}
 
@@ -117,7 +117,7 @@ def test_a_rule_is_looked_at_in_its_dialects() -> None:
 
 
 def test_names_begin_with_the_groups() -> None:
-    """The list of names, which completion offers, begins with the groups."""
+    """The names of rules that completion offers begin with the groups."""
     assert names()[:2] == ["frame", "rpc"]
     assert len(names()) == len({*names()})
 
@@ -153,7 +153,7 @@ def test_no_missing_line_is_a_fault(cut: str) -> None:
 
 
 def test_rules_are_named_once_with_the_first_reason() -> None:
-    """Our own recordings are checked for all rules; an import names each unchecked rule once."""
+    """All rules are checked for our own recordings; an import reports each unchecked rule once."""
     assert unchecked_rules(None) == []
 
     result = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))

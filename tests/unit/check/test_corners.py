@@ -88,7 +88,7 @@ def test_every_example_of_the_documents_ends_a_conversation(example: Example) ->
     ],
 )
 def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) -> None:
-    """A text field whose name or title asks for a secret is found; a choice is not."""
+    """A text field that asks for a secret by its name or title is found; a choice is not."""
     for label, form in (
         (name, {"type": "string"}),
         ("x", {"type": "string", "title": name}),

@@ -28,7 +28,7 @@ def test_finds_what_is_written(example: Example) -> None:
 
 @pytest.mark.parametrize("rule_id", rules())
 def test_each_rule_is_kept_and_broken(rule_id: str) -> None:
-    """The broken examples of a rule break it, and the legal ones keep it."""
+    """The broken examples of a rule break the rule, and the legal examples do not."""
     mine = examples_of(rule_id)
     breaks = [
         any(line.strip().startswith(f"{rule_id} by ") for line in example.lines) for example in mine

@@ -127,7 +127,7 @@ def _opened(path: Path, directory: Path) -> Iterator[RecordingReader]:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=_name)
 def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) -> None:
-    """Real conversations have exactly the findings in the table; no other side has errors."""
+    """The findings about real conversations are exactly those in the table."""
     with _opened(path, tmp_path) as reader:
         findings, summary = Checker(reader).read().findings, summarize(reader)
     _agree(findings, summary.error_codes)

@@ -69,7 +69,7 @@ def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> N
 
 
 def test_the_slips_of_the_reference_are_named_exactly() -> None:
-    """Each known mistake in the reference is reported at its place, and nothing else is."""
+    """Each known mistake in the reference is reported at its place, and no other mistake is."""
     assert [
         words
         for example in protocol_documents.official()

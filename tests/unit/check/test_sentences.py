@@ -33,7 +33,7 @@ def sections(kind: str) -> list[tuple[str, str, list[str]]]:
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("obeying"))
 def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> None:
-    """An exchange that keeps a sentence has no error and no warning; hints are allowed."""
+    """An exchange that obeys a sentence of the specification has at most hints."""
     told = [line for line in lines if not line.startswith(" ")]
     findings = check_lines([*before(after), *told]).findings
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == [], name

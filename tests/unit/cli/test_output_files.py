@@ -91,7 +91,7 @@ def test_no_report_takes_the_place_of_the_new_run(
 
 @pytest.mark.parametrize("other", ["other.db", "hard.json", "text.jsonl", "left.db.log"])
 def test_no_report_takes_the_place_of_any_other_recording(golden: Path, other: str) -> None:
-    """A recording of any form and name is not replaced; another report may be."""
+    """A report does not replace a recording of any form; it may replace another report."""
     shutil.copy(HELLO, "other.db")
     Path("hard.json").hardlink_to(golden)
     with LogWriter(Path("left.db")) as recorder:

@@ -129,7 +129,7 @@ def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_running_chat_has_a_page(tmp_path: Path) -> None:
-    """The page of a running chat has everything recorded so far."""
+    """The page of a running recording has all frames so far, and says that more may come."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_client(update("s", "agent_message_chunk", content=text("so far")))
@@ -207,7 +207,7 @@ def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
 
 
 def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
-    """A secret of one recording is masked in the other, too; --unredacted shows both."""
+    """In a comparison, a secret of one recording is also masked in the other recording."""
     for name, secret in (("a", SECRET), ("b", "nothing")):
         with LogWriter(tmp_path / f"{name}.db") as recorder:
             handshake(recorder)

@@ -50,7 +50,7 @@ SETTINGS = f"""{{
 def test_nothing_that_is_printed_has_a_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
 ) -> None:
-    """The list, the JSON, snippets, diffs and errors have no secret of the settings."""
+    """No output of `setup` has a secret of the settings: list, JSON, snippets, diffs, errors."""
     monkeypatch.setattr(sys, "platform", "linux")
     path = (
         tmp_path

@@ -77,7 +77,7 @@ def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
 
 
 def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
-    """A call that turns out to edit has an order; a call that turns out to read has none."""
+    """A call that becomes an edit has an order; a call that becomes a read has none."""
 
     def run(number: int, *names: str, kinds: tuple[str, str]) -> Run:
         made = Run(number)

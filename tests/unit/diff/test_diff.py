@@ -85,7 +85,7 @@ def test_a_directory_may_lack_its_slash() -> None:
 
 
 def test_a_title_is_cut_somewhere() -> None:
-    """A title may be cut in or after its directory; without a directory it counts as a whole."""
+    """A title may be cut within or after its directory; a title without one is compared whole."""
 
     def run(number: int, title: str) -> Run:
         return Run(number).tell("session_info_update", title=title).end()
@@ -252,7 +252,7 @@ def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
 
 
 def test_sessions_are_paired_by_their_contents() -> None:
-    """Sessions are paired by their contents, not by the order of their creation."""
+    """Sessions are paired by what was said in them, and not by the order of their creation."""
 
     def two(number: int, *words: str) -> Run:
         run = Run(number)
@@ -311,7 +311,7 @@ def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
 
 
 def test_short_ids_are_ordinary_words() -> None:
-    """Short ids in texts are words, so they do not hide differences."""
+    """A short id is an ordinary word in texts, so that differences of texts are not hidden."""
 
     def run(number: int, call: str) -> Run:
         made = Run(number).tell("tool_call", toolCallId=call, title="x")
@@ -409,7 +409,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """With a kind of messages apart, its place does not count, but its presence does."""
+    """If a kind of message is compared apart, its messages may move, but not be missing."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)

@@ -116,7 +116,7 @@ def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
 
 
 def test_a_difference_has_a_preview() -> None:
-    """A difference has a preview of A, or else of B, in one line without control characters."""
+    """The preview of a difference is the line of A, or else of B, without control characters."""
     a = Run(0).words("one ", "\x1b[2J", "two").end()
     b = Run(1).words("three").tell("tool_call", toolCallId="c", title="Run\nit").end()
     previews = {entry.title: entry.preview for entry in compare(a, b)[1]}

@@ -68,7 +68,7 @@ def test_a_directory_is_recognized(
 
 @pytest.mark.parametrize("words", ["{}", "cd {}", "{}/a"])
 def test_a_short_directory_is_recognized(words: str) -> None:
-    """A short directory, such as that of a container, is recognized almost alone in a text."""
+    """A short directory, such as a container's, is recognized in a text of a few words."""
     a, b = (run(n, cwd, words.format(cwd)) for n, cwd in enumerate(("/app", "/home/me/project")))
     assert compare(a, b)[0].is_equal
     assert compare(b, a)[0].is_equal

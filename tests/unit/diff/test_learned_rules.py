@@ -31,7 +31,7 @@ def said(number: int, *values: Any) -> Run:
     ],
 )
 def test_an_alias_is_proposed_for_values_that_look_generated(a: list[Any], b: list[Any]) -> None:
-    """An alias is proposed for large numbers and words with digits that correspond one to one."""
+    """An alias is proposed for values that look generated and correspond one to one."""
     learned = rules(said(0, *a), said(1, *b))
     assert (learned.aliases, learned.ignored, learned.rest) == ((PLACE,), (), Counts())
 

@@ -129,7 +129,7 @@ def test_chunks_of_the_draft_are_joined_too() -> None:
 
 
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
-    """A changed word of a long text is one entry with one field and all frames of the text."""
+    """A changed word in a long text is one field, and the entry names all frames of the text."""
     a = Run(0).words("one", "two", "three", "four")
     b = Run(1).words("onetwo", "3four")
     result, (entry,) = compare(a.end(), b.end())

@@ -90,7 +90,7 @@ def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("id_", [id_ for id_, agent in AGENTS.items() if agent["compared"]])
 def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
-    """The repository that a package names on npm or PyPI today is that of its row."""
+    """The package of a row still names the repository of the row on npm or PyPI."""
     agent = AGENTS[id_]
     assert agent["repository"] in named_repositories(agent["runner"])
 
@@ -175,7 +175,7 @@ def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
 def test_an_agent_whose_package_was_not_compared_is_not_run(
     words: list[str], code: int, tmp_path: Path
 ) -> None:
-    """A package that was not compared is not run even with npx; its command is printed."""
+    """A package that was not compared is not run, not even with npx; its command is printed."""
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\ntouch ran\n")
     npx.chmod(0o755)
@@ -199,7 +199,7 @@ def test_an_agent_whose_package_was_not_compared_is_not_run(
 
 
 def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
-    """The starter executes the agent's own program, and imports nothing else for it."""
+    """The name of an agent becomes the agent's program, and the starter imports no table for it."""
     agent = tmp_path / "opencode"
     agent.write_text('#!/bin/sh\necho "$0 $@"\n')
     agent.chmod(0o755)

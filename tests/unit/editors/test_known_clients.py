@@ -35,7 +35,7 @@ NOBODY = Machine({"HOME": "/nowhere", "PATH": ""}, "linux", Path("/nowhere"))
 
 @pytest.mark.parametrize("is_mac", [False, True], ids=["linux", "macos"])
 def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
-    """On Linux and macOS, each client is found with its agents, and which of them are recorded."""
+    """Each client is found on Linux and macOS, with its agents; recorded agents are marked."""
     actual = {
         client.client.name: client for client in find_clients(make_home(tmp_path, is_mac=is_mac))
     }
@@ -51,7 +51,7 @@ def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
-    """Settings of an editor alone do not show a plugin; each client still has a path to write."""
+    """Without settings of a plugin no client is found, but each client has a path to write to."""
     machine = Machine({"HOME": str(tmp_path), "PATH": ""}, "linux", tmp_path)
     (tmp_path / ".config/nvim").mkdir(parents=True)
     (tmp_path / ".config/nvim/init.lua").write_text("-- nothing")
@@ -133,7 +133,7 @@ CONTROLS = [chr(n) for n in (*range(32), 127) if chr(n) != "\n"]
 
 
 def test_each_known_agent_has_a_snippet() -> None:
-    """Each client has a snippet for each known agent; agent-shell names those that it supports."""
+    """Each client has a snippet for each known agent that it supports."""
     agent = recorded(known_agent("gemini", NOBODY), OWN, NOBODY, is_graphical=True)
     assert agent.notes == ("npx was not found in PATH; put its absolute path there",)
     agent = recorded(known_agent("nova", NOBODY), OWN, NOBODY, is_graphical=True)

@@ -110,7 +110,7 @@ def test_a_failed_tool_call_is_red(worked: Path) -> None:
 def test_a_tool_call_is_named_alike_everywhere(
     worked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All commands name a tool call by its title and the end of its id."""
+    """All commands show the same label of a tool call: its title and the end of its id."""
     label = "pytest -q (…789XyZ)"
     red = f"\x1b[38;5;{Ink.TROUBLE:d}m"
     for command in ("show", "stats"):

@@ -172,7 +172,7 @@ def test_capabilities_are_named_if_they_are_on() -> None:
 
 
 def test_an_error_is_its_code_and_message() -> None:
-    """An error is previewed by its code, message and data, whatever their shape."""
+    """The preview of an error has its code, message and data, even if their types are odd."""
     raw = b'{"id":1,"error":{"code":-32601,"message":"\\"Method not found\\": x"}}'
     assert preview(raw, "error", "x") == '-32601 "Method not found": x'
     assert preview(b'{"id":1,"error":"broken"}', "error", "x") == "? broken"
@@ -192,7 +192,7 @@ def test_an_empty_result_is_ok() -> None:
 
 
 def test_an_unknown_method_is_its_members() -> None:
-    """Session and metadata are shown only if there is nothing else."""
+    """A message whose only members are session and metadata is previewed by them."""
     assert show("_x/y", a=[1, "é"], sessionId="s", _meta={"b": 1}) == "a=[1, é]"
     assert show("_x/y", sessionId="s") == "sessionId=s"
     assert preview(b'{"method":"x"}', "notification", "x") == "no params"

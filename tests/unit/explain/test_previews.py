@@ -228,7 +228,7 @@ def test_a_form_is_among_the_examples(part: str, shown: str) -> None:
 
 
 def test_real_agents_have_previews_of_their_own() -> None:
-    """All messages of the captured agents and clients are described in words."""
+    """The messages of all captured agents and clients have previews in words."""
     for path in captures.all_captures():
         capture = captures.load(path)
         lines = [

@@ -55,7 +55,7 @@ def written(schedule: DeliverySchedule, now: int, outlet: Stream = CLIENT) -> li
 
 
 def test_bytes_go_out_when_they_are_due() -> None:
-    """Bytes that are due earlier go first; at the same time, those added first."""
+    """Bytes leave in the order of their due times; equal times keep the order of adding."""
     schedule = added(write(b"c", 3), write(b"a", 1), write(b"b", 1), write(b"d", 3))
     assert written(schedule, 0) == []
     assert schedule.outboxes[CLIENT].due_at == 1
@@ -116,7 +116,7 @@ def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
-    """An outlet has room for a megabyte or one frame; bytes count until they are gone."""
+    """An outlet has room for a megabyte, or for one frame; bytes count until they are written."""
     schedule = added(write(b"x" * (WAITING_BYTES - 1)))
     assert schedule.outboxes[CLIENT].has_room
     schedule.add(write(b"y" * WAITING_BYTES), 0)

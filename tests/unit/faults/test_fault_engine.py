@@ -61,7 +61,7 @@ def test_a_filter_matches_what_the_recorder_labels() -> None:
 
 
 def test_an_injected_reply_closes_its_request() -> None:
-    """An injected reply closes its request, and so ends the turn."""
+    """An injected reply to a prompt closes the request and ends the turn."""
     check(
         ["error-reply where=method:session/prompt", "drop where=turn:1"],
         r"""

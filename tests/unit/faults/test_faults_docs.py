@@ -31,7 +31,7 @@ def row(setting: Setting) -> str:
 
 @pytest.mark.parametrize("word", KINDS)
 def test_every_kind_has_its_section(word: str) -> None:
-    """The section of a kind has its summary, and exactly one row for each setting."""
+    """The page has a section for each kind, with its summary and a row for each setting."""
     text = section(PAGE, word)
     manual = manual_of(KINDS[word])
     assert manual.about in text

@@ -253,7 +253,7 @@ def test_ready_plans_go_by_their_names() -> None:
 
 
 def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
-    """An unnamed rule is named after its kind, with a hash if two have the same kind."""
+    """A rule without a name is named after its kind; if two have the same kind, a hash is added."""
     names = [rule.name for rule in plan_of("drop", "latency", "drop times=1").rules]
     assert names[1] == "latency"
     assert len(set(names)) == 3

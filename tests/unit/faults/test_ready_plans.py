@@ -249,7 +249,7 @@ def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
     ],
 )
 def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> None:
-    """The agent's output arrives unchanged, with injected lines in between."""
+    """Stray lines are added between the lines of the agent, which stay unchanged."""
     lines = applied(name).delivered(CLIENT).splitlines()
     said = original(CLIENT).splitlines()
     assert [line for line in lines if line in said] == said
@@ -270,7 +270,7 @@ def test_doubled_frames_follow_each_other(name: str) -> None:
 
 
 def test_an_error_is_answered_to_a_prompt() -> None:
-    """The client gets an error as the answer to its prompt, and no turn."""
+    """The plan answers the prompt with an error, so that the client gets no turn."""
     (hit,) = applied("error-on-prompt").hits
     assert json.loads(hit.injected[0])["error"]["data"] == {"details": "429 too many requests"}
     (hit,) = applied("auth-required").hits
@@ -355,7 +355,7 @@ def test_side_effects_leave_the_prompt_unchanged() -> None:
 
 
 def test_a_flaky_agent_is_the_same_each_time() -> None:
-    """The plan of the flaky agent has a seed, so the faults are the same each time."""
+    """The plan `flaky-agent` has a seed, so that its faults are the same each time."""
     hits = applied("flaky-agent").hits
     assert hits == applied("flaky-agent").hits
     arrived = [hit for hit in hits if hit.delivered is not None]

@@ -53,7 +53,7 @@ def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
 
 
 def test_a_window_opens_and_closes() -> None:
-    """A window includes its start and excludes its end; frames outside do not match."""
+    """The window of a rule includes its start and excludes its end."""
     check(
         ["drop window=1s..2s after=1"],
         """
@@ -135,7 +135,7 @@ def test_other_seeds_have_other_schedules() -> None:
     ],
 )
 def test_what_a_rule_reaches(rule: str, expected: list[Direction]) -> None:
-    """A rule reaches the directions that its filter and kind allow; answering needs both."""
+    """A rule affects the directions that its filter and its kind allow; an answer needs both."""
     assert reached(joined([], [parse_rule(rule)], None)) == expected
 
 

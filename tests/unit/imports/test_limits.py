@@ -33,7 +33,7 @@ SHORT = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message that is too long is one error, and the lines after it are read."""
+    """A message that is too long is reported as an error, and the next lines are still read."""
     for module in (log_entries, embedded_json, message_lines):
         monkeypatch.setattr(module, "LONGEST", 2000)
     writer = WRITERS[name]
@@ -52,7 +52,7 @@ def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPat
 def test_long_text_between_messages_is_no_blank_line(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Long text between messages is one remark, with its own line only."""
+    """A long text between two messages is one remark, which has only its own lines."""
     monkeypatch.setattr(embedded_json, "LONGEST", 2000)
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     text = "x" * 3000 + "\n" + message.rstrip("\n") + "\n" + "y" * 3000 + "\n"

@@ -34,7 +34,7 @@ def test_a_byte_order_mark_hides_no_message() -> None:
 
 
 def test_the_messages_of_an_array_are_read_one_by_one() -> None:
-    """An array without a mark is read as messages; with a mark it is a batch."""
+    """An array in a log is several messages; an array with a mark of its direction is a batch."""
     array = f"[{_I},\n  {_A}]\n"
     assert [message.raw for message in messages(read_as("lines", array))] == [INITIALIZE, ANSWER]
     (batch,) = messages(read_as("lines", f"< {array}"))

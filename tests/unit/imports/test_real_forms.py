@@ -62,7 +62,7 @@ def test_formats_are_not_mistaken() -> None:
 
 
 def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
-    """JetBrains logs keep lines that are not JSON; stack traces are remarks."""
+    """JetBrains logs may have lines that are not JSON; stack traces count as remarks."""
     text = (
         "2025-11-14 19:57:12,975 [     34]   INFO - #c.i.idea - starting\n"
         "\tat java.base/java.lang.Thread.run\n"

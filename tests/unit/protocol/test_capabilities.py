@@ -27,7 +27,7 @@ from acp_proxy.protocol.capabilities import normalized
     ],
 )
 def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
-    """False, null and empty groups are left out; another empty object may mean support."""
+    """False, null and empty groups are not capabilities; another empty object may be one."""
     for name in ("clientCapabilities", "agentCapabilities", "capabilities"):
         rest = {"protocolVersion": 1, "clientInfo": {"name": "x", "title": None}}
         assert normalized({**rest, name: said}) == {**rest, **({name: meant} if meant else {})}

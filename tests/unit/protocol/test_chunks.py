@@ -35,7 +35,7 @@ def test_each_kind_is_read(kind: str) -> None:
 
 
 def test_pieces_of_one_message_have_its_id() -> None:
-    """A chunk may have the id of its message, and a summary's chunk that of the compaction."""
+    """A chunk of a message may have the message's id, and one of a summary the compaction's id."""
     first = chunk_of(line(text("agent_message_chunk", "a", messageId="m1")))
     assert first == Chunk("agent_message_chunk", "m1", "a")
     summary = chunk_of(line(text("compaction_summary_chunk", "a", compactionId="c1")))

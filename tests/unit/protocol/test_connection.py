@@ -382,7 +382,7 @@ def test_sessions_are_interleaved() -> None:
 
 
 def test_updates_belong_to_the_newest_open_prompt_of_their_session() -> None:
-    """With two open turns in a session, updates belong to the newer one until it ends."""
+    """If a session has two open turns, updates belong to the newer turn until its end."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -809,7 +809,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 
 
 def test_a_batch_has_the_labels_that_its_members_share() -> None:
-    """Each member of a batch has its exchange; the frame has the labels that all members share."""
+    """The members of a batch have their own exchanges; the frame has the labels that all share."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
            exchange 1, session s, turn 1

@@ -149,7 +149,7 @@ def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) ->
 def test_the_result_decides(
     params: dict[str, Any], result: dict[str, Any], dialect: str | None
 ) -> None:
-    """If request and result differ, the result counts; the lower version was negotiated."""
+    """If the result of initialize contradicts the request, the result decides the dialect."""
     detected = dialect_of_initialize(params, result)
     assert (detected and detected.dialect) == dialect
 

@@ -83,7 +83,7 @@ def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
 
 
 def test_members_have_their_character_ranges() -> None:
-    """Each member has its key and the range of its value; the key of an item is a star."""
+    """The members of an object have keys and ranges; the key of an item in a list is a star."""
     text = ' { "a" : [1, {"b": 2}] , "\\u0063":1e3 } '
     spans = list(members(text))
     assert [(key, text[start:end]) for key, start, end in spans] == [

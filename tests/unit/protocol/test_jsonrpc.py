@@ -77,7 +77,7 @@ def params(method: str, **values: object) -> bytes:
     ],
 )
 def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> None:
-    """A method makes a request or notification; otherwise an error or result makes an answer."""
+    """A line with a method is a request or a notification; one with a result is an answer."""
     assert read(raw).kind is kind
 
 
@@ -150,7 +150,7 @@ def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -
     ],
 )  # fmt: skip
 def test_an_error_code_is_an_integer(code: str, expected: int | None) -> None:
-    """Only an integer error code is read; with another code the line is still an error."""
+    """If an error's code is not an integer, the line is still an error, without a code."""
     message = read(f'{{"id":1,"error":{{"code":{code},"message":"m"}}}}'.encode())
     assert (message.kind, message.error_code) == (Kind.ERROR, expected)
 

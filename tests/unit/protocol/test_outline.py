@@ -97,7 +97,7 @@ def test_a_tail_may_begin_within_an_escape() -> None:
 
 
 def test_a_batch_is_not_looked_into() -> None:
-    """A batch that is too large to read is marked so."""
+    """A batch that is too large to be read is marked as too large."""
     message = outline(f'  [{{"method":"x","params":"{BIG}"}}]')
     assert (message.kind, message.parse_error) == (Kind.BATCH, "a batch too large to look into")
 

@@ -34,7 +34,7 @@ def test_a_message_without_a_status_leaves_the_status(status: str | None) -> Non
 
 @pytest.mark.parametrize(("null_clears", "left"), [(False, {"title": "t"}), (True, {})])
 def test_null_removes_a_member_in_v2_alone(null_clears: bool, left: dict[str, Any]) -> None:
-    """Null removes a member in v2; in other dialects it means that the member is omitted."""
+    """In v2, null removes a member of a call; in other dialects, null changes nothing."""
     known = {"title": "t"}
     merge(known, {"title": None, "kind": None}, null_clears=null_clears)
     assert known == left

@@ -332,7 +332,7 @@ async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) -> None:
-    """An agent that closed its own output may stay, since its client may wait for its exit."""
+    """An agent that closed its output may stay, since the client may wait for the agent's exit."""
 
     def closes_its_output(scene: Scene) -> None:
         scene.relay.to_client.source_ended = True

@@ -53,7 +53,7 @@ def imported(tmp_path: Path, **origin: Any) -> Path:
 
 
 def test_nothing_is_lost_without_an_origin() -> None:
-    """All facts are known about a recording by acp-proxy."""
+    """For a recording made by acp-proxy, all facts are known."""
     recording = a_recording(None)
     assert recording.knows(*FACTS)
 

@@ -48,7 +48,7 @@ def test_a_reply_is_in_the_lane_of_its_request() -> None:
 
 
 def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
-    """Only the agent's frames use the previous lane; the client's are in the connection's."""
+    """Without a session, an agent's frame is in the previous lane, a client's in no session's."""
     stray = step(3, agent=True, kind="invalid")
     assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
     assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
@@ -127,7 +127,7 @@ def test_an_update_announces_a_session() -> None:
 
 
 def test_a_session_declares_its_servers() -> None:
-    """Servers are declared by names and by ids of any version; a non-list declares nothing."""
+    """A session declares its servers by names and ids; a value that is not a list declares none."""
     servers = [{"name": "t", "serverId": "1"}, {"id": "2"}, {"acpId": "3"}, 4]
     names = introduced("session/new", message(params={"mcpServers": servers}))
     assert names == ("server 1", "server t", "server 2", "server 3")

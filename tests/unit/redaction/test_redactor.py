@@ -144,7 +144,7 @@ def test_the_address_of_a_server_may_be_its_key(url: str, shown: str) -> None:
 
 
 def test_a_key_in_an_address_is_masked_elsewhere() -> None:
-    """A likely key in a server's URL is masked everywhere; other parts of the URL are not."""
+    """A likely key in the URL of a server is masked everywhere; other parts of the URL stay."""
     used = redactor()
     url = "https://x.example/mcp/Zq81xplKsecR7tv/my-project"
     masked(used, new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)

@@ -34,7 +34,7 @@ def test_a_word_begins_after_another_character() -> None:
 
 
 def test_names_and_schemes_are_found_around_a_place() -> None:
-    """A name includes dashes, dots and underscores; a scheme includes plus signs."""
+    """Dashes, dots and underscores belong to a name, and plus signs to a scheme."""
     text = "--db.api_KEY=x"
     assert (name_start(text, 9), name_end(text, 9)) == (0, 12)
     assert scheme_start("see git+ssh://x", 11) == 4
@@ -50,7 +50,7 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     ],
 )
 def test_a_repetition_ends_before_a_partial_match(name: str, text: str, matched: str) -> None:
-    """A repetition ends before a partial match of its body; Python 3.11.2 went on."""
+    """A repetition ends before a partial match of its body, unlike in Python 3.11.2."""
     match = getattr(Expressions(), name).match(text)
     assert match is not None
     assert match[0] == matched

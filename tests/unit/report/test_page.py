@@ -152,7 +152,7 @@ def shape(page: Page) -> list[tuple[str, dict[str, str | None]]]:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
-    """With hostile text anywhere, a page has the same elements with the same attributes."""
+    """Hostile text anywhere in a recording does not change the elements of its page."""
     html = page_of(facts_of(planted(everything(), text)))
     page, sound = Page(html), Page(page_of(facts_of(planted(everything(), "x"))))
     assert shape(page) == shape(sound)

@@ -35,7 +35,7 @@ def printed(*words: str | Path) -> Any:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_messages_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The summary, the rules, the turns and their waterfalls share one pass over the messages."""
+    """The messages are read only once for the summary, the rules, the turns and their steps."""
     passes = []
     runs = RecordingReader.runs
 

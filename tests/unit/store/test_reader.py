@@ -102,7 +102,7 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
-    """The newest number is that of the last frame or event, so a follower reads none twice."""
+    """A follower knows the number of the last frame or event, and so reads none twice."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         reader.refresh()
@@ -117,7 +117,7 @@ def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
 
 
 def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
-    """An unfinished line is not shown; after its end it is shown once."""
+    """A line that is not finished is not shown; when it is finished, it is shown once."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         recorder.chunk(TO_CLIENT, chunk(1)[:20])
         reader.refresh()
@@ -313,7 +313,7 @@ def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
 
 
 def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
-    """A reader indexes what its recorder had no time to index, and sets the state."""
+    """A reader indexes the records that the recorder had no time to index."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

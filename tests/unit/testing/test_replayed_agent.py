@@ -157,7 +157,7 @@ def test_it_opens_what_is_played(tmp_path: Path) -> None:
 
 
 def test_it_opens_what_is_recorded(tmp_path: Path) -> None:
-    """The recording of a real agent is that of its last start."""
+    """For a real agent, the recording of its last start is opened."""
     real = agent_in(tmp_path, real_agent=["my-agent"])
     with pytest.raises(RuntimeError, match="the agent was never started"):
         real.open()

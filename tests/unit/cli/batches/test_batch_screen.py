@@ -22,7 +22,7 @@ def failures(*verdicts: JobVerdict) -> dict[str | None, ET.Element | None]:
 
 
 def test_junit_has_a_case_for_each_recording() -> None:
-    """Cases are sorted by name; a recording that is not clean has failed, with the reason."""
+    """The cases of a batch are sorted by name; each recording that is not clean is a failure."""
     actual = failures(
         verdict("b.db", VerdictKind.DIFFERS, "end_turn →\n  max_tokens"), verdict("a.db")
     )

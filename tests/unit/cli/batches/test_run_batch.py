@@ -116,7 +116,7 @@ def test_what_is_still_being_recorded_is_named(here: Path) -> None:
 
 
 def test_a_changed_recording_is_checked_anew(here: Path) -> None:
-    """Recordings with a verdict are skipped; the verdict on a removed recording does not count."""
+    """A changed recording is checked again; other recordings with a verdict are skipped."""
     (here / "some").mkdir()
     for name in ("hello", "crash", "tour"):
         shutil.copy(RECORDINGS / f"{name}.db", here / "some")
@@ -430,7 +430,7 @@ def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_summary_counts_and_times() -> None:
-    """The summary also counts earlier verdicts and unfinished recordings."""
+    """The summary of a batch counts earlier verdicts, new verdicts and unfinished recordings."""
     now = iter([0.0, 754.0, 754.0])
     before = [VerdictKind.CLEAN] * 130 + [VerdictKind.DIFFERS]
     screen = BatchScreen(["a"] * 12, before, clock=lambda: next(now))

@@ -41,7 +41,7 @@ def findings(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
-    """A broken rule is shown with side, frame and requirement; the exit code is 1."""
+    """`check` shows a broken rule with side, frame and requirement, and exits with 1."""
     path = written(tmp_path / "x.jsonl", REUSED)
     result = run("inspect", "check", path)
     assert result.exit_code == 1

@@ -70,7 +70,7 @@ def test_known_findings_are_not_annotated() -> None:
 
 
 def test_junit_has_a_case_for_each_rule() -> None:
-    """JUnit cases fail for rules that make the check fail; others have findings as output."""
+    """A JUnit case fails if its rule makes the check fail; otherwise findings are its output."""
     suite = ET.fromstring(junit(checked(), RPC))
     cases = {case.get("name"): case for case in suite}
     assert {*cases} == {"rpc.id-reused", "rpc.unanswered"}
@@ -96,7 +96,7 @@ def test_junit_has_a_case_for_each_rule() -> None:
 def test_a_recording_stands_for_its_text_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, place: str
 ) -> None:
-    """A recording is named by the path of its text form, if possible a relative one."""
+    """A finding names the text form of its recording, by a relative path if possible."""
     moved = evolve(one_of(checked()), path=path)
     assert place_of(moved) == place
     monkeypatch.chdir(tmp_path)

@@ -127,7 +127,7 @@ def test_no_line_is_wider_than_the_terminal(columns: int, color: bool) -> None:
 
 
 def test_colours_take_the_place_of_brackets() -> None:
-    """Without colours, changes in a text are in brackets; the rest is equal."""
+    """Without colours, changed words of a text are in brackets."""
     bare, colored = (screen(differing(), None, color=color) for color in (False, True))
     assert "[-41-]{+42+} passed" in bare
     assert "\x1b[38;5;196m41\x1b[0m\x1b[1;38;5;28m42\x1b[0m passed" in colored
@@ -171,7 +171,7 @@ def test_equal_recordings_need_few_lines() -> None:
 
 
 def test_many_differences_are_counted_first() -> None:
-    """The number of many differences is also printed before the list."""
+    """If there are many differences, their number is printed above the list as well."""
     few, many = differing(), differing(ENTRIES * 200)
     assert screen(few, None).count(verdict(few)) == 1
     assert screen(many, None).count(verdict(many)) == 2
@@ -236,7 +236,7 @@ def test_deeply_nested_values_are_not_shown() -> None:
 
 
 def test_json_has_a_line_for_each_part() -> None:
-    """JSON has a line for each part, in the order of the screen; invalid values become null."""
+    """The JSON of a comparison has a line for each part; invalid values become null."""
     fields = (Field("/params/a", float("nan"), "\ud800"), Field("/params/b", 2**70, 1.5))
     result = differing([*ENTRIES, evolve(ENTRIES[0], fields=fields)])
     lines = [json.loads(line) for line in printed(result, DiffJson).splitlines()]
@@ -265,7 +265,7 @@ def junit(result: Diff) -> str:
 
 
 def test_junit_has_a_case_for_each_lane() -> None:
-    """JUnit has a case for each lane; those that differ fail with the lines of the text output."""
+    """The JUnit report has a case for each lane; a case fails with the lines of the screen."""
     report = ET.fromstring(junit(differing()))
     failures = {case.get("name"): case.find("failure") for case in report}
     assert [*failures] == ["handshake", "connection", "session:1", "session:2", "ending"]
@@ -442,7 +442,7 @@ def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
-    """Values that correspond one to one are learned as aliases, not ignored."""
+    """Values that correspond one to one get an alias; they are not ignored."""
     a = record(tmp_path / "a.db", said="build-1234")
     b = record(tmp_path / "b.db", said="build-5678")
     result = run("inspect", "diff", a, b, "--learn")
@@ -513,7 +513,7 @@ def test_a_rule_can_be_pasted_into_a_shell() -> None:
     ],
 )
 def test_bad_use_is_one_line(pair: tuple[Path, Path], arguments: list[str], said: str) -> None:
-    """Wrong use is an error of one line that names what was expected."""
+    """The error about wrong use is one line that says what was expected."""
     assert said in complaint("inspect", "diff", *pair, *arguments)
 
 
@@ -527,7 +527,7 @@ def test_recordings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_is_not_an_error(pair: tuple[Path, Path]) -> None:
-    """A closed pipe is not an error; the exit code still says that the recordings differ."""
+    """A closed pipe is not an error, and the exit code still tells whether recordings differ."""
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(

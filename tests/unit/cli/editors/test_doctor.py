@@ -85,7 +85,7 @@ def test_a_sick_machine(tmp_path: Path) -> None:
 
 
 def test_the_same_as_json(tmp_path: Path) -> None:
-    """``--json`` prints one object, and the exit code is the same."""
+    """``doctor --json`` prints one object, and exits with the same code as without ``--json``."""
     result = doctor(tmp_path, "--json", ACP_PROXY_OFF="1")
     assert result.exit_code == 1
     data = json.loads(result.stdout)
@@ -137,7 +137,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
-    """The screen shows the first results and a count of the others, and JSON has all of them."""
+    """The screen shows the first results of a check and counts the others; JSON has all results."""
     entry = {"type": "custom", "command": "/gone/acp-proxy", "args": ["record", "--", "/gone/a"]}
     path = configure(tmp_path, "x")
     path.write_text(json.dumps({"agent_servers": {f"{n}": entry for n in range(8)}}), "utf-8")

@@ -186,7 +186,7 @@ def test_a_missing_file_is_made_and_removed(home: Path) -> None:
 
 
 def test_an_agent_is_recorded_once(home: Path) -> None:
-    """A second entry for the same command is refused; another command gets a numbered name."""
+    """A second entry for the same command is refused; for another command, its name is numbered."""
     words = ("jetbrains", "--agent", "opencode", "--write", "--yes")
     setup(home, *words)
     path = home / JETBRAINS

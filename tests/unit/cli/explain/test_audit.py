@@ -134,7 +134,7 @@ def test_rows_with_marks_are_shown_before_others(
 
 
 def test_a_filter_chooses_actions(recording: Path) -> None:
-    """An action matches by any of its frames; findings are only about matching actions."""
+    """A filter that matches any frame of an action selects the action and its findings."""
     audit = values(recording, "turn:2")
     assert [action["kind"] for action in audit["actions"]] == ["run", "fetch", "delete", "other"]
     chosen = {action["id"] for action in audit["actions"]}
@@ -247,7 +247,7 @@ def test_recordings_in_the_repository(name: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured_agents(tmp_path: Path, name: str) -> None:
-    """Claude Code has its client do everything, Gemini runs its commands itself."""
+    """Claude Code acts through its client; Gemini runs its commands itself."""
     agent, scenario = name.split()
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(CAPTURES[agent] / f"{scenario}.jsonl"), recorder)

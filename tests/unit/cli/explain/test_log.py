@@ -169,7 +169,7 @@ def test_a_line_that_is_not_utf8_in_full(tmp_path: Path) -> None:
 
 
 def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
-    """Each message of a batch has a line with its method, its id, its pair and its preview."""
+    """`log` prints a line for each message of a batch, with method, id, pair and preview."""
     path = tmp_path / "batches.jsonl"
     path.write_bytes(b"".join(lines_of(*CHAT)))
     batch, *members = run("inspect", "log", path, "kind:error").stdout.splitlines()
@@ -422,7 +422,7 @@ def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path)
 
 
 def test_a_large_frame_is_printed_whole(tmp_path: Path) -> None:
-    """A line of three megabytes is one line of JSON, and --raw prints its bytes."""
+    """`log --json` prints a line of three megabytes as one line, and `--raw` prints its bytes."""
     said = line(update("s", "agent_message_chunk", content=text("x" * (3 << 20))))
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, said)

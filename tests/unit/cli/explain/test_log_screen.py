@@ -151,7 +151,7 @@ def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
 def test_a_span_of_numbers_is_short_on_a_terminal(
     tmp_path: Path, numbers: tuple[int, int], shown: str
 ) -> None:
-    """The last number of a run shows the digits that differ from the first, at least two."""
+    """The last number of a run is short on a terminal: it has only the digits that changed."""
     first, last = numbers
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
@@ -188,7 +188,7 @@ def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
 
 
 def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
-    """An update shows its kind as its method; an odd kind stays in the text."""
+    """The kind of an update is shown as its method, unless the kind is not a word."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for kind in ("agent_message_chunk", "plan", "x y", ""):
             recorder.to_client(update("s", kind, content=text("Hi"), entries=[]))

@@ -64,7 +64,7 @@ def test_all_recordings_are_searched_newest_first(home: Path) -> None:
     ],
 )
 def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int]) -> None:
-    """Frames, stderr, invalid lines and events match; options and exit codes are those of grep."""
+    """`search` finds frames, stderr, invalid lines and events, with the options of grep."""
     result = run("inspect", "search", *arguments, "new", home=home)
     assert [int(line.split(":")[1]) for line in result.stdout.splitlines()] == seqs
     assert result.exit_code == (0 if seqs else 1)
@@ -72,7 +72,7 @@ def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int])
 
 
 def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) -> None:
-    """REC and DIR may be mixed; a recording elsewhere is named by its path."""
+    """`search` accepts both recordings and directories, and names other recordings by path."""
     result = run("inspect", "search", "-l", "hello", home, "old", "aaaa")
     assert result.exit_code == 2
     result = run("inspect", "search", "-l", "hello", "old", home, "aaaa", home=home)

@@ -189,7 +189,7 @@ def test_a_hint_is_no_problem(tmp_path: Path) -> None:
 
 
 def test_a_child_session_names_its_parent() -> None:
-    """A child session names its parent, and its line counts no turns."""
+    """The line of a child session names its parent in place of a number of turns."""
     path = Path(__file__).parents[3] / "data/conformance/healthy/subagent.jsonl"
     lines = run("inspect", "show", path).stdout.splitlines()
     at = lines.index("sessions    2")
@@ -387,7 +387,7 @@ def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading
 
 
 def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
-    """The last lines of stderr have the colour of stderr, not of errors."""
+    """The last lines of stderr have the colour of stderr, and not the colour of errors."""
     with LogWriter(tmp_path / "failed.db") as recorder:
         handshake(recorder)
         recorder.stderr("info: here I am")

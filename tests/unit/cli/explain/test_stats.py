@@ -61,7 +61,7 @@ def test_screens_match_the_golden_files(
 def test_every_step_of_a_turn_can_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """``--turn`` lays out a turn in place of the slowest; the other tables stay the same."""
+    """``--turn`` shows the steps of the named turn in place of the slowest turn."""
     slowest, named = (
         screen(monkeypatch, None, waiting_chat, *more) for more in ((), ("--turn", "2"))
     )
@@ -114,7 +114,7 @@ def test_prompts_are_counted_in_a_recording_without_times(
 def test_turns_and_calls_beyond_the_top_are_only_counted(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """The screen says how many rows are left out, and which option shows them."""
+    """The screen of `stats` says how many rows are left out, and which option shows them."""
     out = screen(monkeypatch, None, waiting_chat, "--top", "1")
     assert "  … and 1 lighter tool call, see --top\n" in out
     assert "  … and 1 quicker turn, see --top\n" in out
@@ -133,7 +133,7 @@ def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
 
 
 def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
-    """Without matching frames there are no tables, and standard error says so."""
+    """If no frame matches, `stats` prints no tables and reports this on stderr."""
     result = run("inspect", "stats", waiting_chat, "method:nothing")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: 0 of 69 frames match method:nothing\n"

@@ -73,7 +73,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
 
 
 def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
-    """Failures are marked and open; all other details are folded."""
+    """In a transcript, failed entries are marked and open; the details of others are folded."""
     conversation = Talk()
     conversation.call("toolu_01XyZ", title="Read a.py")
     conversation.call("b", title="pytest -q")
@@ -135,7 +135,7 @@ def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_json_has_the_sections_and_their_entries(tmp_path: Path) -> None:
-    """``--json`` prints sections, entries and findings as lines; a file has the same bytes."""
+    """``transcript --json`` prints sections, entries and findings as lines of JSON."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text("Hel"))
     conversation.update("agent_message_chunk", content=text("lo\u202e"))

@@ -29,7 +29,7 @@ def test_a_text_without_control_characters_is_unchanged(text: str) -> None:
 
 
 def test_control_characters_are_visible() -> None:
-    """Control characters become visible, except tabs; CR LF ends a line."""
+    """Control characters become visible, except for tabs; CR LF counts as the end of a line."""
     assert [*fenced("a\r\n\x1b[2J\u202e\u2028\x85b\r")] == [
         "```text",
         "a",

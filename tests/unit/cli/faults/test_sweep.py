@@ -64,7 +64,7 @@ def client(mode: str) -> str:
 
 @pytest.mark.slow
 def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> None:
-    """A sweep reports outcome and exit code of each run; JUnit has one failure of three cases."""
+    """A sweep reports the outcome and exit code of each run, on the screen and as JUnit cases."""
     plan("1-fine", 'kind = "slice"')
     plan("2-gone", 'kind = "exit"')
     options = ["--plans", "plans", "--timeout", "60", "--junit", "out.xml", "--json"]
@@ -84,7 +84,7 @@ def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> Non
 
 @pytest.mark.slow
 def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
-    """A hung client has no exit code; on Linux all its processes are ended, too."""
+    """A client that hangs has no exit code; on Linux all of its processes are killed."""
     plan("hangs", 'kind = "drop"')
     options = ["--plans", "plans", "--timeout", "3", "--json"]
     result = run(*sweep, *options, "--client", client("forks"))
@@ -156,7 +156,7 @@ def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> N
 
 @pytest.mark.slow
 def test_a_plan_that_never_fired_is_not_reached(sweep: list[str]) -> None:
-    """A plan that never fired tested nothing: it has its own outcome, skipped in JUnit."""
+    """If a plan never fired, the outcome of its run says so, and its JUnit case is skipped."""
     Path("plans", "none.toml").write_text('[[fault]]\nkind = "drop"\nwhere = "method:none"\n')
     options = ["--plans", "plans", "--timeout", "60", "--junit", "out.xml"]
     result = run(*sweep, *options, "--client", client("plain"))
@@ -169,7 +169,7 @@ def test_a_plan_that_never_fired_is_not_reached(sweep: list[str]) -> None:
 
 
 def test_a_run_that_starts_no_agent_tests_nothing() -> None:
-    """A run without an agent is untested; a failing client is untested only if it has no plan."""
+    """A run in which no agent was started tests nothing, and says so."""
     took_it = ClientRun("@x", "error shown", 1, 0.1, None, "", started=True, received=None)
     assert took_it.untested is None
     assert "never started" in str(evolve(took_it, started=False).untested)
@@ -216,7 +216,7 @@ def test_a_sweep_refuses_wrong_use(sweep: list[str]) -> None:
     ],
 )
 def test_a_caught_error_is_not_a_crash(complaints: bytes, outcome: str) -> None:
-    """A client that logs a traceback has not crashed; a client that dies of one has."""
+    """A client that prints a traceback has not crashed, unless it also exits with an error."""
     assert outcome_of(1, complaints, is_silent=False) == outcome
     assert outcome_of(0, complaints, is_silent=False) == "finished"
     assert outcome_of(-11, b"", is_silent=True) == "crashed"

@@ -78,7 +78,7 @@ def lines_of(divergence: Divergence) -> Iterator[str]:
 
 
 def test_a_failed_lane_is_named_after_its_root_cause() -> None:
-    """Lanes are sorted by name; a divergence for information fails nothing."""
+    """JUnit cases are sorted by lane, and information does not fail a case."""
     actual = [
         divergence(Rank.INFO, "b", DivergenceKind.EARLY),
         divergence(Rank.CASCADE, "b", DivergenceKind.UNPLAYED),

@@ -35,7 +35,7 @@ def test_colour_is_for_terminals_by_default(
     force_color: str | None,
     colored: bool,
 ) -> None:
-    """NO_COLOR comes before FORCE_COLOR, and both before what stdout is; empty is not set."""
+    """NO_COLOR takes precedence over FORCE_COLOR, and both over whether stdout is a terminal."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     for name, value in (("NO_COLOR", no_color), ("FORCE_COLOR", force_color)):
         if value is None:
@@ -46,7 +46,7 @@ def test_colour_is_for_terminals_by_default(
 
 
 def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stdout that is not a terminal has no width; a terminal has its own."""
+    """The width of the screen is the terminal's; a stdout that is a file has no width."""
     monkeypatch.setenv("COLUMNS", "47")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
     assert output.width() is None

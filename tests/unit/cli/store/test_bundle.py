@@ -53,7 +53,7 @@ def test_it_has_all_that_is_needed(tmp_path: Path) -> None:
 
 
 def test_the_same_recording_makes_the_same_archive(tmp_path: Path) -> None:
-    """Bundles of the same recording are identical, whenever they are made."""
+    """Two bundles of the same recording are identical, even if they are made at other times."""
     for name in ("a.zip", "b.zip"):
         run("inspect", "bundle", TOUR, "-o", tmp_path / name)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
@@ -72,7 +72,7 @@ def test_an_archive_that_is_there_stays(tmp_path: Path) -> None:
 
 
 def test_secrets_are_masked_always(tmp_path: Path) -> None:
-    """A bundle masks secrets even with --unredacted; --level private also masks prompts."""
+    """A bundle always masks secrets, even with --unredacted."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
     path, output = write(conversation, tmp_path / "x.jsonl"), tmp_path / "bug.zip"

@@ -31,7 +31,7 @@ def test_the_text_form_is_the_default(path: Path) -> None:
 
 
 def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
-    """Exporting a text gives the same text, by its path or on standard input."""
+    """The export of a text form is the same text, read from a path or from standard input."""
     text = text_of(path)
     (tmp_path / "y.jsonl").write_bytes(text)
     assert run("inspect", "export", tmp_path / "y.jsonl").stdout_bytes == text
@@ -92,7 +92,7 @@ def test_a_file_is_replaced_only_by_force(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_text_may_replace_itself(path: Path, tmp_path: Path) -> None:
-    """A text can be exported to its own path, since it is read before it is replaced."""
+    """A text form can be exported to its own path, since it is read before the path is replaced."""
     made = tmp_path / "made.jsonl"
     made.write_bytes(text_of(path).replace(b"\n", b"\n# remark\n"))
     assert run("inspect", "export", made, "--force", "-o", made).exit_code == 0
@@ -119,7 +119,7 @@ def test_a_wrong_option_is_refused(path: Path) -> None:
 def test_the_text_form_is_shown_like_its_database(
     tmp_path: Path, command: str, json_: bool
 ) -> None:
-    """Every command prints the same for a text and its database, except paths and sizes."""
+    """Each command prints the same for a text form and its database, except for paths and sizes."""
     said = []
     for form in ("db", "jsonl"):
         home = tmp_path / form
@@ -141,7 +141,7 @@ def test_the_text_form_is_shown_like_its_database(
 
 
 def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
-    """A diagram's last note and stderr tell how much is left out; a remark names the filter."""
+    """The last note of a shortened diagram, and stderr, have the number of omitted frames."""
     whole = run("inspect", "export", path, "--format", "mermaid")
     assert (whole.exit_code, whole.stderr) == (0, "")
     assert f"[default: {MOST}]" in run("inspect", "export", "--help").stdout

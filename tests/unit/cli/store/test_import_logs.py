@@ -110,7 +110,7 @@ def test_times_that_go_back_are_not_believed(home: Path) -> None:
 
 
 def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home: Path) -> None:
-    """An unreadable line is an error; with --skip-bad it is counted in the recording."""
+    """An unreadable line of a log is an error, or is counted and skipped with --skip-bad."""
     log = tmp_path / "a.log"
     log.write_bytes(b"OUT: " + INITIALIZE + b'\nIN: {"jsonrpc":"2.0","id":0,"res\nIN: ' + ANSWER)
     assert complaint("inspect", "import", log, home=home) == (

@@ -158,7 +158,7 @@ def test_the_list_reports_a_lost_log(home: Path) -> None:
 
 
 def test_a_run_of_verify_is_marked(home: Path) -> None:
-    """The note of a recording without one names the command that made it, also in JSON."""
+    """If a recording has no note, the list names the command that made it."""
     record_conversation(home / "x.db", made_by="verify")
     assert " by verify" in run("inspect", "list", home=home).stdout.splitlines()[1]
     (line,) = run("inspect", "list", "--json", home=home).stdout.splitlines()
@@ -280,7 +280,7 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
 
 
 def test_a_list_says_what_is_wrong(home: Path) -> None:
-    """✗ marks an error; a healthy conversation that its client ended by a signal has no mark."""
+    """✗ marks an error; a healthy conversation that ended by its client's signal has no mark."""
     with LogWriter(home / "hung.db") as hung:
         handshake(hung)
         hung.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))

@@ -38,7 +38,7 @@ def test_the_copy_holds_no_secret(tmp_path: Path, name: str, level: str) -> None
 
 
 def test_markers_stay_and_more_can_be_masked(tmp_path: Path) -> None:
-    """A copy of a masked recording keeps its markers; pointers and patterns add to them."""
+    """A copy of a masked recording keeps the markers, and may mask more values."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     first, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     run("inspect", "export", path, "-o", first)

@@ -66,7 +66,7 @@ def test_a_dry_run_deletes_nothing(home: Path) -> None:
 
 
 def test_the_oldest_are_deleted_beyond_a_size(home: Path) -> None:
-    """The oldest recordings are deleted until the rest fits; other files stay."""
+    """Pruning by size deletes the oldest recordings until the others fit the limit."""
     size = sum((home / name).stat().st_size for name in ("new.db", "other.db"))
     run("inspect", "prune", "--larger-than", f"{size / 1000 + 1}kB", home=home)
     assert names(home) == ["new.db", "other.db"]

@@ -74,7 +74,7 @@ def test_what_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
 
 
 def test_a_private_recording_says_so(tmp_path: Path) -> None:
-    """The last line about a private recording says that its texts have no markers."""
+    """For a private recording, the last line of `secrets` says that its texts have no markers."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "copy.db"
     run("inspect", "export", path, "-o", copy, "--level", "private")
     assert run("inspect", "secrets", copy).stdout.endswith("files are masked as well\n")

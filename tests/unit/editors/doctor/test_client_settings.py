@@ -99,7 +99,7 @@ def test_wrong_arguments(tmp_path: Path, words: str, text: str) -> None:
 
 
 def test_arguments_in_one_string(tmp_path: Path) -> None:
-    """All arguments in one string are an error that says to split it."""
+    """Arguments that are one string are an error; the advice is to split the string."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", "record -- agent") == [
         "✗ Zed 'Mine': its arguments are one string"
     ]

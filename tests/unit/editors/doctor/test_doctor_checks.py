@@ -32,7 +32,7 @@ def test_every_check_is_in_the_manual(tmp_path: Path) -> None:
 
 
 def test_commands_can_be_pasted(tmp_path: Path) -> None:
-    """A command has the name acp-proxy if PATH finds this program, otherwise its path."""
+    """A suggested command begins with acp-proxy if PATH finds it, otherwise with a path."""
     context = machine(tmp_path)
     assert context.command("show", Path("/a b.db")) == "acp-proxy show '/a b.db'"
     other = program(tmp_path / "other/acp-proxy")

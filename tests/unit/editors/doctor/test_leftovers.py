@@ -94,7 +94,7 @@ def test_unfinished_logs(tmp_path: Path) -> None:
 
 
 def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
-    """A log is an error if it is not one, has a pipe beside it, or its database is damaged."""
+    """A log that cannot be finished is an error: a foreign file, or one with a broken database."""
     context = machine(tmp_path)
     (context.recordings / "a.db.log").write_bytes(b"something else" * 10)
     for name in ("b", "c"):

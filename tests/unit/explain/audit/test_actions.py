@@ -116,7 +116,7 @@ def test_a_terminal_belongs_to_the_call_that_shows_it(announced_first: bool) -> 
 
 
 def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
-    """Signals and exit statuses in the output end a terminal; without them it was started."""
+    """A command whose end is not in the output was started; with an exit status it is done."""
     for answer, status in (
         ({}, "started"),
         ({"exitStatus": {"signal": "SIGKILL"}}, "done"),
@@ -462,7 +462,7 @@ def test_sessions_have_directories_and_terminals_of_their_own() -> None:
 
 
 def test_words_of_a_command_count_from_its_directory() -> None:
-    """If a command changes its directory, its relative paths have an unknown place."""
+    """After a command changes its directory, the place of its relative paths is not known."""
     conversation = Talk()
     conversation.call(
         "c", kind="execute", rawInput={"command": "cat ../x ../../y", "cwd": f"{CWD}/sub"}

@@ -310,7 +310,7 @@ def test_hostile_text_is_made_visible() -> None:
 
 
 def test_the_last_answer_about_the_same_file_counts() -> None:
-    """A refusal before a grant does not count; the grant may be for the write."""
+    """If permission for a file was refused and then granted, only the last answer counts."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.permission(ALLOW, {"toolCallId": "d", **edit(A)})
@@ -341,7 +341,7 @@ def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
 
 
 def test_a_refused_command_that_a_shell_then_runs() -> None:
-    """A command with a shell around it counts as the same command."""
+    """A command is the same command if a shell is put around it."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "failed")

@@ -192,7 +192,7 @@ def test_only_newlines_end_a_line() -> None:
 
 
 def test_the_output_of_a_terminal_is_decoded() -> None:
-    """The base64 output of a terminal (v2) is decoded; other data gives an empty text."""
+    """The output of a v2 terminal is decoded from base64; other data becomes an empty text."""
     data = base64.b64encode("3 passed…\n1 failed\n".encode()).decode()
     chunk = update("s", "terminal_output_chunk", terminalId="t", data=data)
     assert texts(chunk) == [("/params/update/data", ["3 passed…", "1 failed"])]
@@ -244,7 +244,7 @@ def test_utf8_has_no_rows(raw: bytes) -> None:
 
 
 def test_only_rows_near_bad_bytes_are_shown() -> None:
-    """Only rows with invalid bytes and their neighbours are shown; dots replace the others."""
+    """The hex view shows only rows with invalid bytes and their neighbours."""
     shown = list(hex_view(b"x" * 100_000 + b"\xff" + b"y" * 100_000))
     assert [row[:8] for row in shown] == ["…", "00018690", "000186a0", "000186b0", "…"]
     assert " ff 79 " in shown[2]

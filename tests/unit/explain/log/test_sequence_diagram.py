@@ -76,7 +76,7 @@ def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
 
 
 def test_runs_are_one_line_and_silences_a_note(tmp_path: Path) -> None:
-    """A run of chunks is an arrow with its count and time; stderr lines are a note with a count."""
+    """In a diagram, a run of chunks is one arrow, and consecutive lines of stderr are one note."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(*(update("s", "agent_message_chunk", content=text("x")) for _ in "abc"))

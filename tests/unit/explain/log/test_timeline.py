@@ -115,7 +115,7 @@ ROW: dict[str, Any] = {
     ],
 )
 def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pace: Pace) -> None:
-    """Answers of a peer are slow after a second; turns, persons and programs never are."""
+    """The answer of a peer is slow after a second; turns, persons and programs are never slow."""
     took = {"method": method, "request_seq": 4, "response_seq": 9, "latency_ns": took_ms * MS}
     assert frame_line({**ROW, **took}).pace is pace
 
@@ -140,7 +140,7 @@ def test_a_run_is_one_line() -> None:
 
 
 def test_a_long_run_shows_the_number_of_its_characters() -> None:
-    """A long run shows its number of characters after the beginning of its text."""
+    """The line of a long run has the beginning of its text and its number of characters."""
     run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 0, 57, 9000, 123456, "b" * 2000)
     assert run_line(run).text == "b" * 2000 + "… (123456 characters)"
 
@@ -162,7 +162,7 @@ def test_a_surrogate_pair_is_whole_in_a_run() -> None:
     ],
 )
 def test_a_frame_knows_its_pair(row: dict[str, Any], pair: int | None) -> None:
-    """A request has its answer and an answer its request; other frames have none."""
+    """A request knows its answer, and an answer its request; other frames have no pair."""
     assert pair_of(row) == pair
 
 

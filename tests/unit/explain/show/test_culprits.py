@@ -257,7 +257,7 @@ def test_a_client_that_refuses_a_question_is_named(chat: LogWriter) -> None:
 
 
 def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
-    """A long message loses its middle, not its last clause."""
+    """A long error message is cut in the middle, so that the reason at its end is kept."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, -32603, f"{'x' * 400} Please sign in again."))

@@ -89,7 +89,7 @@ def test_turns_are_summarized(story: Summary) -> None:
 
 
 def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
-    """A request without an answer has its age, and has its direction."""
+    """An open request has its age and its direction."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(request(1, "session/request_permission", toolCall={"title": "Edit"}))

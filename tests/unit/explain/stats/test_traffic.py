@@ -53,7 +53,7 @@ def test_a_percentile_is_one_that_occurred(
 
 
 def test_an_answer_counts_for_the_method_it_answers() -> None:
-    """A request and its answer are frames of one method, in the direction of the request."""
+    """An answer is counted for the method of its request, in the request's direction."""
     traffic = Traffic(100)
     traffic.feed(head(1, stream="to-agent", kind="request", exchange=1, size=30))
     traffic.feed(head(2, kind="error", exchange=1, size=5))

@@ -230,7 +230,7 @@ def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
 def test_the_draft_waits_for_files_in_two_open_turns(
     tmp_path: Path, path: str, waited: tuple[int, int]
 ) -> None:
-    """The path decides which of two turns waits for the client."""
+    """The path of a file request decides which of two open turns waits for the client."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     for number, name in enumerate("ab"):
         recorder.to_agent(

@@ -154,7 +154,7 @@ def test_a_tool_call_is_one_entry_where_it_began() -> None:
 
 
 def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
-    """Each call has its own entry, however their updates interleave."""
+    """If the updates of two calls alternate, each call still has its own entry."""
     conversation = Talk()
     conversation.call("a", title="Read a.py")
     conversation.call("b", title="pytest -q")

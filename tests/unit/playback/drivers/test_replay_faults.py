@@ -83,7 +83,7 @@ async def started(nursery: trio.Nursery, *rules: str) -> Replayed:
 
 
 async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
-    """Lines pass in both directions, even in pieces or without a newline; so does the end."""
+    """Lines pass in both directions, and so does the end, even without a last newline."""
     replayed = await started(nursery, "noop")
     await replayed.client_out.send_all(b"a\r\nb")
     await replayed.client_out.send_all(b"b\nc")
@@ -114,7 +114,7 @@ async def test_what_is_late_comes_when_it_is_due(
 async def test_the_agent_ends_when_all_has_gone_out(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """The agent ends after delayed bytes are due and held ones have gone out."""
+    """The agent ends when all delayed and held lines have gone out."""
     replayed = await started(
         nursery, "latency latency_ms=3000 where=text:x", "reorder where=text:h"
     )

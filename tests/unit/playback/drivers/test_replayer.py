@@ -179,7 +179,7 @@ async def broken() -> None:
 
 
 async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """Writing to a client that has left is not an error; its end of input ends the replay."""
+    """If writing to the client fails, the replay continues until the client's end of input."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         client.sink.send_stream.send_all_hook = broken
@@ -273,7 +273,7 @@ class First(RecordingChoice):
 
 
 def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
-    """The first answer is written as far as there is room, and the rest is returned."""
+    """The first answer is written as far as the pipe has room; the rest is returned."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
     os.write(into, b"first\r\nsecond\nthird")
@@ -290,7 +290,7 @@ def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
 
 
 def test_an_unreadable_client_gets_no_first_answer() -> None:
-    """A client with an unreadable descriptor gets no first answer; the replay reports it."""
+    """A client whose descriptor cannot be read gets no first answer."""
     source = os.open("/", os.O_RDONLY)
     assert answer_first(First(), source, -1) == (b"", b"")
     os.close(source)

@@ -69,7 +69,7 @@ def recorded(record: Record) -> RecordedTranscript:
 def test_a_line_that_is_no_message_is_compared_by_its_bytes(
     recorded: RecordedTranscript, number: int, raw: bytes
 ) -> None:
-    """Lines that are not messages are compared by bytes; the difference has no pointer."""
+    """A difference between lines that are not messages is found by bytes and has no pointer."""
     comparison = Comparison(recorded)
     assert comparison.compare(number, raw).is_equal
     result = comparison.compare(number, b"other \xff")
@@ -110,7 +110,7 @@ def test_a_member_of_a_batch_is_a_message(recorded: RecordedTranscript) -> None:
 
 
 def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -> None:
-    """A new id for a session that a request opens is proposed; equal or bound ids are not."""
+    """If a request opens a session by a new id, the id is proposed for the recorded session."""
     comparison = Comparison(recorded)
 
     def load(session: str) -> bytes:

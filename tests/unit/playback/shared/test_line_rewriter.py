@@ -32,7 +32,7 @@ def test_any_line_can_be_rewritten(raw: bytes) -> None:
 
 
 def test_only_a_reply_gets_another_id() -> None:
-    """Only a reply gets another id; a request keeps its own, alone and in a batch."""
+    """A reply is written with the id of the live request; a request keeps its own id."""
     answer, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
     assert written(answer, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
     assert written(ask, "request", {"1": '"x"'}) == ask

@@ -47,7 +47,7 @@ def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
 
 
 def test_a_directory_stays_what_it_is() -> None:
-    """The value of ``cwd`` is not masked, since it is inserted into other messages."""
+    """The value of ``cwd`` is never masked, since other messages repeat it."""
     mask = MessageMask("none")
     places = places_of("request", "session/new")
     value = mask.value(message(cwd=f"/proj/{SECRET}", note=SECRET), places)
@@ -65,7 +65,7 @@ def test_a_directory_stays_what_it_is() -> None:
     ],
 )
 def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
-    """The names in the path of a value show that it is a secret; other values are not masked."""
+    """A value is masked if a name in its path is the name of a secret."""
     mask = MessageMask("none")
     result = json.dumps(mask.part(path, value))
     assert "[redacted:" in result

@@ -48,7 +48,7 @@ def asking(**params: Any) -> dict[str, Any]:
 def test_a_part_of_a_file_is_some_lines(
     files: KnownFiles, params: dict[str, Any], expected: str
 ) -> None:
-    """A part of a file is some lines, counted from 1; limits that are not numbers are ignored."""
+    """The lines of a file may be limited by numbers from 1; limits of other types are ignored."""
     files.learn(WRITE, asking(content="1\n2\n3\n"), None)
     assert files.content(asking(**params)) == expected
 
@@ -68,7 +68,7 @@ def test_only_a_whole_file_is_learnt(
 def test_the_oldest_contents_are_forgotten(
     files: KnownFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With too many files the oldest contents are forgotten; a new write makes a file new."""
+    """If there are too many files, the oldest contents are forgotten."""
     monkeypatch.setattr(known_files, "KEPT_CONTENTS", 10)
     for path, text in (("a", "1234"), ("b", "1234"), ("a", "12345"), ("c", "123")):
         files.learn(WRITE, asking(path=path, content=text), None)

@@ -55,7 +55,7 @@ def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, A
     ],
 )
 def test_everything_else_counts(change: dict[str, Any]) -> None:
-    """All other members count in a scope, also unknown ones."""
+    """All other members of a request count in a scope, even members that are not known."""
     assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
 
 
@@ -89,7 +89,7 @@ def test_a_text_beside_a_command_does_not_count() -> None:
 
 
 def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
-    """A live directory matches a recorded one in a scope; other differences count."""
+    """In a scope, a live directory matches its recorded one; all other differences count."""
     bindings = Bindings(roots={"/old": "/new"})
     recorded, live, other = (
         scope(asking({"kind": "edit", "rawInput": {"path": path}}), {})

@@ -102,14 +102,14 @@ def test_different_values_have_different_keys(first: Any, other: Any) -> None:
 
 
 def test_ignored_values_do_not_count() -> None:
-    """Values at ignored paths do not change the key; ``*`` is any key or item."""
+    """Values at ignored paths do not change a key; ``*`` in a path is any name or index."""
     ignored = [("a", "*", "b")]
     assert key_of({"a": [{"b": 1}]}, ignored=ignored) == key_of({"a": [{"b": 2}]}, ignored=ignored)
     assert key_of({"a": [{"c": 1}]}, ignored=ignored) != key_of({"a": [{"c": 2}]}, ignored=ignored)
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """Values at typed places are hashed by their live form; sessions and ids are not hashed."""
+    """A key has the live form of typed values, and leaves out sessions and ids."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}

@@ -75,7 +75,7 @@ def test_other_methods_are_not_read() -> None:
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
 def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) -> None:
-    """Splitting texts differently changes neither their number nor their length."""
+    """The number and the length of texts do not depend on how they were split."""
     whole, pieces = StreamProgress(), StreamProgress()
     total, of_pieces = TotalProgress(), TotalProgress()
     for text in texts:

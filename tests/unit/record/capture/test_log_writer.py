@@ -288,7 +288,7 @@ def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) ->
 
 
 def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
-    """A file that cannot hold its first record is an error for its creator, and is removed."""
+    """If a new log cannot hold its first record, it is removed, and its creator gets an error."""
     program = """if True:
         import resource, sys
         from acp_proxy.record.capture.log_writer import CaptureLog
@@ -355,7 +355,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """Only changed bytes count against --max-size, so a note may be logged without its bytes."""
+    """The bytes of a note count against --max-size only if they differ from the line's bytes."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])

@@ -251,7 +251,7 @@ async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
 
 
 async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
-    """The agent is killed after all frames up to the matching one have gone out."""
+    """The agent is killed only after all frames up to the matching frame have gone out."""
     connection = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -395,7 +395,7 @@ async def test_the_summary(clock: MockClock) -> None:
 
 
 async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> None:
-    """With the same plan, seed and frames, the same writes arrive at the same times."""
+    """The same plan, seed and frames always give the same writes at the same times."""
     rules = [
         "latency latency_ms=60 jitter_ms=50",
         "duplicate probability=0.5",

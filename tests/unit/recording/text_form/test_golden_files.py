@@ -110,7 +110,7 @@ def test_javascript_reads_the_same(in_javascript: dict[str, Any]) -> None:
 
 
 def test_javascript_refuses_the_same(in_javascript: dict[str, Any]) -> None:
-    """The reader in JavaScript reports the same wrong line."""
+    """The reader in JavaScript refuses the same lines as our reader in Python."""
     for path in invalid():
         number, _ = wrong_line(path)
         error = in_javascript[str(path)]["error"]

@@ -65,7 +65,7 @@ def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> None:
-    """Frames, turns and the prompt of a running recording are read from its log as well."""
+    """A running recording is listed with the frames and turns that are only in its log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -200,7 +200,7 @@ def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
 
 
 def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
-    """The log and the side files of SQLite are deleted together with the database."""
+    """If a recording is deleted, its log and SQLite's side files are deleted, too."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         recorder.index()

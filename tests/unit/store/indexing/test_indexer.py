@@ -360,7 +360,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_lines_are_never_held(
     recorder: LogWriter, rows: sqlite3.Connection, newline: bytes
 ) -> None:
-    """A line that is too large for memory has the same bytes and labels as any other."""
+    """A line that is too large for memory gets the same bytes and labels as a small line."""
     raw = line(request(7, "fs/read", sessionId="s", x=["y" * 200, "\\n" * 50]))[:-1] + newline
     for start in range(0, len(raw), 30):
         recorder.chunk(TO_CLIENT, raw[start : start + 30])
@@ -390,7 +390,7 @@ def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """While the database is locked nothing is indexed; afterwards everything is, once."""
+    """While the database is locked, nothing is indexed; later, all records are indexed once."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         handshake(recorder)
         with (

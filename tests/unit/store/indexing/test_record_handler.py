@@ -159,7 +159,7 @@ def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
 
 
 def test_how_late_lines_went_out(tmp_path: Path) -> None:
-    """A late line has its delay, a held line gets it later, and older logs have none."""
+    """A late line has its delay, and a held line gets its delay when it is released."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         for more in ({"late": 20}, {"held": 1}, {}):
             recorder.chunk(TO_CLIENT, b"line\n")
@@ -225,7 +225,7 @@ def test_faults_of_no_line(tmp_path: Path) -> None:
     ("text", "expected"), [("7", 7), ("-7", -7), ("9" * 30, None), ("x", None), ("", None)]
 )
 def test_the_seed_and_the_plan(tmp_path: Path, text: str, expected: int | None) -> None:
-    """The recording's row has the seed and the fault plan if they are valid."""
+    """The row of a recording has the fault plan, and the seed if the seed is valid."""
     path = tmp_path / "x.db"
     with LogWriter(path, seed=text, fault_plan="[[fault]]\nkind = 'drop'") as recorder:
         recorder.close()

@@ -60,7 +60,7 @@ def test_frames_and_events_share_a_numbering() -> None:
 
 
 def test_faults_and_masks_are_kept() -> None:
-    """A frame names the rule that touched it, and a fired fault has its own row."""
+    """The row of a frame names the fault that changed it, and the fault has a row of its own."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, notification("x"), delivered="partial", fault="cut",

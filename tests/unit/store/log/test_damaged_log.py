@@ -93,7 +93,7 @@ def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
 
 
 def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
-    """A record with a wrong length is damage; it is kept together with the records after it."""
+    """A record with a wrong length is damage, and is kept with all records after it."""
     path = dead(tmp_path / "x.db", b"")
     log = tmp_path / "x.db.log"
     data = bytearray(log.read_bytes())
@@ -178,7 +178,7 @@ def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words:
 
 
 def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
-    """The damaged part counts towards the size of its recording, and is deleted with it."""
+    """The damaged part counts in the size of its recording, and is deleted with the recording."""
     path = dead(tmp_path / "x.db")
     entry = directory.read_listed(path)
     assert entry.damaged == (tmp_path / "x.db.damaged",)
@@ -202,7 +202,7 @@ def test_people_are_told(tmp_path: Path) -> None:
 def test_a_recorder_keeps_what_it_cannot_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recorder keeps damaged bytes in a new file before it empties or removes its log."""
+    """Before a recorder empties its log, it keeps damaged bytes in a new file."""
     monkeypatch.setattr("trio.from_thread.check_cancelled", lambda: None)
     monkeypatch.setattr(indexing, "TRIM", 1)
     path = tmp_path / "x.db"

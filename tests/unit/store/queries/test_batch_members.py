@@ -11,7 +11,7 @@ from tests.support.batch_messages import CHAT, error, prompt, recording, request
 
 
 def test_each_message_has_its_own_labels() -> None:
-    """A message of a batch has the labels that it would have as a frame of its own."""
+    """In a batch, a message has the same labels as if it were a frame of its own."""
     wanted = ("kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call")
     with recording(*CHAT) as reader:
         rows = [m for frame in reader.frames() for m in members_of(frame, reader.query)]
@@ -69,7 +69,7 @@ def test_a_summary_reads_the_messages_of_batches() -> None:
 
 
 def test_an_error_within_a_batch_keeps_its_code() -> None:
-    """An error in a batch is described by its code and its text."""
+    """The error in a batch is described by its code and text."""
     with recording((">", [prompt(2, "x")]), ("<", [error(2, -32603, "boom")])) as reader:
         texts = [problem.text for problem in summarize(reader).findings]
     assert texts == [

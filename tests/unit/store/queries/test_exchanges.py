@@ -24,7 +24,7 @@ def chat(tmp_path: Path) -> Iterator[RecordingReader]:
 
 
 def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingReader) -> None:
-    """Exchanges have method, direction and latency; an open exchange has no latency."""
+    """The rows of exchanges have method, direction and latency; open ones have no latency."""
     every = list(exchanges.exchanges(chat, order="request_seq"))
     rows = list(chat.query("SELECT * FROM exchanges ORDER BY request_seq"))
     assert [exchange.id for exchange in every] == [row["id"] for row in rows]
@@ -49,7 +49,7 @@ def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingR
 
 
 def test_events_are_chosen_by_kind(chat: RecordingReader) -> None:
-    """Events are decoded and in order; without a kind, all events are returned."""
+    """Recorded events are returned decoded and in order, of one kind or of all kinds."""
     every = list(recorded_events.events(chat))
     assert [event.seq for event in every] == sorted(event.seq for event in every)
     assert {event.kind for event in recorded_events.events(chat, "start", "exit")} == {

@@ -400,7 +400,7 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
-    """A run has time, stream, kind and line of its first frame, and the time of its last."""
+    """Each frame is in one run; a run has the time and line of its first frame."""
     with RecordingReader(path) as reader:
         frames = {frame["seq"]: frame for frame in reader.frames()}
         runs: list[FrameRun] = list(reader.runs(pause_ns))

@@ -130,7 +130,7 @@ def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
 
 
 def test_the_peer_that_left_first(tmp_path: Path) -> None:
-    """The agent left on its own if its end came before the client's."""
+    """The agent left by itself if it left before the client."""
     assert record(tmp_path, HELLO).script().agent_left_at is None
     died = record(tmp_path, HELLO + "<- end")
     assert (died.script().agent_left_at or 0) > died.seq(2)

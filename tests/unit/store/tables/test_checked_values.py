@@ -101,7 +101,7 @@ def test_an_export_holds_little(large: Path) -> None:
 
 
 def test_the_commands_report_what_they_cut(large: Path) -> None:
-    """Screens show the start and the real size of a large line; JSON has all of it."""
+    """Screens show the start of a large line and its real size; JSON has the whole line."""
     shown = run("inspect", "log", large, f"seq:{SEQ}").stdout
     assert "[the first 64 kB of 16.8 MB]" in shown
     whole = run("inspect", "log", large, "--seq", str(SEQ)).stdout

@@ -71,7 +71,7 @@ def view(path: Path, name: str) -> list[Row]:
     "path", [*RECORDINGS, *all_captures()], ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
-    """The view of tool calls agrees with `stats`, permissions and sessions with `show`."""
+    """The views for SQL agree with `stats` and `show` about calls, permissions and sessions."""
     made = tmp_path / "x.db"
     if path.suffix == ".db":
         with RecordingReader(path, unredacted=True) as reader:
