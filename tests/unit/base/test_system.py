@@ -130,7 +130,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_every_command_that_runs_everywhere_is_inspected() -> None:
-    """A command that starts no agent has its words in `INSPECT`, so that it runs on Windows."""
+    """The words of each command that starts no agent are in `INSPECT`, so that Windows has them."""
     starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep"}
     inspected = [" ".join(words) + " " for _, words in INSPECT]
     for name in commands_with():

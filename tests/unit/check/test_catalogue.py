@@ -71,7 +71,7 @@ def test_a_specification_has_its_own_site() -> None:
 
 
 def test_a_group_is_all_of_its_rules() -> None:
-    """A group or a pattern chooses all of its rules; no names choose all rules but one."""
+    """A group or a pattern selects all of its rules; without names, all rules but one are used."""
     every = {name for name in rules() if name.startswith("rpc.")}
     assert chosen_rules(["rpc"], []) == chosen_rules(["rpc.*"], []) == every
     assert chosen_rules([], []) == {*rules()} - {"tool.no-progress"}

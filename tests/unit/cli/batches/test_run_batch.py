@@ -211,7 +211,7 @@ def test_a_report_of_a_directory_is_that_of_its_recordings(here: Path) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch that cannot write ends with one line and code 2; earlier verdicts are kept."""
+    """If a batch cannot write its file, it ends with one line and code 2; verdicts are kept."""
 
     def fail(self: ResultsFile, _: JobVerdict) -> None:
         raise BadResults(self.path, "cannot write: no space left on device")

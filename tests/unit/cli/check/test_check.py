@@ -296,7 +296,7 @@ def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
 
 
 def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path) -> None:
-    """The baseline is written only if all recordings are readable, so that it forgets nothing."""
+    """The baseline is not updated if a recording is unreadable: its findings would be lost."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, "--baseline", known, "--update-baseline")
     before = known.read_bytes()

@@ -12,7 +12,7 @@ from acp_proxy.cli.playback.work_directory import directories
 
 
 def test_each_recorded_directory_has_a_place() -> None:
-    """A directory keeps its name; equal names get separate places, subdirectories stay inside."""
+    """Each recorded directory gets a place with its name; subdirectories stay inside of it."""
     recorded = ["/home/me/web", "/srv/web", "/home/me/web/sub/deep", "/home/me"]
     with directories(recorded, None) as places:
         web = places["/home/me/web"]

@@ -137,7 +137,7 @@ def repeated(conversation: Talk) -> dict[str, list[int]]:
 
 
 def test_the_first_call_with_an_id_is_not_repeated() -> None:
-    """A call is repeated if an earlier call of the turn had its id; announcing it twice is not."""
+    """The first call with an id is not a repetition, even if it is announced twice."""
     conversation = Talk()
     for call in "aabcc":
         conversation.call(call)
