@@ -35,7 +35,7 @@ NOBODY = Machine({"HOME": "/nowhere", "PATH": ""}, "linux", Path("/nowhere"))
 
 @pytest.mark.parametrize("is_mac", [False, True], ids=["linux", "macos"])
 def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
-    """Each client is found on Linux and macOS, with its agents; recorded agents are marked."""
+    """Each client is found on Linux and macOS, with its agents and with its recorded agents."""
     actual = {
         client.client.name: client for client in find_clients(make_home(tmp_path, is_mac=is_mac))
     }

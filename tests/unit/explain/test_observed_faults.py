@@ -21,7 +21,7 @@ PLAN = "\n".join(
 
 
 def test_each_rule_says_what_it_did(tmp_path: Path) -> None:
-    """The observed effects of each rule are counted: changed, lost, equal and added bytes."""
+    """Each rule reports what its faults did: frames changed, withheld, delayed or added."""
     with LogWriter(tmp_path / "x.db", fault_plan=PLAN) as recorder:
         for n in range(8):
             recorder.to_client(notification("a", n=n))
