@@ -173,7 +173,7 @@ def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[
 
 
 def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
-    """Commands that start agents are refused in one line, with exit code 2."""
+    """On a system that cannot start agents, commands that start them are refused in one line."""
     words = [("record", "--", "x"), ("verify", "hello", "--", "x"), ("setup", "zed", "--write"),
              ("doctor",), ("faults", "sweep", "hello", "--client", "x"),
              ("verify", "--help")]  # fmt: skip

@@ -79,7 +79,7 @@ def test_changes_that_are_close_are_joined() -> None:
 
 
 def test_a_text_without_spaces_is_cut_anyway() -> None:
-    """A text without spaces is cut after a number of characters."""
+    """A text without spaces is cut after a number of characters, and not between words."""
     (excerpt,) = excerpts(word_diff(f"{'x' * 999} a", f"{'x' * 999} b"))
     assert excerpt == [("=", f"…{'x' * 39} "), ("-", "a"), ("+", "b")]
 

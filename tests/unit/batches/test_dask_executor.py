@@ -58,7 +58,7 @@ def executor(tasks: Tasks) -> DaskExecutor:
 
 
 def test_a_reply_is_a_verdict(executor: DaskExecutor, tasks: Tasks) -> None:
-    """A reply has the verdict that the worker found."""
+    """The reply of a worker has the verdict that the worker found."""
     future = executor.submit(JOB)
     tasks.futures[0].set_result(reply_of(CLEAN, {}))
     assert executor.verdict(future, JOB) == CLEAN

@@ -64,7 +64,7 @@ def test_members_of_other_versions_are_passed_over() -> None:
 
 
 def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
-    """A file with the old kind for a killed agent can be continued."""
+    """A results file that still has the old kind for a killed agent can be continued."""
     assert verdict_of(line_of(DIFFERS).replace(b'"differs"', b'"killed"')) == DIFFERS
 
 
@@ -108,12 +108,12 @@ def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
     ("exits", "worst"), [((), 0), ((0, 0), 0), ((0, 1), 1), ((1, 3, 0), 3), ((3, 2, 1), 2)]
 )
 def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -> None:
-    """The exit code 2 comes before 3, and 3 before 1."""
+    """If verdicts have several exit codes, 2 takes precedence over 3, and 3 over 1."""
     assert worst_exit(exits) == worst
 
 
 def test_the_digest_depends_on_each_word() -> None:
-    """The digest depends on each word, and on where words end."""
+    """The digest of a batch depends on each word and on the boundaries between words."""
     words = [("verify", ["a", "b"]), ("check", ["a", "b"]), ("verify", ["ab"]), ("verify", ["b"])]
     assert len({digest_of(*word) for word in words}) == len(words)
 
@@ -149,7 +149,7 @@ def test_a_file_is_written_and_continued(path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 40, 90])
 def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
-    """A cut-off verdict is removed, and the verdicts before it are kept."""
+    """If the last verdict of a file is cut off, it is removed and the others are kept."""
     written(path, A, B)
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - cut)
@@ -160,7 +160,7 @@ def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
 
 @pytest.mark.parametrize("size", [0, 5, 21, 60])
 def test_a_header_that_is_cut_off_is_written_anew(path: Path, size: int) -> None:
-    """A cut-off header is written again, as in an empty file."""
+    """If the header of a file is cut off, the header is written again."""
     path.write_bytes(line_of(BATCH)[:size])
     assert written(path, A) == ["a"]
 

@@ -59,7 +59,7 @@ def test_words_name_recordings(words: list[str], expected: list[str]) -> None:
 
 
 def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
-    """An absolute directory and the name of a recording give absolute paths."""
+    """An absolute directory, or a recording's name, gives recordings with absolute paths."""
     assert names(str(here / "recs")) == [str(here / name) for name in ALL]
     (actual,) = selected(["run"], lambda word: here / f"{word}.db")
     assert actual.name == str(here / "run.db")
@@ -95,7 +95,7 @@ def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
 )
 @pytest.mark.usefixtures("here")
 def test_directories_and_patterns_name_several(word: str, several: bool) -> None:
-    """A file whose name looks like a pattern is that file."""
+    """A word that looks like a pattern but is the name of a file selects this file."""
     assert names_several(word) is several
 
 

@@ -56,7 +56,7 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """Methods, kinds and short words distinguish findings."""
+    """Findings with other methods, kinds or short words have different fingerprints."""
     assert generic(text) != generic(other)
 
 
@@ -72,7 +72,7 @@ def test_rule_side_and_method_count() -> None:
 
 
 def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
-    """A baseline file that is read back knows each finding as often as it was found."""
+    """A baseline file that is read again has each known finding as often as it was found."""
     writer = BaselineWriter()
     assert writer.add(FOUND)
     assert writer.add(evolve(FOUND, seq=9, text='id "b2" is still open'))

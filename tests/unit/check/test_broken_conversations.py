@@ -40,7 +40,7 @@ def test_one_change_breaks_one_rule(change: Change) -> None:
 
 @pytest.mark.parametrize("change", HARMLESS, ids=named)
 def test_a_legal_change_breaks_no_rule(change: Change) -> None:
-    """Legal changes such as omissions, repetitions and another order have no findings."""
+    """Legal changes of a conversation, such as omissions and repetitions, give no findings."""
     assert change.findings == ()
     assert findings(changed(change)) == []
 

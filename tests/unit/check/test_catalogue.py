@@ -65,7 +65,7 @@ def test_every_source_of_a_rule_has_its_place(rule: Rule) -> None:
 
 
 def test_a_specification_has_its_own_site() -> None:
-    """JSON-RPC and JSON are not specified on the site of the protocol."""
+    """The sources of JSON-RPC and JSON have no page on the site of the protocol."""
     assert address_of("JSON-RPC 2.0") == "https://www.jsonrpc.org/specification"
     assert address_of("JSON") == "https://www.rfc-editor.org/rfc/rfc8259"
 
@@ -110,7 +110,7 @@ def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
 
 
 def test_a_rule_is_looked_at_in_its_dialects() -> None:
-    """Rules are checked in their dialects; in an unknown dialect the rules of v1 are checked."""
+    """Rules are checked in their own dialects; in an unknown dialect, those of v1 are checked."""
     chosen = chosen_rules(["rpc", "s4"], [])
     assert not [name for name in looked_at(chosen, "v1") if name.startswith("s4.")]
     assert looked_at(chosen, "v1") == looked_at(chosen, None)
@@ -181,7 +181,7 @@ def test_inferred_directions_break_no_rule() -> None:
     ],
 )
 def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) -> None:
-    """Messages shortened with dots and Lisp texts, where null means false, are not judged."""
+    """Messages with omissions in dots, and texts from Lisp, are not judged."""
     with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
         result = Checker(reader).read()
     assert result.findings == []

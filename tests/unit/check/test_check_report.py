@@ -28,7 +28,7 @@ def short(lines: list[str], most: int = 18) -> list[str]:
 
 
 def test_each_rule_is_a_line() -> None:
-    """The short form lists each rule with its count and first frame, worst first."""
+    """The short form of a check lists each rule with its count and first frame, worst first."""
     total, *lines = short([NO_RESULT, NO_RESULT, '-> m {"a": 1}'])
     assert total.startswith(f"{sum(line.startswith('✗') for line in lines) + 1} errors")
     assert "looked at 3 frames" in total
@@ -41,21 +41,21 @@ def test_each_rule_is_a_line() -> None:
 
 @pytest.mark.parametrize("most", [0, 1])
 def test_only_the_first_rules_are_listed(most: int) -> None:
-    """The short form lists the first rules and the number of the others."""
+    """The short form of a check lists the first rules, and counts the other rules."""
     _, *lines = short([NO_RESULT, '-> m {"a": 1}'], most)
     assert len(lines) == most + 1
     assert lines[-1].startswith("and ")
 
 
 def test_a_clean_recording_is_one_line() -> None:
-    """The short form of a clean recording is one line with the numbers of rules and frames."""
+    """The short form of a clean check is one line with the numbers of rules and frames."""
     (line,) = short([*before("a v1 handshake"), "== client leaves"])
     assert line.startswith("nothing is wrong: ")
     assert line.endswith(" of v1 looked at 2 frames")
 
 
 def test_findings_are_counted_by_severity(tmp_path: Path) -> None:
-    """Findings are counted by severity; an unreadable recording has no counts."""
+    """Findings are counted by severity; for an unreadable recording there are no counts."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"".join(text_form_of(["<- | a log line", "<- | another"])))
     assert counts_of(path) == {"error": 2, "warning": 0, "info": 0}
@@ -79,7 +79,7 @@ def test_a_list_has_them_if_it_is_asked_to(tmp_path: Path) -> None:
 
 
 def test_a_row_that_was_checked_begins_with_what_a_check_found(tmp_path: Path) -> None:
-    """A row is marked as in `show` if a rule is broken, even if the conversation succeeded."""
+    """A broken rule marks its row in `list`, even if the conversation succeeded."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"a log line\n")
         recorder.end()

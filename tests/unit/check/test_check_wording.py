@@ -29,7 +29,7 @@ LSP: dict[str, Any] = {"processId": None, "rootUri": "file:///proj", "capabiliti
     ],
 )
 def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> None:
-    """Another protocol is recognized by members that only its initialize has."""
+    """Another protocol is recognized by members of its initialize that ACP does not have."""
     assert note_of(params) == f"this is not ACP: initialize looks like that of {name}"
 
 
@@ -43,7 +43,7 @@ def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> No
     ],
 )
 def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
-    """ACP is recognized as ACP even with a wrong version."""
+    """The protocol is recognized as ACP even if the version is wrong."""
     assert note_of(params) is None
 
 

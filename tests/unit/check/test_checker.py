@@ -28,7 +28,7 @@ def test_findings_that_another_explains_are_taken_back() -> None:
 
 
 def test_counts_go_on_where_findings_are_not_kept() -> None:
-    """A thousand findings of a rule are kept, but all are counted."""
+    """At most a thousand findings of a rule are kept, but all of them are counted."""
     result = check_lines(["<- | hello"] * 1_001)
     assert len(result.findings) == 1_000
     assert [count.count for count in result.counts] == [1_001]

@@ -164,7 +164,7 @@ def update(kind: str, **members: Any) -> str:
 def test_names_that_version_2_leaves_open_are_found_by_their_places(
     line: str, places: list[str]
 ) -> None:
-    """Undefined names without an underscore are found at their places in version 2."""
+    """In version 2, undefined names without an underscore are found at their places."""
     findings = check_lines([*before("a v2 handshake"), line]).findings
     assert [finding.place for finding in findings if finding.rule == "v2.custom-value"] == places
 

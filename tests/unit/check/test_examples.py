@@ -38,7 +38,7 @@ def test_each_rule_is_kept_and_broken(rule_id: str) -> None:
 
 
 def test_each_rule_has_a_function() -> None:
-    """Exactly the rules of the catalogue that are about messages have functions."""
+    """The rules about messages in the catalogue are exactly the rules that have functions."""
     assert {*load().ids()} == {
         other.id for other in rules().values() if other.group not in CONVERSATION
     }

@@ -110,7 +110,7 @@ def test_every_method_and_kind_of_update_has_examples() -> None:
 
 
 def test_a_thousand_examples_accuse_nobody() -> None:
-    """A thousand examples chosen with a fixed seed break no rules."""
+    """A thousand generated messages, chosen with a fixed seed, break no rules."""
     assert accusations(random.Random(_SEED).sample(every_example(), _COUNT)) == []
 
 

@@ -141,7 +141,7 @@ def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) 
 
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("*.jsonl")), ids=_name)
 def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
-    """Rules and errors in `show` charge only the side that the bug report blames, at its frame."""
+    """Only the side that the bug report blames is charged by rules and by errors in `show`."""
     with RecordingReader(path) as reader:
         findings, errors = Checker(reader).read().findings, summarize(reader).error_codes
     _agree(findings, errors)

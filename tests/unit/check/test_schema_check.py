@@ -128,7 +128,7 @@ def test_the_draft_requires_members_of_results() -> None:
 
 
 def test_unknown_methods_are_no_problem() -> None:
-    """Unknown and misdirected methods have no problems; other rules judge them."""
+    """A method that is unknown or misdirected has no schema problems: other rules judge it."""
     for dialect, schema in SCHEMAS.items():
         assert schema.compare(TO_AGENT, "no/method", False, 1).fits, dialect
         assert schema.compare(TO_CLIENT, "session/prompt", True, 1).fits
@@ -151,7 +151,7 @@ def test_params_may_be_absent_where_none_are_required() -> None:
 
 
 def test_null_is_a_result_without_members() -> None:
-    """A null result is accepted where the type requires no member, and only there."""
+    """A null result is accepted only where the type of the result requires no member."""
     assert wrong_result(V1, TO_AGENT, "session/load", None) == []
     (problem,) = wrong_result(V1, TO_AGENT, "session/new", None)
     assert str(problem) == "/result: expected object, got null"
@@ -242,7 +242,7 @@ def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
 
 
 def test_unstable_types_are_right_too() -> None:
-    """Members that only the unstable schema defines are judged by it."""
+    """A member that only the unstable schema defines is judged by the unstable schema."""
     assert wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s", "cwd": "/"}) == []
     (problem,) = wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s"})
     assert str(problem) == "/params/cwd: expected string, got nothing"
@@ -256,7 +256,7 @@ def test_unstable_types_are_right_too() -> None:
 
 @pytest.mark.parametrize("name", [17, {}, ["x"]])
 def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
-    """A member must match a version that defines it, even if an older version allows any value."""
+    """A member must match a version that defines it, even if an older one allows any value."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t"}
     assert updated(**call, name="edit_file") == updated(**call, name=None) == []
     (problem,) = updated(**call, name=name)

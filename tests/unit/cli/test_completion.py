@@ -62,7 +62,7 @@ def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch
 def test_directories_are_offered_for_directory_arguments(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`search` takes recordings and directories; `prune` takes only these."""
+    """For `search`, recordings and directories are offered; for `prune`, only directories."""
     (home.parent / "here" / "sub").mkdir()
     assert "sub/" in offered(monkeypatch, "inspect", "search", "x", "")
     assert "sub/" not in offered(monkeypatch, "inspect", "note", "")

@@ -36,7 +36,7 @@ def test_help_and_mistakes_name_what_was_typed() -> None:
 
 @pytest.mark.parametrize("words", [[], ["inspect"], ["faults"]])
 def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
-    """At 80 columns, each line of a list of commands is complete."""
+    """Each line in a list of commands fits into 80 columns without being cut."""
     shown = run(*words, "--help", COLUMNS="80").stdout
     assert not re.search(r"^  [a-z].*\w\.\.\.$", shown, re.MULTILINE)
 

@@ -106,7 +106,7 @@ def lost_database(path: Path) -> None:
 def test_an_unreadable_file_is_reported(
     tmp_path: Path, command: list[str], make: Callable[[Path], None], answer: str
 ) -> None:
-    """Each kind of unreadable file has its own message, in every command that reads."""
+    """Each kind of unreadable file has its own message, in each command that reads files."""
     make(tmp_path / "x.db")
     before = {entry: entry.stat().st_size for entry in tmp_path.iterdir()}
     actual = complaint("inspect", *command, tmp_path / "x.db")
@@ -141,7 +141,7 @@ def test_an_unknown_recording_is_reported(
 
 
 def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
-    """Without any recording, `latest` explains how to begin."""
+    """Without any recording, the error about `latest` explains how to make one."""
     assert complaint("inspect", "show", "latest", home=tmp_path) == (
         f"no recording in {tmp_path}; put `acp-proxy record --` before an agent's command"
     )

@@ -125,7 +125,7 @@ def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:
 
 
 def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: LogWriter) -> None:
-    """A newer recording that has ended is skipped with a warning."""
+    """If `latest` skips a newer recording that has ended, it prints a warning."""
     record_conversation(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
     told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()
     assert told == [

@@ -93,7 +93,7 @@ def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
 
 
 def test_differences_come_in_the_order_of_a() -> None:
-    """Differences are listed in the order of A; frames that only B has follow their neighbour."""
+    """Differences are in the order of A; frames that only B has follow their neighbours."""
     a, b = Run(0), Run(1)
     for word in ("begin", "gone", "same", "one", "last", "moved", "late"):
         a.tell("x", word=word)

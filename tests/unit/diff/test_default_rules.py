@@ -94,7 +94,7 @@ def test_plans_with_different_ids_are_different_plans() -> None:
 
 
 def test_the_commands_of_the_draft_come_at_any_time() -> None:
-    """The place of available_commands does not count, but its content does."""
+    """The update of available commands may come at any place, but its content counts."""
 
     def run(number: int, *, first: bool, name: str = "plan") -> Run:
         made, commands = Run(number), {"commands": [{"name": name, "description": "x"}]}

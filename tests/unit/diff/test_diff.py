@@ -151,7 +151,7 @@ def test_the_handshake_has_values_too() -> None:
 
 
 def test_a_repeated_update_is_counted_twice() -> None:
-    """A repeated update counts, except directly after itself."""
+    """A repeated update is a difference, unless it repeats the update directly before it."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -205,7 +205,7 @@ def test_values_in_the_output_of_commands_have_names() -> None:
 
 
 def test_a_directory_below_a_known_one_gets_no_name() -> None:
-    """The directory of a command below a known directory gets no name, and counts."""
+    """A command's directory below a known directory is compared by its own name."""
 
     def run(number: int, below: str) -> Run:
         made = Run(number)
@@ -270,7 +270,7 @@ def test_sessions_are_paired_by_their_contents() -> None:
 
 
 def test_updates_of_a_state_may_come_at_any_time() -> None:
-    """Updates of a state may come at another place, and may be repeated without news."""
+    """Updates of a state may come at another place, and may repeat what is known already."""
     commands = [{"name": "a", "description": "b"}]
     a = Run(0).tell("available_commands_update", availableCommands=commands).words("hi")
     b = Run(1).words("hi").tell("available_commands_update", availableCommands=commands)

@@ -35,7 +35,7 @@ def test_list_items_are_matched_by_their_names(name: str) -> None:
 
 
 def test_list_items_without_names_are_matched_by_their_places() -> None:
-    """Items without names are matched by their position; only differing items are reported."""
+    """Items without names are matched by their positions, and only different ones reported."""
     assert told([1, 2, 3], [1, 5, 3]) == [Field("/1", 2, 5)]
     assert told([1, 2, 3], [1, 3]) == [Field("/1", a=2, only="a")]
     assert told([{"v": 1}, {"v": 2}], [{"v": 3}, {"v": 4}]) == [

@@ -60,7 +60,7 @@ def test_output_of_another_stream_is_another_text() -> None:
 
 
 def test_a_push_that_the_agent_refuses_is_reported() -> None:
-    """A push that the agent refuses is reported; acknowledgements are not."""
+    """If the agent refuses a push, its answer is reported; an acknowledgement is not."""
     a, b = Run(0), Run(1)
     for run in (a, b):
         run.add(OUT, request(7, "terminal/output", terminalId="t-1", data="x"))
@@ -115,7 +115,7 @@ def test_pushes_without_output_are_messages_like_others(params: Any) -> None:
 
 
 def test_the_requests_of_a_v1_agent_still_count() -> None:
-    """In v1, the number of the agent's requests for output counts."""
+    """In v1, it counts how often the agent asks for output."""
     a, b = Run(0), Run(1)
     for run, times in ((a, 1), (b, 2)):
         for number in range(times):

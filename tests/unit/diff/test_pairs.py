@@ -34,7 +34,7 @@ def test_exactly_they_are_not(path: Path) -> None:
 
 
 def test_two_agents_are_different() -> None:
-    """Recordings of two agents differ in everything."""
+    """Recordings of two different agents have many differences."""
     a, b = (PAIRS / f"{name}-edit.a.jsonl" for name in ("gemini", "vibe"))
     assert differences(a, b) > 10
     assert differences(a, b, expect=Expect.OUTCOME) > 1

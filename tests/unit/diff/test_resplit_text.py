@@ -90,7 +90,7 @@ def test_an_empty_chunk_is_no_difference() -> None:
     ],
 )
 def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
-    """The boundary between two messages is a difference if their chunks have ids."""
+    """The boundary between two messages counts if their chunks have message ids."""
 
     def run(number: int, pieces: str) -> Run:
         made = Run(number)

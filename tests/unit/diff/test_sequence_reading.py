@@ -123,7 +123,7 @@ def test_an_empty_line_is_no_frame() -> None:
 
 
 def test_each_side_has_its_own_number_of_frames() -> None:
-    """Each side counts its own frames."""
+    """The result has the number of frames of each recording."""
     result, (entry,) = compare(Run(0).end(), Run(1).tell("plan").end())
     assert (entry.change, result.a.frames, result.b.frames) == (Change.ONLY_B, 6, 7)
 

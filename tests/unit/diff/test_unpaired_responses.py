@@ -12,7 +12,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def test_a_request_is_no_notification() -> None:
-    """A request differs from a notification with the same content."""
+    """A request and a notification with the same content are different."""
     params = {"sessionId": Run(0).session, "x": 1}
     a, b = (
         Run(0).add(IN, notification("x/y", **params)),
@@ -85,7 +85,7 @@ def test_a_refusal_is_no_answer() -> None:
 
 
 def test_equal_requests_are_paired_by_their_order() -> None:
-    """Equal requests are paired by their order, with their answers, whatever their ids are."""
+    """Equal requests are paired in their order, each with its answer."""
 
     def run(number: int, first: int, *calls: str) -> Run:
         made = Run(number)
@@ -101,7 +101,7 @@ def test_equal_requests_are_paired_by_their_order() -> None:
 
 
 def test_answers_come_in_any_order() -> None:
-    """Answers may come in any order; the order of the agent's requests counts."""
+    """The order of answers does not count; the order of the agent's requests counts."""
     a = asking(0, "allow 0", "reject 1")
     assert compare(a, asking(1, "reject 1", "allow 0"))[0].is_equal
 

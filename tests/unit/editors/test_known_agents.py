@@ -158,7 +158,7 @@ def test_a_package_is_compared_by_its_repository() -> None:
 
 @pytest.mark.parametrize("words", [["record", "--"], ["verify", "-", "--"]])
 def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
-    """An unknown name is refused with the nearest ones, before anything is started."""
+    """The error about an unknown agent suggests similar names, and nothing is started."""
     said = complaint(*words, "@opencod", home=tmp_path)
     assert said == "no known agent '@opencod'; did you mean @opencode?"
     assert list(tmp_path.iterdir()) == []

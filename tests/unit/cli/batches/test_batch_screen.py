@@ -52,7 +52,7 @@ def test_a_case_lists_findings_and_runs() -> None:
 
 
 def test_a_reason_is_one_printable_line() -> None:
-    """A terminal obeys nothing that a verdict says."""
+    """Control characters in a verdict are not sent to the terminal."""
     item = verdict("a", VerdictKind.DIFFERS, "a\n\tb\x1b[2J" + "x" * 5000)
     assert reason(item).startswith("#13: a b\\x1b[2Jxxx")
     assert len(reason(item)) <= 2000

@@ -99,7 +99,7 @@ def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Path) -> None:
-    """Unanswered prompts and exits of the agent are listed together with broken rules."""
+    """`check` lists unanswered prompts and exits of the agent together with broken rules."""
     lines = [
         *HANDSHAKE,
         '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
@@ -130,7 +130,7 @@ def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Pa
 def test_a_conversation_that_failed_fails_the_check(
     tmp_path: Path, lines: list[str], code: int, rule: str
 ) -> None:
-    """A check fails without answers, without messages, or for an incomplete recording."""
+    """`check` fails if requests are unanswered, without messages, and if a recording is cut off."""
     path = written(tmp_path / "x.jsonl", lines)
     result = run("check", path)
     assert result.exit_code == code
@@ -192,7 +192,7 @@ def test_rules_are_chosen(tmp_path: Path) -> None:
     ("fail_on", "code"), [("never", 0), ("error", 1), ("warning", 1), ("info", 1)]
 )
 def test_what_fails_can_be_chosen(tmp_path: Path, fail_on: str, code: int) -> None:
-    """With --fail-on, less severe findings are shown but do not fail."""
+    """With --fail-on, `check` shows less severe findings but does not fail because of them."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert run("check", path, "--fail-on", fail_on, "--rule", "rpc.id-reused").exit_code == code
 
@@ -281,7 +281,7 @@ def test_the_rules_of_a_group_are_listed(name: str) -> None:
 
 
 def test_a_hint_cannot_be_less_severe() -> None:
-    """A rule whose severity is a hint is explained without a condition for a lower severity."""
+    """A rule that is only a hint is explained without a condition for a lower severity."""
     assert "severity    info\n" in run("check", "--explain", "meta.trace").stdout
     assert "severity    error, or less" in run("check", "--explain", "rpc.version").stdout
 

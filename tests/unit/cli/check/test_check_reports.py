@@ -43,7 +43,7 @@ def one_of(report: CheckReport) -> CheckedRecording:
 
 
 def test_an_annotation_names_file_line_and_frame() -> None:
-    """An annotation names file, line and frame: frame 4 is on line 5, after the header."""
+    """An annotation names the file, the line and the frame: frame 4 is on line 5."""
     (line,) = check_reports.annotations(checked())
     assert line.startswith(
         "::error file=judged.jsonl,title=rpc.id-reused by the client,line=5::#4 session/new: "

@@ -153,7 +153,7 @@ def test_texts_with_little_in_common_are_shown_apart() -> None:
 
 
 def test_recorded_text_does_not_control_the_terminal() -> None:
-    """Recorded text cannot control the terminal; only our colours and line ends are printed."""
+    """Recorded text cannot control the terminal: only our own escape codes are printed."""
     for color in (False, True):
         shown = plain(screen(differing(), 80, color=color))
         assert shown.replace("\n", "").isprintable()
@@ -161,7 +161,7 @@ def test_recorded_text_does_not_control_the_terminal() -> None:
 
 
 def test_equal_recordings_need_few_lines() -> None:
-    """Equal recordings take few lines: names, latencies and the verdict, without a legend."""
+    """The screen of equal recordings has names, latencies and the verdict, but no legend."""
     shown = screen(equal(), None)
     assert len(shown.splitlines()) == 8
     assert "only in" not in shown
@@ -192,7 +192,7 @@ def test_recordings_of_one_name_are_distinguished_by_path() -> None:
 
 
 def test_the_ending_is_shown_in_words() -> None:
-    """The ending is shown in words: a signal by its name, without a missing exit code."""
+    """The ending of a recording is shown in words, a signal by its name."""
 
     def ending(*fields: Field) -> list[str]:
         shown = screen(evolve(differing(()), ending=fields), None)
@@ -207,7 +207,7 @@ def test_the_ending_is_shown_in_words() -> None:
 
 
 def test_a_long_value_is_cut() -> None:
-    """Long values, words and lists of places are cut, with the number of omitted ones."""
+    """Long values and lists are cut, and the number of omitted items is shown."""
     fields = (
         Field("/params/a", ["x" * 10_000], only="a"),
         Field("/params/b", "y" * 10_000 + " end", "end"),
@@ -339,7 +339,7 @@ def test_exact_compares_bytes(tmp_path: Path) -> None:
 
 
 def test_a_filter_restricts_what_is_compared(pair: tuple[Path, Path]) -> None:
-    """With a filter, other frames and the agent's exit may differ."""
+    """With a filter, other frames and the exit of the agent are not compared."""
     assert run("inspect", "diff", *pair, "dir:to-agent").exit_code == 0
     result = run("inspect", "diff", *pair, "dir:to-client", "kind:notification")
     assert result.exit_code == 1
@@ -347,7 +347,7 @@ def test_a_filter_restricts_what_is_compared(pair: tuple[Path, Path]) -> None:
 
 
 def test_how_the_agent_ended_counts_without_a_filter(tmp_path: Path) -> None:
-    """Without a filter, the agent's exit code counts, but not as a frame."""
+    """Without a filter, the exit code of the agent is compared, but does not count as a frame."""
     a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", code=7)
     assert "\n\nending\n~ exit code  0 → 7\n" in run("inspect", "diff", a, b).stdout
     assert run("inspect", "diff", a, b, "seq:1..99").exit_code == 0
@@ -391,7 +391,7 @@ def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Pat
 
 
 def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    """--junit does not change the output."""
+    """The option --junit does not change what is printed."""
     bare = run("inspect", "diff", *pair)
     result = run("inspect", "diff", *pair, "--junit", tmp_path / "report.xml")
     assert (result.exit_code, result.stdout) == (1, bare.stdout)

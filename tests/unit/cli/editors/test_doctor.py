@@ -68,7 +68,7 @@ def test_a_healthy_machine(tmp_path: Path) -> None:
 
 
 def test_a_sick_machine(tmp_path: Path) -> None:
-    """Below each problem are the commands that solve it, and the exit code is 1."""
+    """Doctor prints the commands that solve a problem below the problem, and exits with 1."""
     configure(tmp_path, f"{tmp_path}/gone/acp-proxy", "--", "gone")
     machine(tmp_path).recordings.chmod(0o777)
     result = doctor(tmp_path, ACP_PROXY_OFF="1", ACP_PROXY_KEEP="30")

@@ -24,7 +24,7 @@ def script(directory: Path) -> Path:
 
 
 def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command is the path of the running script, made absolute, with symbolic links kept."""
+    """Our own command is the absolute path of the running script, with symbolic links kept."""
     (tmp_path / "link").symlink_to(script(tmp_path / "real"))
     link = tmp_path / "bin/acp-proxy"
     link.parent.mkdir()

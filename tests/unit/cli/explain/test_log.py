@@ -94,7 +94,7 @@ def test_as_json_there_is_a_line_for_each(story: Path) -> None:
 
 
 def test_raw_has_the_bytes_that_were_received(story: Path) -> None:
-    """``--raw`` prints the bytes of all frames in order, with or without a line ending."""
+    """``log --raw`` prints the bytes of all frames in order, with their line endings."""
     with RecordingReader(story) as reader:
         expected = b"".join(bytes(r["raw"]) + r["newline"].encode() for r in reader.frames())
     out = run("inspect", "log", "--raw", story).stdout_bytes
@@ -156,7 +156,7 @@ def test_one_frame_in_full(story: Path) -> None:
 
 
 def test_a_line_that_is_not_utf8_in_full(tmp_path: Path) -> None:
-    """A line that is not UTF-8 has the parse error, and a hex view of the invalid bytes."""
+    """For a line that is not UTF-8, the parse error and a hex view of the bytes are shown."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"caf\xe9 \x1b[2J\n")
     lines = run("inspect", "log", "--seq", "2", recorder.path).stdout.splitlines()
@@ -216,7 +216,7 @@ def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
 
 
 def test_one_frame_as_json_and_as_bytes(story: Path) -> None:
-    """A single frame can be printed as JSON and as bytes, too."""
+    """``--seq`` can also print a frame as JSON or as bytes."""
     row = json.loads(run("inspect", "log", "--seq", "6", "--json", story).stdout)
     assert (row["seq"], row["method"]) == (6, "session/prompt")
     assert run("inspect", "log", "--seq", "17", "--raw", story).stdout_bytes == b"not json\r\n"
@@ -296,7 +296,7 @@ def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
 
 @pytest.mark.parametrize("form", ["--json", "--raw"])
 def test_programs_get_every_chunk(streamed: Path, form: str) -> None:
-    """JSON and bytes are never folded."""
+    """In JSON and in raw bytes, chunks are never folded into runs."""
     folded = run("inspect", "log", form, streamed).stdout_bytes
     assert folded == run("inspect", "log", form, "--no-fold", streamed).stdout_bytes
     assert folded.count(b"agent_message_chunk") == 6
@@ -362,7 +362,7 @@ def test_the_last_lines(streamed: Path, count: str, expected: str) -> None:
 
 
 def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
-    """Lines are counted after the filter, in every form."""
+    """``-n`` counts the lines that match the filter, in every form."""
     assert seqs("-n", "2", streamed) == [12, 13]
     assert seqs("-n", "2", streamed, "kind:request") == [4, 9]
     assert numbers("-n", "1", streamed, "dir:to-agent") == ["9"]
@@ -412,7 +412,7 @@ def test_following_a_finished_recording_reads_it(story: Path) -> None:
 
 
 def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
-    """Indexed and unindexed frames are one timeline."""
+    """Indexed frames and frames that are only in the log are one timeline."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

@@ -35,7 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_all_recordings_are_searched_newest_first(home: Path) -> None:
-    """Without REC or DIR, the recordings directory is searched; the lines of matches are stable."""
+    """Without REC or DIR, `search` searches the recordings directory, the newest file first."""
     result = run("inspect", "search", "HELLO 你".lower(), home=home)
     assert result.stdout.splitlines() == [
         "new:6:0.005:to-agent:session/prompt:hello 你好",

@@ -118,7 +118,7 @@ def test_an_incomplete_recording_says_so(tmp_path: Path) -> None:
 
 
 def test_a_killed_agent_ended_by_a_signal(tmp_path: Path) -> None:
-    """An agent that was killed ended by a signal, not with a code."""
+    """If a signal killed the agent, the ending has the signal and no exit code."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.EXIT, signal=9)
         recorder.close("told to stop")
@@ -156,7 +156,7 @@ auth                                oauth, key"""
 
 
 def test_signals_are_listed(tmp_path: Path) -> None:
-    """Signals are shown with their sender; a gap is a finding."""
+    """Signals are shown with their sender, and a gap is shown as a finding."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -241,7 +241,7 @@ def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None:
-    """A gap in the middle is not taken for the end of the recording."""
+    """A gap in the middle of a recording is not shown as its end."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
         handshake(recorder)
@@ -364,7 +364,7 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
 
 
 def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
-    """A text form may name its dialect without a reason."""
+    """A text form may name its dialect without the reason for the dialect."""
     path = tmp_path / "draft.jsonl"
     header = {"id": "0", "name": "x", "dialect": "draft-1.0", "tool_version": "0"}
     header["started_at"] = "2025-01-01T00:00:00Z"

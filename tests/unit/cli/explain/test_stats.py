@@ -122,7 +122,7 @@ def test_turns_and_calls_beyond_the_top_are_only_counted(
 
 
 def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
-    """Frames, latencies and tool calls are those of matching frames; turns are measured whole."""
+    """With a filter, frames and latencies are those of matching frames; turns are whole."""
     statistics = values(waiting_chat, "method:fs/* or kind:stderr")
     (method,) = statistics["methods"]
     assert (method["method"], method["frames"], method["requests"]) == ("fs/read_text_file", 2, 1)
@@ -141,7 +141,7 @@ def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
 
 
 def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
-    """The error for an unknown turn has the number of turns."""
+    """The error about an unknown turn has the number of turns."""
     assert (
         complaint("inspect", "stats", waiting_chat, "--turn", "3")
         == f"no turn 3 in {waiting_chat}; it has 2"
@@ -153,7 +153,7 @@ def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
 
 
 def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
-    """`--turn` can name a turn that the filter does not match."""
+    """With a filter, `--turn` may name a turn that the filter does not match."""
     statistics = values(waiting_chat, "turn:1", "--turn", "2")
     assert [turn["id"] for turn in statistics["turns"]] == [1]
     assert statistics["waterfall"]["turn"] == 2
@@ -185,7 +185,7 @@ def test_numbers_are_exact(waiting_chat: Path) -> None:
 
 
 def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An open turn of a live recording lasts until now, and its permission is open."""
+    """In a live recording, an open turn lasts until now, and its permission is open."""
     recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     monkeypatch.setattr(time, "time_ns", lambda: WALL_NS + 3600 * SECOND)
     try:

@@ -102,7 +102,7 @@ def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "outcome"), [("shows", "error shown"), ("silent", "failed")])
 def test_a_client_that_handles_its_errors_passes(sweep: list[str], mode: str, outcome: str) -> None:
-    """A client that prints an error, or only returns a code, does not fail the sweep."""
+    """A client that prints an error or exits with an error code does not fail the sweep."""
     plan("gone", 'kind = "close"')
     options = ["--plans", "plans/gone.toml", "--timeout", "60"]
     result = run(*sweep, *options, "--client", client(mode))
@@ -129,7 +129,7 @@ UNTESTED = (
 @pytest.mark.slow
 @pytest.mark.parametrize(("code", "answer"), UNTESTED, ids=["no-agent", "silent-client"])
 def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: str) -> None:
-    """A sweep ends after its first run, with exit code 2, a reason and a failed case."""
+    """If the first run of a sweep tests nothing, the sweep ends with exit code 2 and the reason."""
     Path("idle.py").write_text(code)
     command = f"{shlex.quote(sys.executable)} idle.py {{agent}}"
     result = run(*sweep, "--plans", "@all", "--junit", "out.xml", "--json", "--client", command)
@@ -142,7 +142,7 @@ def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: s
 
 @pytest.mark.slow
 def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> None:
-    """If the client fails without faults, no plan is tried, and the exit code is 2."""
+    """If the client fails without faults, the sweep tries no plan and exits with 2."""
     fails = CLIENT + "print('first', file=sys.stderr)\nraise SystemExit('no such module')"
     Path("client.py").write_text(fails)
     result = run(*sweep, "--plans", "@all", "--client", client("plain"))

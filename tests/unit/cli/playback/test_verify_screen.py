@@ -72,7 +72,7 @@ def test_only_lines_that_are_printed_are_made(
 def test_frames_sent_early_are_reported_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each line begins with the program's name."""
+    """Each line about an early frame begins with the name of the program."""
     transcript = f"""
         {SESSION}
         -> #2 session/prompt {{"sessionId": "s"}}

@@ -25,7 +25,7 @@ def test_each_recorded_directory_has_a_place() -> None:
 
 
 def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
-    """A chosen directory is kept with its contents."""
+    """A working directory that the user chose is kept with its contents."""
     (tmp_path / "file").touch()
     with directories(["/a/b", "/a/b/c", "/d"], tmp_path) as places:
         assert places["/a/b"] == str(tmp_path)

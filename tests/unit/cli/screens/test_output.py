@@ -149,7 +149,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bar shows the work and its progress, and leaves an empty line."""
+    """The progress bar shows the work and its progress, and leaves an empty line."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     result = list(progress(clock.work(20, 0.2), 20, "searching", clock=clock))

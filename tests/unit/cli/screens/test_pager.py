@@ -73,7 +73,7 @@ def test_commands_for_people_use_it(terminal: Terminal, command: str) -> None:
     ids=lambda words: " ".join(map(str, words[:3])),
 )
 def test_programs_get_none(terminal: Terminal, words: list[str | Path]) -> None:
-    """Programs, users who refuse a pager and followers of a running recording get no pager."""
+    """Commands for programs, and commands that follow a recording, use no pager."""
     shown = run(*words, ACP_PROXY_PAGER=terminal.command)
     assert shown.exit_code == 0
     assert shown.stdout
@@ -142,7 +142,7 @@ def test_no_progress_bar_is_drawn_beside_it(
 
 
 def test_a_real_terminal(tmp_path: Path) -> None:
-    """A pager gets the colours, and the default options of less."""
+    """On a real terminal, the pager gets colours, and less gets its default options."""
     leader, follower = pty.openpty()
     page = tmp_path / "page"
     environment = {name: value for name, value in os.environ.items() if name != "LESS"}

@@ -153,7 +153,7 @@ def test_a_text_is_cut_at_its_beginning() -> None:
 
 
 def test_a_text_is_cut_in_its_middle() -> None:
-    """The beginning and the end of a text are kept, and wide characters count as two."""
+    """If a text is cut in the middle, its beginning and its end are kept."""
     assert [fit_middle("/a/你好/bcde", n) for n in (12, 11, 8, 3, 2, 1, 0)] == [
         "/a/你好/bcde",
         "/a/你…/bcde",

@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_text_form_is_the_default(path: Path) -> None:
-    """Without options, standard output is the whole recording as text."""
+    """Without options, `export` prints the whole recording as text."""
     result = run("inspect", "export", path)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout_bytes == text_of(path)
@@ -39,7 +39,7 @@ def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
 
 
 def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
-    """The format raw has exactly the bytes of one stream, or of all streams in recorded order."""
+    """`export --format raw` prints the bytes of one stream, or of all streams in order."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(1, b"\xff\0\r\nab")
         recorder.chunk(2, b"\n\r\n")

@@ -98,7 +98,7 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
     ],
 )
 def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes, said: str) -> None:
-    """An error names the mistake and its place in one line, and no file is made."""
+    """The error of a wrong text names the mistake and its place, and no file is made."""
     path = tmp_path / "wrong.jsonl"
     path.write_bytes(content)
     error = complaint("inspect", "import", path, home=home)

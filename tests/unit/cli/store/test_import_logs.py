@@ -222,7 +222,7 @@ def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest:
 
 
 def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -> None:
-    """A text that is only the beginning of a message is refused."""
+    """A text that is only the beginning of a message is not imported."""
     result = run_with(INITIALIZE[:-2], "inspect", "import", "-", "--from", "acpx", home=home)
     assert result.exit_code == 2
     assert ": expected a message, got one that is cut off" in result.stderr

@@ -68,7 +68,7 @@ def imported(entries: list[dict[str, Any]], home: Path) -> str:
 
 
 def test_an_answer_keeps_the_method_that_zed_names(home: Path) -> None:
-    """An answer without its request keeps its logged method, and ``origin`` lists it."""
+    """If an answer has no request in the log, it keeps its logged method."""
     imported(EXCERPT, home)
     with RecordingReader(home / "zed.db") as reader:
         rows = list(reader.query("SELECT method, exchange FROM frames ORDER BY seq"))
@@ -113,7 +113,7 @@ def test_such_a_recording_comes_back(home: Path) -> None:
 
 @pytest.mark.parametrize("method", [None, 7, "", "x" * 101, "a b", "ü"], ids=repr)
 def test_what_is_no_method_is_not_kept(method: Any, home: Path) -> None:
-    """An answer whose logged method is not a valid method has no method."""
+    """If the logged method of an answer is not a valid method, the answer has no method."""
     imported([entry(IN, "response", "a", method, {})], home)
     with RecordingReader(home / "zed.db") as reader:
         assert [row["method"] for row in reader.frames()] == [None]
@@ -151,7 +151,7 @@ def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Pa
 
 
 def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Path) -> None:
-    """A session without an answer at the end of a log is open, not failed."""
+    """At the end of an excerpt, a session without an answer is open, and has not failed."""
     load = {"sessionId": "s", "cwd": "/x", "mcpServers": []}
     imported([*EXCERPT[:2], entry(OUT, "request", "l", "session/load", load)], home)
     said = run("inspect", "show", "zed", home=home).stdout

@@ -203,7 +203,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
 
 
 def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
-    """A list can be filtered by directory, agent, age and number, and its total counts the rest."""
+    """`list` filters by directory, agent, age and number; its total also counts the others."""
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
     now = time.time_ns()
@@ -302,7 +302,7 @@ def test_a_list_says_what_is_wrong(home: Path) -> None:
 def test_a_signal_is_red_only_where_there_is_a_problem(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A healthy conversation that its client ended with SIGTERM is not red."""
+    """A healthy conversation that its client ended with SIGTERM is not shown in red."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "well.db") as well:
         handshake(well)

@@ -22,7 +22,7 @@ OLD = Path(__file__).parents[3] / "data/format-1.db"
 @pytest.mark.parametrize("name", ["copy.db", "copy.jsonl"])
 @pytest.mark.parametrize("level", ["secrets", "private"])
 def test_the_copy_holds_no_secret(tmp_path: Path, name: str, level: str) -> None:
-    """A copy with --level is marked as masked, and only its owner can read it."""
+    """A copy with --level is marked as masked, and is readable for its owner only."""
     path, copy = record_planted(tmp_path / "x.db", large=3 << 20), tmp_path / name
     result = run("inspect", "export", path, "-o", copy, "--level", level)
     assert result.exit_code == 0
@@ -74,7 +74,7 @@ def test_a_part_can_be_a_database(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_format_1_is_read_and_exported(tmp_path: Path) -> None:
-    """A recording of version 1, without notes and later views, can be read and exported."""
+    """A recording of version 1 can be read and exported, although it has no notes."""
     copy = tmp_path / "y.db"
     assert run("inspect", "show", OLD).exit_code == 0
     assert run("inspect", "export", OLD, "-o", copy).exit_code == 0

@@ -73,7 +73,7 @@ def test_the_oldest_are_deleted_beyond_a_size(home: Path) -> None:
 
 
 def test_age_and_size_may_be_combined(home: Path) -> None:
-    """With an age and a size, recordings that either limit matches are deleted."""
+    """`prune` with an age and a size deletes recordings that exceed either limit."""
     result = run("inspect", "prune", "--older-than", "7d", "--larger-than", "1TB", home=home)
     assert result.exit_code == 0
     assert names(home) == ["mid.db", "new.db", "other.db"]

@@ -71,7 +71,7 @@ def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:
 def test_turns_are_chosen(
     turns: Path, tmp_path: Path, words: str, name: str, numbers: list[int]
 ) -> None:
-    """Exported turns replay although the recorder was killed: one, several, or an open range."""
+    """Exported turns can be replayed even if the recorder was killed before the end."""
     made = run(*EXPORT, turns, "--turn", words, *PYTEST, tmp_path)
     recording = tmp_path / "recordings" / f"{name}.jsonl"
     assert made.stdout.splitlines() == [str(tmp_path / f"test_{name}.py"), str(recording)]
@@ -92,7 +92,7 @@ def test_later_events_are_left_out(tmp_path: Path) -> None:
 
 
 def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
-    """If one of both files exists, neither is written without --force."""
+    """If the test or its recording exists already, neither is written without --force."""
     test = tmp_path / "test_hello.py"
     test.write_text("mine")
     command = (*EXPORT, RECORDINGS / "hello.db", *PYTEST, tmp_path)
@@ -124,7 +124,7 @@ def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
 def test_a_recording_that_does_not_replay_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No test is written if the recording diverges from its own client."""
+    """If the recording does not replay with its own client, no test is written."""
     with RecordingReader(RECORDINGS / "hello.db") as reader:
         clean = rehearse(reader)
     diverged = evolve(clean, verdict="diverged", divergences=(DIVERGENCE,))

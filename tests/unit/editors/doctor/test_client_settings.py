@@ -53,7 +53,7 @@ def test_no_client_names_it(tmp_path: Path) -> None:
     ],
 )
 def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """An entry without problems has one result, with the version and the agent."""
+    """The result of an entry without problems has the version and the agent."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 records HOME/bin/agent"
     ]

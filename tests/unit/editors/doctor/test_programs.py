@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     ],
 )  # fmt: skip
 def test_answers(tmp_path: Path, script: str, answer: VersionAnswer) -> None:
-    """The program gets --version and an empty stdin, and is killed at the time limit."""
+    """A program is asked with --version and an empty stdin, and is killed at the time limit."""
     path = program(tmp_path / "acp-proxy", f'#!/bin/sh\n[ "$*" = --version ]\n{script}\n')
     timeout_s = 0.2 if "0.2" in answer.trouble else 30
     environ = {"PATH": os.environ["PATH"], "WHICH": "mine"}

@@ -129,7 +129,7 @@ def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_none_is_running(tmp_path: Path) -> None:
-    """Recorders that have ended or were killed are not listed."""
+    """Recorders that have ended or were killed are not listed as running."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     with LogWriter(context.recordings / "y.db") as killed:
