@@ -62,7 +62,7 @@ def test_a_chunk_is_its_kind_and_text() -> None:
 
 
 def test_a_tool_call_is_its_title_and_status() -> None:
-    """A tool call is previewed by its title, status, kind, content and output."""
+    """The preview of a tool call has its title, status, kind, content and output."""
     content = [{"type": "content", "content": {"type": "text", "text": "3 files"}}]
     assert (
         update("tool_call", toolCallId="c", title="List", status="completed", content=content)
@@ -121,7 +121,7 @@ def test_a_permission_is_the_question_and_the_choice() -> None:
     [("once", "granted, once"), ("always", "granted, always"), ("file", "granted, for file")],
 )
 def test_a_grant_of_the_draft_has_its_scope(scope: str, said: str) -> None:
-    """A grant of the draft has its scope: once, always, or for a session."""
+    """The preview of a draft permission has the scope of the answer."""
     assert show("session/request_permission", "response", granted=True, scope=scope) == said
 
 
@@ -239,7 +239,7 @@ def test_what_a_strict_decoder_refuses_is_described() -> None:
 
 @pytest.mark.parametrize(("size", "shown"), [(2_000_000, "1.5 MB"), (7_900_000, "5.9 MB")])
 def test_a_large_frame_is_described_like_a_small_one(size: int, shown: str) -> None:
-    """A frame of up to 8 MB is read whole and previewed like a small one."""
+    """A frame of up to 8 MB is read as a whole, and its preview is like any other."""
     block = {"type": "image", "mimeType": "image/png", "data": "A" * size}
     prompt = [{"type": "text", "text": "See"}, block]
     assert show("session/prompt", "request", prompt=prompt) == f"See [image/png, {shown}]"

@@ -411,5 +411,5 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
     ],
 )
 def test_whom_a_request_waits_for(direction: str, method: str | None, who: Party) -> None:
-    """A request waits for its receiver, or for a person or a program."""
+    """A request waits for its receiver, or for a person or a program at the receiver."""
     assert answering_party(direction, method) is who

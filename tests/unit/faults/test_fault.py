@@ -71,7 +71,7 @@ def test_a_kind_keeps_its_state_for_each_rule_and_direction(
 
 
 def test_each_copy_of_a_frame_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule applies to each copy of a frame that earlier rules have made."""
+    """If an earlier rule copies a frame, later rules apply to each copy."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     check(["duplicate", "numbered"], "1 <- | a\n<- | 1 0\n<- | 2 0\n2 <- | b\n<- | 3 0\n<- | 4 0")
 
@@ -95,13 +95,13 @@ def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
 
 
 def test_parts_of_the_key_do_not_run_together() -> None:
-    """Parts of the key with other boundaries give other numbers."""
+    """Two keys whose parts are divided in another way draw different numbers."""
     assert Chance(1, "ab", "c", 1).draw() != Chance(1, "a", "bc", 1).draw()
     assert Chance(1, "a", "b", 11).draw("") != Chance(1, "a", "b", 1).draw("1")
 
 
 def test_draws_are_spread_evenly() -> None:
-    """Of many draws a tenth is below a tenth, and none is 1."""
+    """A tenth of many draws is below 0.1, and all of them are below 1."""
     draws = [Chance(0, "r", "l", match).draw() for match in range(10_000)]
     assert all(0 <= draw < 1 for draw in draws)
     assert 900 < sum(draw < 0.1 for draw in draws) < 1100
@@ -112,7 +112,7 @@ def test_draws_are_spread_evenly() -> None:
 
 
 def test_the_numbers_of_a_seed_are_written_down() -> None:
-    """A seed means the same in every version."""
+    """A seed draws the same numbers in every version."""
     draws = [
         round(Chance(42, "drop", "to-client s", match).draw("fires"), 6) for match in (1, 2, 3)
     ]

@@ -118,7 +118,7 @@ def test_an_injected_line_has_one_firing_in_its_place() -> None:
 
 
 def test_a_lost_frame_has_no_delivered_bytes() -> None:
-    """A frame that is dropped, or cut to nothing, has no delivered bytes."""
+    """If a frame is dropped or cut to nothing, its firing has no delivered bytes."""
     recorded = check(
         ["drop where=text:a", "truncate keep_bytes=0 newline=false"],
         """

@@ -41,7 +41,7 @@ def test_every_kind_has_its_section(word: str) -> None:
 
 
 def test_each_section_is_about_a_kind() -> None:
-    """The sections under Kinds are the kinds of the registry, in its order."""
+    """The page has a section for each kind, in the order of the registry."""
     assert re.findall(r"^### (.*)$", section(PAGE, "Kinds"), re.MULTILINE) == list(KINDS)
 
 
@@ -154,7 +154,7 @@ def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_no_kind_has_a_clock_or_a_generator_of_its_own() -> None:
-    """Kinds get random values and the time only from the frame."""
+    """A kind of fault has no clock and no random generator of its own."""
     directory = ROOT / "acp_proxy" / "faults" / "kinds"
     for path in directory.glob("*.py"):
         source = path.read_text(encoding="utf-8")

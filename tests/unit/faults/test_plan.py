@@ -106,7 +106,7 @@ def test_a_text_setting_takes_a_number_as_text() -> None:
     ],
 )
 def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    """The error of a wrong plan has the place, the expected and given value, and a hint."""
+    """The error about a wrong plan has the place, the expected and the actual value, and a hint."""
     assert refused(tmp_path, text) == message
 
 
@@ -150,7 +150,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
     ],
 )  # fmt: skip
 def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> None:
-    """The error of a wrong setting names the rule's place, and then the setting."""
+    """The error about a wrong setting names the place of the rule, and then the setting."""
     assert refused(tmp_path, f"[[fault]]\nkind = {kind}") == f"fault[0].{message}"
 
 
@@ -191,7 +191,7 @@ def test_an_escape_in_a_literal_text_ends_no_line(tmp_path: Path) -> None:
 
 
 def test_invalid_toml_is_refused(tmp_path: Path) -> None:
-    """The error for invalid TOML has the parser's position."""
+    """The error about invalid TOML has the position that the parser reports."""
     assert refused(tmp_path, "[[fault]\n").startswith("not TOML: ")
     assert "line 1" in refused(tmp_path, "[[fault]\n")
 
@@ -261,7 +261,7 @@ def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
 
 
 def test_names_and_keys_do_not_depend_on_the_order() -> None:
-    """Rules keep their names and keys in another order."""
+    """The names and keys of rules do not depend on the order of the rules."""
     rules = ["drop", "drop times=1", "drop times=2", "latency"]
     forth = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*rules[:3]).rules}
     back = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*reversed(rules[:3])).rules}

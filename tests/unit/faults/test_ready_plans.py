@@ -305,7 +305,7 @@ def test_a_needed_login_has_the_code_of_its_dialect() -> None:
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """A client that writes initialize like the draft gets the code of the agreed dialect, v1."""
+    """If the client writes initialize like the draft, the code of the agreed dialect is used."""
     (initialize, *_), cwd = DRAFT_SAID, {"id": 1, "params": {"cwd": "/p", "mcpServers": []}}
     answer = (CLIENT, None, {"id": 0, "result": {"protocolVersion": 1}})
     said = [initialize, answer, (AGENT, "session/new", cwd)]
@@ -314,7 +314,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_an_unknown_update_comes_in_the_draft_too() -> None:
-    """In the draft an unknown update changes only the member with its kind."""
+    """In the draft, the plan `unknown-update` changes only the kind of the update."""
     (hit,) = in_draft("unknown-update").hits
     assert hit.delivered is not None
     params = json.loads(hit.delivered)["params"]
@@ -322,7 +322,7 @@ def test_an_unknown_update_comes_in_the_draft_too() -> None:
 
 
 def test_a_crash_leaves_half_a_frame() -> None:
-    """A crash leaves half a frame as the end of the output."""
+    """The plan of a crash ends the output with half a frame."""
     run = applied("crash-mid-frame")
     first = run.hits[0]
     assert first.seq == 10

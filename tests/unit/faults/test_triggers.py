@@ -71,7 +71,7 @@ def test_a_window_opens_and_closes() -> None:
 
 
 def test_triggers_count_in_scopes() -> None:
-    """Matches are counted for each session, so interleaving does not matter."""
+    """Matches are counted separately for each session, even if sessions interleave."""
     recorded = FaultTranscript(["drop after=1 times=1 where=dir:to-client"])
     arrived = []
     for session in "ababab":
@@ -82,7 +82,7 @@ def test_triggers_count_in_scopes() -> None:
 
 
 def test_a_probability_holds_over_many_frames() -> None:
-    """A probability of a fifth hits about a fifth of many frames."""
+    """A rule with a probability of a fifth fires at about a fifth of the frames."""
     lost = hits(FaultTranscript(["drop probability=0.2"]), 2000)
     assert 340 < len(lost) < 460
 
@@ -104,7 +104,7 @@ LATE = [128.389, 85.12, 66.8, 122.929]
 
 
 def test_other_seeds_have_other_schedules() -> None:
-    """Another seed gives another schedule; the plan's own seed takes precedence."""
+    """Another seed gives another schedule, but the seed in a plan takes precedence."""
     plan = plan_of("drop probability=0.3")
     schedules = {tuple(hits(FaultTranscript(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5

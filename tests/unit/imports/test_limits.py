@@ -81,7 +81,7 @@ def test_quotation_marks_in_words_are_read_once(name: str) -> None:
 def test_the_command_of_an_export_is_read_beside_its_messages(
     indent: int | None, mark: str
 ) -> None:
-    """The command of an export is read in any layout and with any number of messages."""
+    """The command in an export is read, in any layout of the JSON."""
     export = json.loads(WRITERS["acp-devtools"].write([Sent(TO_CLIENT, SHORT)] * 3))
     entries = read_as("acp-devtools", mark + json.dumps(export, indent=indent))
     commands = [item.command for item in entries if isinstance(item, Facts)]
@@ -137,7 +137,7 @@ def test_times_are_read() -> None:
     ],
 )
 def test_hours_before_and_after_noon_are_told_apart(text: str, hour: int | None) -> None:
-    """Times with AM and PM are read."""
+    """Times of day with AM and PM are read."""
     stamp = read_stamp(text.encode())
     assert (stamp and stamp.ns) == (None if hour is None else (hour * 3600 + 4 * 60 + 5) * 10**9)
 
@@ -177,7 +177,7 @@ def test_long_ids_of_open_requests_are_not_kept() -> None:
 
 
 def test_several_copies_of_zed_have_a_gap() -> None:
-    """Messages may be missing between two arrays, so a gap is noted."""
+    """If a paste has two arrays, messages may be missing between them, so a gap is noted."""
     row = '{"_direction":"incoming","_type":"notification","method":"m","params":"a"}'
     text = f"[\n{row}\n]\n[\n{row},\n{row}\n]\n".encode()
     entries = list(source_named("zed").read(io.BytesIO(text), text))

@@ -50,7 +50,7 @@ def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("paste", _REFUSED, ids=[paste["file"] for paste in _REFUSED])
 def test_the_error_says_what_to_change(paste: dict[str, Any], tmp_path: Path) -> None:
-    """The error about a paste is one line with advice, and no recording is made."""
+    """The error about an unreadable paste is one line with advice, and makes no recording."""
     code, stderr = imported(paste, tmp_path)
     assert code == 2
     assert stderr == f"acp-proxy: cannot read standard input as a recording: {paste['refused']}\n"

@@ -34,7 +34,7 @@ UPDATES = {"+": NEW, "~": SAME}
 
 @pytest.mark.parametrize("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
-    """Each word is a message: its turn, + announces, ~ updates, ? asks for permission, a status."""
+    """The words of a case are messages that announce, update, ask for and end tool calls."""
     dialect, words, expected = CASES[case]
     calls = LastCalls[str](dialect)
     begun = []

@@ -34,7 +34,7 @@ def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict
 
 
 def test_only_capabilities_are_spelled_anew() -> None:
-    """A handshake that is not an object is returned unchanged, and the argument is not modified."""
+    """Only an object is normalized, as a copy; any other handshake is returned unchanged."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
     assert said["capabilities"] == {"x": False}

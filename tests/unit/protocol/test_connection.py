@@ -218,7 +218,7 @@ def test_a_transition_has_the_changes_of_a_message() -> None:
 
 
 def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
-    """A batch only has the labels on which all its members agree."""
+    """A batch has the labels that all of its members share."""
     line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
     batch = fed(Conversation(), line, Direction.TO_AGENT)
     assert [member.opened.id for member in batch.members if member.opened is not None] == [1, 2]
@@ -646,7 +646,7 @@ def test_the_exchange_of_a_fork_has_the_new_session() -> None:
 
 
 def test_v1_files_without_a_session_have_none() -> None:
-    """A missing session is only inferred in the draft."""
+    """In v1, the session of a request that names none is not inferred."""
     check(
         """
         -> #1 session/prompt {"sessionId": "a", "prompt": []}
@@ -717,7 +717,7 @@ def test_the_handshake_names_the_peers() -> None:
 
 @pytest.mark.parametrize("method", ["_proxy/initialize", "proxy/initialize"])
 def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
-    """A connection may begin with the initialize of a proxy, which has the same params."""
+    """A proxy is initialized like an agent, and the dialect and names are known."""
     conversation = check(f"""
         -> #0 {method} {{{V1}, "clientCapabilities": {{}}, "clientInfo": {{"name": "c"}}}}
            {method}, exchange 1

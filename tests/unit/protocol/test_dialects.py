@@ -168,7 +168,7 @@ def test_updates_of_v1(kind: str) -> None:
      "tool_call_content_chunk", "terminal_update", "terminal_output_chunk"],
 )  # fmt: skip
 def test_updates_of_v2(kind: str) -> None:
-    """Seven kinds of update are new in v2."""
+    """Seven kinds of update exist only in v2, and show this dialect."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V2
 
 
@@ -210,7 +210,7 @@ def test_methods(method: str, params: dict[str, Any], dialect: str | None) -> No
 
 
 def test_an_answered_prompt() -> None:
-    """Only v2 answers a prompt without a stop reason."""
+    """An answer to a prompt without a stop reason shows v2."""
     assert dialect_of_answer("session/prompt", result={}) == V2
     assert dialect_of_answer("session/prompt", result={"_meta": {}}) == V2
     assert dialect_of_answer("session/prompt", result={"stopReason": "end_turn"}) is None
@@ -256,7 +256,7 @@ def dialects_of(examples: list[Example]) -> set[str]:
 
 
 def test_no_message_of_a_document_means_another_dialect() -> None:
-    """Each example of a document shows its own dialect or none."""
+    """The examples of a document never show another dialect than the document's."""
     assert dialects_of(official()) == {V1}
     assert dialects_of(draft()) == {DRAFT}
 
@@ -292,7 +292,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_one_member_of_another_dialect_changes_nothing() -> None:
-    """One member of another dialect, in a request or an update, does not decide."""
+    """A single member of another dialect does not decide the dialect."""
     capabilities = answered("initialize", protocolVersion=1, capabilities={})
     new = asked("session/new", cwd="/")
     assert found_by(DRAFT_INITIALIZE, capabilities, new) == (

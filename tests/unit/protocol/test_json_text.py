@@ -55,7 +55,7 @@ def test_half_of_a_character_is_dropped() -> None:
 
 @pytest.mark.parametrize("head", ["", "words", "}", "]]", ":", "\x00{", '{"a": 12abc, "b": "'])
 def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
-    """Only open brackets and strings are repaired."""
+    """If anything else than brackets and strings is open, a beginning cannot be repaired."""
     with pytest.raises(json.JSONDecodeError):
         parse_beginning(head.encode())
     assert parse_or_begin(head.encode(), 100) is None

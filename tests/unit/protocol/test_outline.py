@@ -72,7 +72,7 @@ def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
 
 
 def test_an_id_inside_is_not_the_id() -> None:
-    """Only the id of the envelope counts, even if the line ends after another id."""
+    """Only the id of the envelope counts as the id of a line, even if another id follows."""
     assert outline(f'{{"method":"x","params":{{"a":"{BIG}","id":5}}}}').rpc_id is None
     inner = BIG + ',\\"id\\":5}'
     assert outline(f'{{"method":"x","params":"{inner}"}}').rpc_id is None

@@ -77,7 +77,7 @@ def test_options_are_distinguished_by_their_ids_alone() -> None:
 
 
 def test_a_draft_request_has_neither_options_nor_a_tool_call() -> None:
-    """Only missing options and tool calls show the draft, since agents may add other members."""
+    """A permission request is the draft's only if options and a tool call are missing."""
     assert is_draft({"params": {"operation": "read"}})
     assert not is_draft({"params": {"toolCall": {}}})
     assert not is_draft({})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def test_what_is_wrong_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The check prints a line for each broken rule, and the command that shows all."""
+    """The check after recording prints a line for each broken rule, and a command for details."""
     path = tmp_path / "it's one.jsonl"
     path.write_bytes(b"".join(text_form_of(['-> {"jsonrpc": "2.0", "id": 1}'])))
     report_findings(path, time.monotonic() + 60)
@@ -45,7 +45,7 @@ def test_a_check_that_takes_too_long_is_left_behind(
 def test_what_cannot_be_checked_names_the_command(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], suffix: str
 ) -> None:
-    """For an unreadable or unindexed recording, the command for the check is printed."""
+    """If a recording is unreadable or not indexed, the command for the check is printed."""
     path = tmp_path / "a b.db"
     path.with_name(f"a b.db{suffix}").write_bytes(b"nothing")
     report_findings(path, time.monotonic() + 60)

@@ -386,7 +386,7 @@ async def test_a_descendant_that_writes_may_stay(clock: MockClock) -> None:
 
 
 async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
-    """Time in which the client does not read does not count against the descendants."""
+    """While the client does not read, the idle seconds of the descendants do not pass."""
     scene = await play(clock, (5, blocks), (10, Scene.agent_exits), (700, unblocks))
     ((at, signum),) = scene.agent.sent
     assert signum == signal.SIGKILL
@@ -471,7 +471,7 @@ async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
 
 
 async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> None:
-    """A silent agent does not stall."""
+    """An agent that is silent is not noted as stalled."""
     assert await noted(clock, (1, Scene.agent_says)) == []
 
 

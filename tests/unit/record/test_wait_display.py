@@ -9,7 +9,7 @@ from acp_proxy.playback.shared.playback_options import NS_PER_S
 
 
 def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
-    """The line is shown after three seconds, renewed each second, and removed at any event."""
+    """The wait line is shown after three seconds, renewed each second, and cleared at an event."""
     shown: list[str] = []
     display = WaitDisplay(shown.append)
     for tenths in (0, 29, 30, 35, 40, 41):

@@ -42,7 +42,7 @@ WINDOWS = ["C:\\work\\app"]
     ],
 )
 def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
-    """Dots in a path are resolved in the text, and a path inside is shown relative."""
+    """The dots in a path are resolved without looking at files; a path inside is shown relative."""
     located = locate(path, directories)
     if "\0" not in path:
         assert located.shown == shown

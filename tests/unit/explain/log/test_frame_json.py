@@ -40,7 +40,7 @@ def frames_json(tmp_path: Path, *lines: bytes) -> list[bytes]:
     ],
 )
 def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
-    """The value of `message` has the bytes of the line, including spaces, numbers and escapes."""
+    """In the JSON of a frame, `message` has the exact bytes of the line."""
     (line,) = frames_json(tmp_path, message + b"\n")
     assert line.endswith(b',"message":' + message + b"}")
     assert json.loads(line)["message"] == json.loads(message)
@@ -58,7 +58,7 @@ def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
     ],
 )
 def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) -> None:
-    """JSON that strict parsers refuse is `text`."""
+    """In the JSON of a frame, JSON that strict parsers refuse is the member `text`."""
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == text
     assert b"\n" not in line
@@ -67,21 +67,21 @@ def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) 
 
 @pytest.mark.parametrize("size", [10, 3 << 20])
 def test_a_line_that_is_not_utf8_is_base64_in_json(tmp_path: Path, size: int) -> None:
-    """A line that is not UTF-8 is `base64`, even if it is too large for memory."""
+    """In the JSON of a frame, a line that is not UTF-8 is the member `base64`."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":"' + b"y" * size + b"\xff" + b'"}}'
     (line,) = frames_json(tmp_path, raw[:-1000], raw[-1000:] + b"\n")
     assert base64.b64decode(json.loads(line)["base64"]) == raw
 
 
 def test_a_large_invalid_line_is_text_in_json(tmp_path: Path) -> None:
-    """A large invalid line is `text`, although its beginning and end look like a message."""
+    """A large invalid line is the member `text`, although both of its ends look like a message."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == raw.decode()
 
 
 def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
-    """A frame has `message`, `text` or `base64`; an event has `event`."""
+    """The JSON of a frame has one of `message`, `text` and `base64`; an event has `event`."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = [json.loads(frame_json(row)) for row in reader.frames()]
         events = [event_json(row) for row in reader.query("SELECT * FROM events")]

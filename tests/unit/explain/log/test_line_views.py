@@ -36,14 +36,14 @@ def shown(raw: bytes, *, elide: bool = False) -> str:
     ],
 )  # fmt: skip
 def test_the_layout_is_that_of_python(value: object) -> None:
-    """Line breaks and indents are those of the json module."""
+    """Line breaks and indents of a shown message are like those of the json module."""
     expected = json.dumps(value, indent=2, ensure_ascii=False)
     assert shown(json.dumps(value, ensure_ascii=False).encode()) == expected
     assert shown(json.dumps(value, ensure_ascii=False, indent=7).encode()) == expected
 
 
 def test_values_are_not_changed() -> None:
-    """Numbers keep their digits, strings their escapes, and a name may be repeated."""
+    """Numbers are shown with their digits and strings with their escapes."""
     raw = rb'{"a":1.0,"a":1E+2,"n":123456789012345678901234567890,"s":"\/\n\\u00e9"}'
     assert shown(raw).replace("\n  ", "").replace("\n", "").replace(": ", ":").encode() == raw
 
@@ -86,7 +86,7 @@ def test_each_piece_has_its_kind() -> None:
 
 
 def test_base64_is_replaced_by_its_size_on_request() -> None:
-    """A text with spaces, or a short one, is kept."""
+    """A short text, or a text with spaces, is not taken for base64."""
     data = base64.b64encode(bytes(3000)).decode()
     words = "word " * 100
     raw = json.dumps({"data": data, "text": words, "short": data[:100]}).encode()
@@ -217,7 +217,7 @@ def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
 
 
 def test_an_invalid_line_has_no_unfolded_texts() -> None:
-    """Invalid or deeply nested lines have no unfolded texts, whatever their members."""
+    """Lines that are invalid or nested deeply have no unfolded texts."""
     assert list(unfolded(b"not json")) == []
     assert list(unfolded(b"[" * 1000)) == []
     assert texts({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [
@@ -239,7 +239,7 @@ def test_a_row_has_offset_bytes_and_ascii() -> None:
 
 @pytest.mark.parametrize("raw", [b"", b"text", "你好é😀".encode() * 3000])
 def test_utf8_has_no_rows(raw: bytes) -> None:
-    """UTF-8 has no hex rows, wherever a piece cuts a character."""
+    """A line of UTF-8 has no hex rows, even if a piece of the line ends within a character."""
     assert list(hex_view(raw)) == []
 
 
@@ -251,7 +251,7 @@ def test_only_rows_near_bad_bytes_are_shown() -> None:
 
 
 def test_the_number_of_rows_is_limited() -> None:
-    """A line of binary data shows only its first rows."""
+    """Of a line of binary data, only the first rows are shown."""
     shown = list(hex_view(b"\xff" * 1_000_000))
     assert len(shown) == 33
     assert shown[-1] == "…"

@@ -40,7 +40,7 @@ def drawn(path: Path, **more: Any) -> list[str]:
 
 
 def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
-    """Messages are drawn in order, from their senders to the parties that have to act."""
+    """Messages are drawn in order, from the sender to the party that has to act."""
     assert drawn(record_conversation(tmp_path / "x.db")) == [
         "sequenceDiagram",
         "title x",
@@ -214,7 +214,7 @@ def test_the_text_can_be_read_back(text: str) -> None:
 
 
 def test_statements_are_lines() -> None:
-    """Participants, messages and notes are one line each, whatever their texts are."""
+    """In a diagram, each participant, message and note is one line, whatever its text."""
     assert arrow("A", Arrow.ERROR, "C", "1 x:\ny") == "    A--xC: 1 x:#92;ny\n"
     assert note("over A,C", "1 x") == "    Note over A,C: 1 x\n"
     assert participant("A", "Agent: #") == "    participant A as Agent: #35;\n"

@@ -195,7 +195,7 @@ def test_an_end_assertion_waits_for_the_end_of_the_message() -> None:
 
 
 def test_a_long_text_is_found_across_many_chunks() -> None:
-    """A fixed text may be longer than what is kept for regular expressions."""
+    """A fixed text is found across many chunks, however long it is."""
     sought = "".join(chr(0x4E00 + n % 5000) for n in range(40_000))
     pieces = [sought[n : n + 7] for n in range(0, len(sought), 7)]
     hits = search(sought, chunks("before ", *pieces, " after"))
@@ -229,7 +229,7 @@ def test_a_hit_has_a_pointer() -> None:
 def test_a_line_too_large_to_hold_is_searched_in_pieces(
     size: int, pattern: str, is_found: bool
 ) -> None:
-    """A line too large for memory is searched unchanged and with its escapes decoded."""
+    """If a line is too large for memory, it is searched as sent and with escapes decoded."""
     raw = json.dumps({"a": "x" * 500 + 'café 你 "quoted" \\'}).encode() + b" "
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
     searcher = Searcher(Pattern(pattern))

@@ -226,7 +226,7 @@ def test_the_end_of_the_agent_is_judged(
 def test_who_is_to_blame_for_an_end(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], by: str | None
 ) -> None:
-    """Only an agent that exits or crashes by itself is to blame for its end."""
+    """An agent is to blame for its end only if it exited or crashed by itself."""
     for step in steps:
         step(recorder)
     recorder.abandon()
@@ -266,7 +266,7 @@ def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
 
 
 def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
-    """Errors about unknown extensions and missing files are routine."""
+    """Errors about unknown extensions and missing files are not problems."""
     recorder.to_agent(request(1, "_x/y"))
     recorder.to_client(error(1, -32601, "Method not found"))
     recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/new"))

@@ -484,7 +484,7 @@ def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, sever
     [("Directory does not exist: /p", "client"), ("Internal error: Cannot open /p", "agent")],
 )
 def test_a_directory_that_is_not_there_is_the_clients(chat: LogWriter, words: str, by: str) -> None:
-    """An error that says the directory of the request is missing is about the request."""
+    """If an error says that the directory of a new session is missing, the client is to blame."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(1, "session/new", cwd="/p", mcpServers=[]))

@@ -116,7 +116,7 @@ def test_a_sparkline_shows_the_busiest_part_highest() -> None:
 
 
 def test_a_tool_call_has_all_its_frames() -> None:
-    """One id in two sessions is two calls, and replayed history adds no time."""
+    """Calls with one id in two sessions are two calls, and replayed history adds no time."""
     traffic = Traffic(1000)
     call = {"session": "s", "tool_call": "c", "turn": 1}
     traffic.feed(head(1, 100, **call, size=5))

@@ -52,7 +52,7 @@ HOUR = 3600 * SECOND
     ],
 )
 def test_the_waiting_part_depends_on_the_method(method: str | None, part: Part) -> None:
-    """Permissions wait for a person, terminal methods for terminals, file methods for files."""
+    """A request waits for a person, a terminal or a file, depending on its method."""
     assert waiting_part(method) is part
 
 
@@ -201,7 +201,7 @@ def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> N
 
 
 def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> None:
-    """With two open turns, requests without a session belong to neither."""
+    """If two turns are open, a request without a session belongs to neither turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(request(0, "mcp/message", connectionId="m"))
@@ -247,7 +247,7 @@ def test_the_draft_waits_for_files_in_two_open_turns(
 
 
 def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
-    """Each member of a batch is waited for until its own answer."""
+    """A request in a batch is waited for until its own answer."""
     recorder = LogWriter(tmp_path / "x.db", dialect="v2")
     recorder.to_agent(prompt(1))
     recorder.to_client([asks(0, "fs/read_text_file"), asks(1, "session/request_permission")])

@@ -103,7 +103,7 @@ def test_pieces_of_a_message_between_sessions_are_joined() -> None:
 
 
 def test_another_message_is_another_entry() -> None:
-    """Another message id, or an entry in between, begins another entry."""
+    """If another message id or another entry comes between, a new entry begins."""
     conversation = Talk()
     chunk(conversation, "a", messageId="1")
     chunk(conversation, "b", messageId="2")

@@ -67,7 +67,7 @@ async def test_a_handled_signal_is_received() -> None:
 
 
 async def test_all_signals_may_be_ignored(autojump_clock: MockClock) -> None:
-    """If all signals are ignored, none is received, and nothing else changes."""
+    """If all signals are ignored, no signal is received, and no handler changes."""
     for signum in STOPPING:
         signal.signal(signum, signal.SIG_IGN)
     with received(*STOPPING) as signals, trio.move_on_after(3600) as waiting:

@@ -163,7 +163,7 @@ async def test_a_silent_client_stalls_the_replay(
 async def test_a_client_that_does_not_read_stalls_the_replay(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A client that does not read for the timeout ends the replay, which reports that."""
+    """If the client does not read for the timeout, the replay ends with the verdict of a stall."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         client.sink.send_stream.send_all_hook = trio.sleep_forever
@@ -207,7 +207,7 @@ async def test_a_last_line_without_a_newline_counts(
 async def test_a_source_that_breaks_has_ended(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """An error while reading counts as the end of input."""
+    """A read that fails counts as the end of input."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     source.receive_stream.receive_some_hook = broken
@@ -231,7 +231,7 @@ async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
 
 
 async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver waits for a descriptor that another process has made non-blocking."""
+    """If another process made a descriptor non-blocking, the driver waits for it."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     for fd in (source, out, sink):
         os.set_blocking(fd, False)

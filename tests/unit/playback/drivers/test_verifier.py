@@ -96,7 +96,7 @@ class Agent:
 
 
 async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockClock) -> None:
-    """Lines may come byte by byte, several in a chunk, and without a last newline."""
+    """An agent's lines may come byte by byte or together, and without a last newline."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)

@@ -92,7 +92,7 @@ def test_json_that_is_no_message_is_compared_by_its_bytes(recorded: RecordedTran
 
 
 def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscript) -> None:
-    """A message never equals a line that is not a message, on either side."""
+    """A message is never equal to a line that is not a message, recorded or live."""
     comparison = Comparison(recorded)
     message = b'{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{}}'
     (difference,) = comparison.compare(5, message).differences

@@ -27,5 +27,5 @@ ANSWER = ("response", "session/new")
 def test_session_ids_of_equal_lines_are_paired(
     first: str, other: str, pairs: list[tuple[str, str]] | None
 ) -> None:
-    """Session ids are paired if all bytes outside their typed places are equal."""
+    """If two lines are equal except for session ids at typed places, the ids are paired."""
     assert session_pairs(first.encode(), other.encode(), *ANSWER) == pairs

@@ -92,7 +92,7 @@ def test_a_relative_directory_in_a_text_stays(root: str) -> None:
 
 
 def test_each_kind_of_value_is_bound_by_itself() -> None:
-    """A terminal is not a session or a directory."""
+    """A value is bound as a terminal, a session or a directory, and is changed only as such."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "T")
     bindings.bind(Place.SESSION, "s", "S")
@@ -124,7 +124,7 @@ def test_equal_values_change_nothing() -> None:
     ],
 )
 def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> None:
-    """A whole string may be a path below a directory, except a relative one or the root."""
+    """A string that is a whole path below a bound directory is changed; relative ones are not."""
     assert Bindings(roots={"/srv": "/x", "src": "/y", "/": "/z"}).moved(text) == moved
 
 

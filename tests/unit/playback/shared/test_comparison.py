@@ -113,7 +113,7 @@ def test_a_value_that_the_client_may_choose_is_proposed() -> None:
 
 
 def test_results_and_errors_are_compared() -> None:
-    """A result differs from an error."""
+    """A result always differs from an error."""
     comparer = Comparer(Bindings())
     actual = comparer.results({"result": {"a": 1}}, {"error": {"code": 1}}, {})
     assert [difference.pointer for difference in actual.differences] == ["/result", "/error"]

@@ -63,7 +63,7 @@ def test_quoted_strings_can_be_encoded() -> None:
 
 
 def test_ids_are_spelled_as_in_the_request() -> None:
-    """A reply has the id as written in the request, or null without an id."""
+    """The id of a reply is written as in the request; if the request has none, it is null."""
     assert (
         reply("1.0", {"content": "é"}).data
         == '{"jsonrpc":"2.0","id":1.0,"result":{"content":"é"}}\n'.encode()

@@ -66,7 +66,7 @@ def test_a_tool_call_with_an_unreadable_update_equals_no_other() -> None:
 
 
 def test_a_request_names_its_tool_call_in_any_dialect() -> None:
-    """The id of a request's tool call is in the tool call, the subject or the params."""
+    """A permission request names its tool call in one of several places."""
     for params in (
         {"toolCall": {"toolCallId": "c"}},
         {"subject": {"toolCall": {"toolCallId": "c"}}},

@@ -73,7 +73,7 @@ def test_the_line_of_a_location_does_not_count() -> None:
 
 
 def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
-    """In the 1.0 draft the line of a location does not count either."""
+    """In the 1.0 draft, the line of a location does not count in a scope either."""
     at = [scope(asking({**CALL, "location": {"path": "/p", "line": n}}), {}) for n in (1, 2)]
     assert at[0] == at[1] == scope(asking({**CALL, "location": {"path": "/p"}}), {})
     assert at[0] != scope(asking({**CALL, "location": {"path": "/q"}}), {})
@@ -151,7 +151,7 @@ def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> N
 def test_a_scope_names_what_the_action_applies_to_or_not(
     call: dict[str, Any], expected: bool
 ) -> None:
-    """Kinds, booleans and texts for a person do not name the object of an action."""
+    """Kinds, booleans and texts for a person do not say what an action applies to."""
     assert names_something(scope(asking(call), {})) == expected
 
 
@@ -174,7 +174,7 @@ def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, 
 
 
 def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
-    """Members of the params may name the object of an action, also beside a subject."""
+    """Members of the params may say what an action applies to, even beside a subject."""
     for name in ("toolCall", "subject"):
         assert not names_something({"params": {name: {"kind": "edit"}}})
         assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})

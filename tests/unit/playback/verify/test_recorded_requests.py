@@ -36,7 +36,7 @@ def parity(item: RecordedRequest) -> Keys:
 
 
 def test_requests_are_found_by_method_and_key() -> None:
-    """Requests are found by method and key until they were made."""
+    """Requests are found by method, or by method and key, until they are made."""
     requests = [request(1), request(2), request(3), request(4, "other")]
     result = collection(*requests)
     assert [*result.of("m")] == requests[:3]
@@ -97,7 +97,7 @@ def test_equal_values_have_equal_keys(first: Any, other: Any) -> None:
     ("first", "other"), [([1, 2], [2, 1]), ({"a": 1}, {"a": 2}), ({"a": 1}, {"b": 1}), ([], {})]
 )
 def test_different_values_have_different_keys(first: Any, other: Any) -> None:
-    """Values have different keys if the order of a list or the name of a member differs."""
+    """Two values have different keys if the order of a list or a member's name differs."""
     assert key_of(first) != key_of(other)
 
 

@@ -57,7 +57,7 @@ def test_state_updates_are_counted_apart(params: str, update: str) -> None:
     ],
 )
 def test_any_other_message_is_one_item(raw: bytes) -> None:
-    """Any other message counts as one item, whatever its content."""
+    """An update of any other kind counts as one item, whatever its content."""
     assert increment_of(raw, UPDATE) == ITEM
 
 
@@ -98,7 +98,7 @@ def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) 
 
 
 def test_texts_differ_in_kind_and_message() -> None:
-    """Texts of another kind or message are separate items."""
+    """A text of another kind or of another message is an item of its own."""
     lines = [chunk("a"), chunk("b"), chunk("c", "agent_thought_chunk"), chunk("de", message="m")]
     assert [measured(*lines[:n]).mark for n in range(5)] == [
         ProgressMark(0, 0),
@@ -128,7 +128,7 @@ def test_state_updates_end_no_text() -> None:
 
 
 def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
-    """Lines are a flood beyond ten times the recording, but at least a hundred thousand."""
+    """More than ten times the recorded lines are a flood, if they are at least 100,000."""
     output = AgentOutput()
     output.recent_lines += 100_000
     assert not output.is_flood(10)
@@ -139,7 +139,7 @@ def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
 
 
 def test_bytes_are_a_flood() -> None:
-    """Too many bytes are a flood even without a newline."""
+    """Too many bytes are a flood, even without any newline."""
     output = AgentOutput()
     output.recent_bytes += 256 << 20
     assert not output.is_flood(1)

@@ -150,7 +150,7 @@ def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: by
 
 
 def test_anything_can_be_unpacked() -> None:
-    """Any bytes are read as fields."""
+    """Fields can be read from any bytes."""
     assert unpack_fields(b"a\0=\0\0\xff=\xfe") == {"a": [""], "": ["", ""], "\udcff": ["\udcfe"]}
 
 
@@ -257,7 +257,7 @@ def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog)
 
 
 def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
-    """An event that can be written is preceded by the record of the gap."""
+    """After a gap, the record of the gap is written before the next event."""
     broken.append(STDERR, 2, b"lost")
     mend(broken)
     broken.event(CLOSE, {"reason": "over"})
@@ -404,7 +404,7 @@ def test_the_database_counts_towards_the_cap() -> None:
 
 
 def test_a_trimmed_log_has_room_again() -> None:
-    """Space that trimming has freed may be used again."""
+    """The space that trimming has freed can be used again below --max-size."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 900)
         assert log.trim(log.size)

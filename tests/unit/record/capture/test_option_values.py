@@ -31,7 +31,7 @@ def test_sizes(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "k", "-1", "1e5", "1x", "1.2.3k", ".", "inf", "1 2", "5kk"])
 def test_bad_sizes(text: str) -> None:
-    """Bad sizes are refused with an example."""
+    """A bad size is refused with an example of a good one."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size(text)
 
@@ -47,13 +47,13 @@ def test_a_size_beyond_all_numbers_is_refused() -> None:
 
 @pytest.mark.parametrize(("text", "expected"), [("5", 5.0), ("0", 0.0), ("0.5", 0.5), ("1e1", 10)])
 def test_seconds(text: str, expected: float) -> None:
-    """A time is a number of seconds."""
+    """A time in an option is a number of seconds."""
     assert read_seconds(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "-1", "nan", "inf", "5s", "x"])
 def test_bad_seconds(text: str) -> None:
-    """A time is neither negative nor infinite, and has no unit."""
+    """A time in an option is not negative or infinite, and has no unit."""
     with pytest.raises(ValueError, match="is not a time"):
         read_seconds(text)
 
@@ -126,7 +126,7 @@ def test_a_name_can_be_printed(text: str) -> None:
 
 
 def test_seeds() -> None:
-    """A seed is a whole number that fits into a column."""
+    """A seed is a whole number that fits into a column of the database."""
     assert [read_seed(text) for text in ("0", " 42 ", "-7", str((1 << 63) - 1))] == [
         0, 42, -7, (1 << 63) - 1,
     ]  # fmt: skip

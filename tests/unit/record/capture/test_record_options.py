@@ -27,7 +27,7 @@ def values(options: RecordOptions | None) -> dict[str, Any]:
 def test_a_bad_keep_does_not_stop_the_agent(
     args: list[str], environ: dict[str, str], source: str
 ) -> None:
-    """With a bad --keep, nothing is deleted, and one line gives the expected form."""
+    """If --keep is wrong, nothing is deleted, and one line gives the expected form."""
     options = parse([*args, "--", "agent"], environ)
     assert options is not None
     assert (options.command, options.keep) == (["agent"], None)
@@ -85,7 +85,7 @@ def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> No
     ],
 )  # fmt: skip
 def test_other_use_is_left_to_click(args: list[str]) -> None:
-    """Wrong use, help and rare spellings are left to click."""
+    """Wrong use, --help and rare spellings of options are left to click."""
     assert parse(args, {}) is None
 
 
@@ -158,7 +158,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
     [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_CHECK", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
 )
 def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
-    """A bad variable is left to click, like a bad argument."""
+    """A variable with a bad value is left to click, like a bad argument."""
     assert parse(["agent"], {variable: text}) is None
 
 

@@ -510,7 +510,7 @@ async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: lis
 async def test_requests_of_the_other_direction_count(
     clock: MockClock, where: str, parts: int
 ) -> None:
-    """An answer matches by its request's method, whichever pump the request passed through."""
+    """An answer matches a rule by its request's method, whichever pump passed the request."""
     connection = play(clock, f"drop where='{where}'")
 
     def asks(line: bytes) -> None:
@@ -549,7 +549,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """A bug of ours ends the faults but not the conversation."""
+    """After a bug of ours in the faults, the conversation continues without faults."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")

@@ -114,7 +114,7 @@ def test_meaning(text: str, expected: list[int]) -> None:
     ],
 )
 def test_mistakes(text: str, message: str) -> None:
-    """A mistake is reported with its column, the expected words and the nearest word."""
+    """The error about a filter has the column, the expected words and the nearest word."""
     with pytest.raises(BadFilter, match=message):
         parse(text)
 
