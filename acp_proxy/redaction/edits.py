@@ -10,7 +10,7 @@ from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.redaction.json_strings import Decoded
 
 _SOUND = re.compile(rb'(?:[^\x00-\x1f\\"]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
-"""A string with nothing that JSON forbids, except for bytes that are not UTF-8."""
+"""Matches as much of a JSON string as is valid; does not check whether the bytes are UTF-8."""
 
 
 class Edit(NamedTuple):
@@ -30,7 +30,7 @@ def apply(raw: bytes, edits: Edits) -> bytes:
 
     Args:
         raw: the line.
-        edits: sorted by their starts, without overlaps.
+        edits: edits without overlaps, sorted by their starts.
     """
     return b"".join(apply_to_pieces((raw,), edits)) if edits else raw
 
@@ -39,8 +39,8 @@ def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> It
     """Yields the bytes of a line with edits applied.
 
     Args:
-        pieces: the bytes of the line, or of its end.
-        edits: sorted by their starts, without overlaps; those before ``start`` are skipped.
+        pieces: the bytes of the line, or of the end of the line.
+        edits: edits without overlaps, sorted by their starts. Edits before ``start`` are skipped.
         start: the offset of the first piece in the line.
     """
     at = start
@@ -59,19 +59,19 @@ def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> It
 
 
 def merge_edits(edits: Iterable[Edit]) -> Edits:
-    """Returns edits sorted, with overlapping ones joined as by `join_spans`."""
+    """Returns the edits sorted, with overlapping edits joined as in `join_spans`."""
     return tuple(join_spans(edits))
 
 
 def without_mending(pieces: Pieces, edits: list[Edit]) -> list[Edit]:
-    """Returns the edits of an invalid JSON line, changed if they would make it valid JSON.
+    """Returns the edits of an invalid JSON line, changed if they would make the line valid JSON.
 
-    Masking everything that makes a line invalid would turn it into a message. A line longer than
-    `SMALL_LINE` is not checked.
+    Masking all parts that make a line invalid would turn the line into a message. Lines that are
+    longer than `SMALL_LINE` after masking are not checked.
 
     Args:
         pieces: returns the bytes of the line.
-        edits: its edits, in any order.
+        edits: the edits of the line, in any order.
     """
     merged = list(merge_edits(edits))
     masked = b""
@@ -106,9 +106,10 @@ _Range = TypeVar("_Range", Edit, MaskedSpan)
 
 
 def join_spans(spans: Iterable[_Range]) -> list[_Range]:
-    """Returns spans sorted, with overlapping ones joined.
+    """Returns the spans sorted, with overlapping spans joined.
 
-    A joined span has the replacement of the span that starts first, or of the longest of these.
+    A joined span has the replacement of the span that starts first. If several spans start first,
+    it has the replacement of the longest of them.
     """
     result: list[_Range] = []
     for span in sorted(spans, key=lambda each: (each.start, -each.end)):
@@ -124,7 +125,7 @@ def replaced(text: str, spans: list[MaskedSpan]) -> str:
 
     Args:
         text: the text.
-        spans: sorted by their starts, without overlaps.
+        spans: spans without overlaps, sorted by their starts.
     """
     parts, at = [], 0
     for start, end, new in spans:
@@ -134,27 +135,27 @@ def replaced(text: str, spans: list[MaskedSpan]) -> str:
 
 
 def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[Edit]:
-    """Yields the edits of a line that replace spans of a JSON string in it.
+    """Yields the edits that replace spans of a JSON string in a line.
 
-    If the replaced text is invalid JSON, the replacement is made invalid too. Otherwise masking
-    could turn a broken line into a valid message.
+    If the replaced part of the string is invalid JSON, its replacement is made invalid too.
+    Otherwise masking could turn a broken line into a valid message.
 
     Args:
         decoded: the string.
-        start: the offset of its bytes in the line.
-        spans: the spans of its text, sorted by their starts.
+        start: the offset of the string's bytes in the line.
+        spans: the spans of the string's text, sorted by their starts.
     """
     for span in spans:
         begin, end = decoded.place(span.start), decoded.place(span.end)
         flaw, new = _flaw(decoded.raw[begin:end]), span.new
         if flaw and len(new) == span.end - span.start:
-            new = new[:-1]  # blanked text keeps its length
+            new = new[:-1]  # a blanked text keeps its length
         escaped = json.dumps(new, ensure_ascii=False)[1:-1].encode("utf-8", "surrogateescape")
         yield Edit(start + begin, start + end, escaped + flaw)
 
 
 def _flaw(raw: bytes) -> bytes:
-    """Returns a stand-in for the part of a string that JSON forbids; empty if it is valid.
+    """Returns bytes that are invalid for the same reason as a string; empty if it is valid.
 
     Args:
         raw: the bytes between the quotes.

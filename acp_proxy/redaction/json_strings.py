@@ -1,9 +1,9 @@
-"""Yields the strings of a JSON line with their paths and their places in its bytes.
+"""Yields the strings in a line of JSON, each with its path and its place in the line's bytes.
 
 The line is never parsed into values. So repeated keys, broken lines and lines of any size can be
-read, and bytes that are not masked do not change. A string longer than `WINDOW` bytes is yielded in
-overlapping parts, so that each secret is complete in one of them. Text in base64 is decoded and
-encoded again.
+read, and bytes that are not masked do not change. A string that is longer than `WINDOW` bytes is
+yielded in overlapping parts, so that each secret is complete in one of the parts. This module also
+decodes and encodes base64.
 """
 
 import base64
@@ -19,9 +19,9 @@ from attrs import define, field
 from acp_proxy.protocol.json_text import Token, tokens
 
 WINDOW = 1 << 20
-"""The most bytes of a string that are yielded as one part."""
+"""The number of bytes beyond which a string is yielded in parts."""
 OVERLAP = 16 << 10
-"""Bytes that neighbouring parts of a string have in common."""
+"""The number of bytes that two neighbouring parts of a string have in common."""
 
 _ITEM = "*"
 _LONGEST_ESCAPE = 6
@@ -33,16 +33,16 @@ _Path = tuple[str, ...]
 
 
 class JsonString(NamedTuple):
-    """A string value, or a part of a long one."""
+    """A string value, or a part of a long string value."""
 
     path: _Path
     """The keys of the enclosing objects; ``*`` for an array."""
     owner: int
-    """The number, within the line, of the enclosing object or array."""
+    """The number of the enclosing object or array in the line."""
     start: int
-    """The offset in the line of the first byte after its opening quote."""
+    """The offset of the first byte of `raw` in the line."""
     raw: bytes
-    """The bytes between the quotes, with escapes unchanged."""
+    """The bytes between the quotes (or a part of these bytes), with escapes unchanged."""
     is_whole: bool
     """False for a part of a longer string."""
 
@@ -53,20 +53,21 @@ class JsonString(NamedTuple):
 
 
 class Decoded:
-    """The text of a JSON string, with the offset of each character in the string's bytes.
+    """The text of a JSON string, and the offset of each character in the string's bytes.
 
     Args:
         raw: the bytes between the quotes.
 
     Attributes:
-        raw: these bytes.
+        raw: the bytes between the quotes.
+        text: the decoded text.
     """
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
         self._is_plain = b"\\" not in raw and raw.isascii()
-        self._at: list[int] = []  # the index of each run's first character
-        self._bytes: list[int] = []  # the offset of its first byte
+        self._at: list[int] = []  # the index in the text of each run's first character
+        self._bytes: list[int] = []  # the offset in the bytes of each run's first byte
         if self._is_plain:
             self.text = raw.decode()
         else:
@@ -74,7 +75,7 @@ class Decoded:
             self.text = "".join(self._runs()) if text is None else text
 
     def place(self, index: int) -> int:
-        """Returns the offset of the first byte of the character at an index."""
+        """Returns the offset in `raw` of the character at an index of the text."""
         if self._is_plain:
             return index
         if not self._at:
@@ -89,7 +90,7 @@ class Decoded:
         return begin + len(run.encode("utf-8", "surrogateescape"))
 
     def _runs(self) -> Iterator[str]:
-        """Yields the runs of text between escapes, and the character of each escape, in order."""
+        """Yields the texts between escapes and the character of each escape, in order."""
         count = place = 0
         for escape in _ESCAPE.finditer(self.raw):
             if escape.start() > place:
@@ -112,7 +113,7 @@ class Decoded:
 
 
 def _quickly_decoded(raw: bytes) -> str | None:
-    """Returns the text of a string; None if it has a Unicode escape or is invalid."""
+    """Returns the text of a string; None if the string has a ``\\u`` escape or is invalid."""
     if b"\\u" in raw:
         return None
     try:
@@ -122,7 +123,7 @@ def _quickly_decoded(raw: bytes) -> str | None:
 
 
 def _unescaped(escape: bytes) -> str:
-    """Returns the character of an escape; each half of a surrogate pair counts as one."""
+    """Returns the character of an escape; half of a surrogate pair counts as one character."""
     if len(escape) == _LONGEST_ESCAPE:
         return chr(int(escape[2:], 16))
     return _CONTROLS.get(escape) or escape[1:].decode("latin-1")
@@ -140,10 +141,10 @@ class _Open:
 
 @define
 class StringWalk:
-    """One pass over the strings of a line, with the state of an incremental JSON reader."""
+    """Reads a line once, incrementally, and yields its strings."""
 
     is_json: bool = True
-    """Whether everything so far was valid JSON."""
+    """Whether the line is valid JSON as far as it was read; only tokens are checked."""
     _open: list[_Open] = field(factory=list)
     _count: int = 0
     _expects_key: bool = False
@@ -154,7 +155,7 @@ class StringWalk:
         Args:
             pieces: the bytes of the line without its newline, in any number of pieces.
         """
-        buffered, base = b"", 0  # unread bytes, and the offset of the first
+        buffered, base = b"", 0  # the unread bytes, and the offset in the line of the first one
         source = iter(pieces)
         while True:
             piece = next(source, None)
@@ -164,7 +165,7 @@ class StringWalk:
             at, is_last = 0, piece is None
             for token in tokens(buffered):
                 if not is_last and token.end >= len(buffered):
-                    break  # it may continue in the next piece
+                    break  # the token may continue in the next piece
                 at = token.end
                 if token.string is None:
                     self._take_other(token)
@@ -182,7 +183,7 @@ class StringWalk:
                 buffered, base = yield from self._long_string(buffered, base, source)
 
     def _take_other(self, token: Token) -> None:
-        """Updates the state for a token that is not a string."""
+        """Updates the state after a token that is not a string."""
         mark = token.mark
         if mark in (b"{", b"["):
             self._count += 1
@@ -198,7 +199,7 @@ class StringWalk:
             self.is_json = False
 
     def _take_string(self, token: Token, base: int) -> JsonString | None:
-        """Updates the state for a string; returns the string if it is a value, not a key."""
+        """Updates the state after a string; returns the string if it is a value, and not a key."""
         string = token.string
         assert string is not None
         if self._expects_key and self._open:
@@ -216,12 +217,12 @@ class StringWalk:
         """Yields the parts of a string that is longer than `WINDOW` bytes.
 
         Args:
-            buffered: the bytes read so far, starting with the string's opening quote.
-            base: the offset of the first of them in the line.
-            source: the following pieces of the line.
+            buffered: the unread bytes, beginning with the string's opening quote.
+            base: the offset of the opening quote in the line.
+            source: the later pieces of the line.
 
         Returns:
-            The bytes already read after the string, and the offset of the first in the line.
+            The unread bytes after the string, and the offset in the line of the first one.
         """
         buffered, base = buffered[1:], base + 1
         is_key, is_over = self._expects_key, False
@@ -239,7 +240,7 @@ class StringWalk:
             if is_over or end < len(buffered) - _LONGEST_ESCAPE:
                 self.is_json = False
                 return b"", base + len(buffered)
-            # An escape must not be cut, so the next part begins after a complete one.
+            # An escape must not be cut, so the next part does not begin inside an escape.
             kept = _end_of(_INSIDE, buffered, end - OVERLAP)
             buffered, base = buffered[kept:], base + kept
 
@@ -256,7 +257,7 @@ def _end_of(pattern: re.Pattern[bytes], data: bytes, limit: int) -> int:
 
 
 def decoded_base64(text: str) -> str | None:
-    """Returns the text encoded in base64; None if it is not base64."""
+    """Decodes a text from base64; returns None if it is not base64."""
     try:
         return base64.b64decode(text, validate=True).decode("utf-8", "surrogateescape")
     except (binascii.Error, ValueError):
@@ -264,5 +265,5 @@ def decoded_base64(text: str) -> str | None:
 
 
 def encoded_base64(text: str) -> bytes:
-    """Returns the base64 of a text that `decoded_base64` returned, possibly masked."""
+    """Encodes a text in base64; the text comes from `decoded_base64`, and may have been masked."""
     return base64.b64encode(text.encode("utf-8", "surrogateescape"))

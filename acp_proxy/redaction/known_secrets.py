@@ -1,12 +1,12 @@
-"""The secrets that were found in a recording; they are masked wherever they occur again.
+"""The secrets that were found in a recording. They are masked wherever they occur again.
 
-A value is searched for unchanged, percent-encoded, base64-encoded within a longer text, and as JSON
-within a string. A value that is short, a number, a path or a plain word is only masked where it was
-recognized: elsewhere the same text is more likely harmless.
+A value is searched for unchanged, percent-encoded, in a base64-encoded text, and in JSON within a
+string. A value that is short, a number, a path or a plain word is masked only where it was
+recognized as a secret, since the same text elsewhere is probably harmless.
 
-Some secrets are known only as a keyed hash, with their length and four of their characters. These
-four characters are searched for together with all other words, so that the hash is only computed
-where they occur.
+Some secrets are known only by a keyed hash, their length and four of their characters. These four
+characters are searched for together with all other words. So a hash is only computed where the four
+characters of a secret occur.
 """
 
 import base64
@@ -26,15 +26,15 @@ from acp_proxy.redaction.randomness import is_path, is_plain, is_random
 from acp_proxy.redaction.text_search import SecretMatch
 
 BEGINNING = 3
-"""The least number of characters that count as the beginning of a secret at the end of a text."""
+"""The least number of a secret's characters that count as its beginning at the end of a text."""
 _WORD = 8
-"""The number of characters of a form that serve as its needle."""
+"""The number of a form's first characters that are its needle."""
 SHORTEST = 8
 """The length of the shortest value that is searched for."""
 LONGEST = 64 << 10
-"""The length of the longest value that is searched for; of longer ones only the lines are."""
+"""The length of the longest value that is searched for. Only the lines of a longer value are."""
 _LONG_LINE = 20
-"""The length of the shortest line of a secret that is searched for by itself."""
+"""The length of the shortest line of a value that is also searched for by itself."""
 _PLAIN = re.compile(r"[-+]?[0-9.,:]+")
 _HOST = re.compile(r"localhost:\d+|(?:[a-z0-9-]{1,63}\.)+[a-z]{2,20}(?::\d+)?")
 _ESCAPED = re.compile(rb'["\\/\x00-\x1f\x7f-\xff]')
@@ -43,28 +43,29 @@ _SETTING = re.compile(
     r"|v?\d+(?:\.\d+)+[\w.+-]{0,20}|o[1-9](?:-[a-z-]+)?|(?:[\w.-]+/)?(?i:claude|codestral|command|deepseek|devstral|gemini|gemma"
     r"|glm|gpt|grok|kimi|llama|magistral|mistral|qwen|sonar)[\w.:-]{0,40}"
 )
-"""Values of variables with harmless names that are not searched for elsewhere: a word, an address,
-a language, a region, a version, a model."""
+"""Matches usual settings: a word, an address, a language, a region, a version, a model. If the name
+of a variable does not show that its value is a secret, such a value is not searched for
+elsewhere."""
 _MOST_FRAGMENTS = 200_000
 
 
 @define
 class SecretValues:
-    """Values, each with the marker that replaces it."""
+    """The values of secrets, each with the marker that replaces it."""
 
     needles: GrowingNeedles = field(factory=GrowingNeedles)
-    """Every text and every line of JSON with a value contains one of these words. The owner may add
-    other words."""
+    """Words of which every text and every JSON line with a value contains at least one. The owner
+    of this object may add other words."""
     markers: dict[str, str] = field(factory=dict)
-    """The marker of each value."""
+    """By value: its marker."""
     forms: dict[str, str] = field(factory=dict)
-    """The marker of each form of a value: unchanged or encoded."""
+    """By form of a value (unchanged or encoded): the value's marker."""
     _sizes: dict[int, list[int]] = field(factory=dict)
-    """The lengths of the forms that begin with a needle, longest first, by the needle's number."""
+    """By the number of a needle: the lengths of the forms that begin with it, longest first."""
     _sorted: list[str] = field(factory=list)
     """The forms, sorted."""
     _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
-    """The prefixes of forms that are shorter than a needle, by their last characters."""
+    """The prefixes of forms that are shorter than a needle, by their last three characters."""
     _fragments: GrowingNeedles = field(factory=lambda: GrowingNeedles(small=True))
     """All substrings of the forms that have `SHORTEST` bytes."""
     _fragment_markers: list[str] = field(factory=list)
@@ -73,14 +74,14 @@ class SecretValues:
     """The forms whose substrings are not in `_fragments` yet."""
 
     def add(self, value: str, marker: str, *, named: bool, is_known: bool = False) -> bool:
-        """Adds a secret; returns whether it is new and searched for from now on.
+        """Adds a secret; returns whether the secret is new and is searched for from now on.
 
         Args:
             value: the secret.
-            marker: the marker that replaces it.
-            named: whether its name or its form marks it as a secret. If not, it is not searched for
-                if it is a usual setting, such as a word or a version.
-            is_known: whether to search for it even if it is short, a number or a path.
+            marker: the marker that replaces the secret.
+            named: whether the name or the form of the value marks it as a secret. If not, a usual
+                setting, such as a word or a version, is not searched for.
+            is_known: whether to search for the value even if it is short, a number or a path.
         """
         if value in self.markers or len(self.markers) >= REMEMBERED or MARKER.fullmatch(value):
             return False
@@ -98,7 +99,7 @@ class SecretValues:
 
     def _index(self, form: str) -> None:
         raw = _bytes_of(form)
-        # JSON may escape some characters of the form, so a part without them is a needle as well.
+        # JSON may escape some characters of the form, so a part without them is a needle too.
         for word in (raw[:_WORD], max(_ESCAPED.split(raw), key=len)[:_WORD]):
             if word:
                 self.needles.add(word)
@@ -115,17 +116,18 @@ class SecretValues:
                 self._beginnings[end] = (*known, beginning)
 
     def ends_open(self, text: str) -> bool:
-        """Whether the end of a text without needles may be the start of a value; fast."""
+        """Whether the end of a text without needles may be the beginning of a value; fast."""
         return text.endswith(self._beginnings.get(text[-BEGINNING:], ()))
 
     def find(self, text: str, places: Places | None = None) -> list[SecretMatch]:
-        """Returns the values in a text, in order and without overlaps; each kind is a marker.
+        """Returns the values in a text, in order and without overlaps.
 
-        Among values that begin at the same index, the longest is returned.
+        The kind of each match is the marker of the value. Among values that begin at the same
+        index, the longest value is returned.
 
         Args:
             text: any text.
-            places: the matches of `needles` in the text, if known.
+            places: the matches of `needles` in the text, if they are known.
         """
         starts = self._starts(text, places)
         matches: list[SecretMatch] = []
@@ -142,7 +144,7 @@ class SecretValues:
         return matches
 
     def _starts(self, text: str, places: Places | None) -> dict[int, list[int]]:
-        """Returns the lengths of possible values by their start, longest first."""
+        """Returns the lengths of possible values by the index of their start, longest first."""
         if not self.forms:
             return {}
         starts: dict[int, list[int]] = {}
@@ -155,7 +157,8 @@ class SecretValues:
     def fragments(self, data: bytes) -> Iterator[tuple[int, int, str]]:
         """Yields the start, the end and the marker of each piece of a value in the data; slow.
 
-        Pieces of fewer than `SHORTEST` bytes are not found. The pieces may overlap, in any order.
+        Pieces of fewer than `SHORTEST` bytes are not found. The yielded pieces may overlap, and are
+        in any order.
         """
         for form in self._unbroken:
             if self._fragments.count > _MOST_FRAGMENTS:
@@ -169,14 +172,16 @@ class SecretValues:
             yield start, start + SHORTEST, self._fragment_markers[number]
 
     def tail(self, text: str, places: Places | None = None) -> int:
-        """Returns the index from which the end of a text may be the start of a value.
+        """Returns the index of the beginning of a value that the end of a text may cut off.
 
-        Fewer than `BEGINNING` characters do not count as a start. If no value can start there, the
-        length of the text is returned.
+        Fewer than `BEGINNING` characters do not count as a beginning.
 
         Args:
             text: any text.
-            places: the matches of `needles` in the text, if known.
+            places: the matches of `needles` in the text, if they are known.
+
+        Returns:
+            The index; the length of the text if no value can be cut off.
         """
         starts = self._starts(text, places)
         last = len(text) - BEGINNING
@@ -192,7 +197,7 @@ class SecretValues:
 
 
 def _is_distinct(value: str, *, named: bool) -> bool:
-    """Whether a value is so unusual that an equal text elsewhere is most likely the same secret."""
+    """Whether a value is so unusual that an equal text elsewhere is probably the same secret."""
     if len(value) < SHORTEST or _PLAIN.fullmatch(value) or is_path(value) or is_plain(value):
         return False
     if _HOST.fullmatch(value) and not is_random(value):
@@ -223,7 +228,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def _bytes_of(text: str) -> bytes:
-    """Encodes a text, even one from invalid UTF-8 or with half a surrogate pair."""
+    """Encodes a text, even if it comes from invalid UTF-8 or has half of a surrogate pair."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -237,9 +242,10 @@ class HashedSecrets:
     """Secrets that are known only by their hashes.
 
     Args:
-        lines: for each secret its hash, its length, and the index and the text of four characters.
+        lines: one line per secret: its hash, its length, and four of its characters, after the
+            index of the first of these characters.
         key: the key of the hashes.
-        needles: the words to search for; the four characters of each secret are added.
+        needles: the words to search for; the four characters of each secret are added to them.
 
     Attributes:
         longest: the length of the longest secret.
@@ -258,7 +264,7 @@ class HashedSecrets:
             self.longest = max(self.longest, int(length))
 
     def recognized(self, text: str, places: Places) -> Iterator[str]:
-        """Yields the secrets in a text.
+        """Yields the secrets in a text whose hashes are known.
 
         Args:
             text: any text.

@@ -1,4 +1,4 @@
-"""Finds the secrets in the strings of one line of JSON, by their places and forms."""
+"""Finds the secrets in the strings of one line of JSON, by the places and the forms of strings."""
 
 import re
 
@@ -25,9 +25,9 @@ class LineScan:
 
     Args:
         finder: finds secrets in the strings.
-        head: the first bytes of the line; shows the methods that it names.
-        variables: names of variables that the agent announced as secrets; the scan adds names from
-            this line.
+        head: the first bytes of the line; they show the methods that the line names.
+        variables: names of variables that the agent announced as secrets. The scan adds the names
+            that this line announces.
         private: whether private text is masked too.
         paths: the JSON pointers of further values to mask.
 
@@ -55,7 +55,7 @@ class LineScan:
         self._flags: dict[int, str] = {}
 
     def take(self, string: JsonString) -> None:
-        """Searches one string, unless the rest of the line decides how it is treated.
+        """Searches one string, or keeps it for `finish` if the rest of the line must be known.
 
         Args:
             string: the next string of the line.
@@ -110,7 +110,7 @@ class LineScan:
     def finish(self) -> list[Edit]:
         """Returns the edits of the line; call it after the last string.
 
-        Values in ``env`` and ``headers`` are only searched now, since a name may follow its value.
+        Values in ``env`` and ``headers`` are searched only now, since a value may precede its name.
         """
         finder = self._finder
         for names, values in self._entries.values():

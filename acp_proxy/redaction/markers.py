@@ -1,8 +1,9 @@
 """Makes and recognizes markers, which replace secrets: ``[redacted:token:1f0c9a3e]``.
 
-The second part is the kind of the secret, the third a keyed hash of it. Equal secrets have equal
-markers within one recording, so readers can still see where a token was reused. The key is random
-and is deleted with the recording's log, so nobody can test guesses against a marker.
+The second part of a marker is the kind of the secret, and the third part is a keyed hash of the
+secret. Within one recording equal secrets have equal markers, so readers can still see where a
+token was reused. The key is random. It is deleted with the recording's log, so that nobody can test
+a guess against a marker.
 """
 
 import re
@@ -11,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 HASH_SIZE = 4
-"""Bytes of a marker's hash."""
+"""The number of bytes of a marker's hash."""
 KEY_SIZE = 16
-"""Bytes of the key."""
+"""The number of bytes of the key."""
 
 MARKER = re.compile(rf"\[redacted:([a-z]+):([0-9a-f]{{{2 * HASH_SIZE}}})\]")
 """Matches a marker; the groups are the kind of the secret and the hash."""
@@ -22,7 +23,7 @@ MARKER_BYTES = re.compile(MARKER.pattern.encode())
 
 
 def kind_in(marker: str) -> str:
-    """Returns the kind in a marker; ``secret`` if the text is not a marker."""
+    """Returns the kind of secret in a marker; ``secret`` if the text is not a marker."""
     match = MARKER.fullmatch(marker)
     return match[1] if match else "secret"
 
@@ -52,10 +53,10 @@ class Markers:
 
 
 class NumberedMarkers(Markers):
-    """Makes markers for a live conversation, with a number in place of the hash.
+    """Makes markers for a live conversation; they have a number instead of a hash.
 
-    They are the same in each run and reveal nothing about the secret, since they are not derived
-    from it. Use one object with one redactor only.
+    A number is not derived from a secret. So the markers are the same in each run and reveal
+    nothing about the secrets. Use an object with one redactor only.
 
     Args:
         known: existing markers, by secret.
@@ -67,7 +68,7 @@ class NumberedMarkers(Markers):
         self._numbers: dict[str, int] = {}
 
     def of(self, kind: str, value: str) -> str:
-        """Returns the marker of a secret; equal values have equal numbers.
+        """Returns the marker of a secret; equal secrets have equal numbers.
 
         Args:
             kind: the kind of the secret, in lower-case letters.
@@ -84,7 +85,7 @@ HIDDEN = "(hidden)"
 
 
 def hidden(value: Any) -> Any:
-    """Returns a decoded value with each text replaced by `HIDDEN`."""
+    """Returns a decoded value with each text in it replaced by `HIDDEN`."""
     if isinstance(value, str):
         return HIDDEN
     if isinstance(value, dict):
@@ -93,7 +94,7 @@ def hidden(value: Any) -> Any:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Yields the texts in a decoded value, except the names of members."""
+    """Yields the texts in a decoded value, but not the names of members."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -110,10 +111,10 @@ def kinds_of_markers(value: Any) -> Iterator[str]:
 def beside_markers(
     first: Any, other: Any, *, kinds: Callable[[Any], Iterable[str]] = kinds_of_markers
 ) -> tuple[Any, Any]:
-    """Returns two decoded values of the same place, ready for a report.
+    """Returns two decoded values from the same place in two messages, for use in a report.
 
-    A secret that no rule recognized may stand where the other side has a marker. So a value with
-    fewer markers of some kind than the other is hidden.
+    One value may contain an unrecognized secret where the other value contains a marker. So a value
+    is hidden if it has fewer markers of some kind than the other value.
 
     Args:
         first: the first value, masked.

@@ -1,8 +1,8 @@
-"""Finds any of many words in a text, in one pass.
+"""Finds any of many words (the needles) in a text, in one pass.
 
-Python's own searches are too slow to run on every frame: an alternation of a hundred words, or a
-hundred searches, takes about ten times as long as the whole indexing of a frame should. An
-Aho-Corasick automaton reads each byte once, however many words there are.
+Python's own searches are too slow to run on every frame. An alternation of a hundred words, or a
+hundred searches, takes about ten times as long as all work on a frame should. An Aho-Corasick
+automaton reads each byte once for any number of words.
 """
 
 from collections.abc import Sequence
@@ -26,21 +26,22 @@ COMMANDS = (
 FORMS = (
     "eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u", "?sig=", "&sig=", ":AA", *COMMANDS,
 )  # fmt: skip
-"""A secret without a telling name or a provider's prefix contains one of these words."""
+"""Every secret with neither a name in `NAMES` nor a provider's prefix contains one of these words,
+or is next to one."""
 PLACES = (
     'env"', "env\\", "headers", "credential", 'url"', "url\\",
     "\\u00",  # an escape of an ASCII character, may hide any needle
     ":\\/", ":/\\",
 )  # fmt: skip
-"""Words that are searched for in JSON before it is decoded."""
+"""Words in lines of JSON that show that the line must be decoded."""
 
 
 Places = list[tuple[int, int]]
-"""Matches of words: the number of the word, and the index where the match begins."""
+"""The matches of words: for each, the number of the word and the index where the match begins."""
 
 
 def one_byte_each(text: str) -> bytes:
-    """Returns a text with one byte per character, so that indexes agree."""
+    """Encodes a text with one byte per character, so that indexes of bytes and characters agree."""
     return text.encode("latin-1", "replace")
 
 
@@ -48,8 +49,8 @@ class Needles:
     """Searches for words, ignoring the case of ASCII letters.
 
     Args:
-        words: one or more words, none empty.
-        small: whether to save memory at the cost of time, for many thousands of words.
+        words: at least one word; no word is empty.
+        small: whether to save memory at the cost of time; for many thousands of words.
 
     Attributes:
         words: the words in lower case, in the given order.
@@ -75,12 +76,12 @@ class GrowingNeedles:
     """Searches for a growing set of words.
 
     An automaton cannot be extended. So there are several automata: one for the latest words, and
-    others for earlier ones, each at least half as large again as the next. They are merged as more
-    words are added, so adding n words takes O(n log n). Each automaton is another pass over the
-    data, so if no word is added for a while, they are merged into one.
+    larger ones for earlier words. When a new automaton would be more than half as large as the one
+    before it, the two are merged, so adding n words takes O(n log n). Each automaton costs one more
+    pass over the data, so if no word is added for a while, all automata are merged into one.
 
     Args:
-        first: the initial words, which keep their numbers.
+        first: the automaton of the initial words; these words keep their numbers.
         small: see `Needles`.
 
     Attributes:
@@ -94,7 +95,7 @@ class GrowingNeedles:
         self._parts = [(0, first)] if first is not None else []
         """The number of the first word of each automaton, and the automaton."""
         self._all = first
-        """The automaton of all words; None if words were added since it was made."""
+        """The automaton of all words; None if words were added after it was made."""
         self._searches = 0
         """The number of searches with `_parts` since the latest word was added."""
         self.count = len(self._words)
@@ -123,8 +124,8 @@ class GrowingNeedles:
     def places(self, data: bytes) -> Places:
         """Returns all matches in the data.
 
-        The matches of each automaton are sorted by their ends. Those of the first automaton, which
-        has the initial words, come first.
+        The matches of the first automaton, which has the initial words, come first. The matches of
+        each automaton are sorted by their ends.
         """
         if self._all is not None:
             return self._all.places(data)
@@ -136,9 +137,9 @@ class GrowingNeedles:
         return matches
 
     def _settle(self) -> None:
-        """Makes an automaton of the words added since the last search, if there are any.
+        """Makes an automaton of the words added since the last search, if there are such words.
 
-        Otherwise counts the search. After as many searches as words, all automata are merged.
+        Otherwise counts the search. If there were more searches than words, merges all automata.
         """
         parts = self._parts
         known = parts[-1][0] + len(parts[-1][1].words) if parts else 0
@@ -163,11 +164,11 @@ def beginnings() -> tuple[str, ...]:
 
 @cache
 def all_words() -> tuple[bytes, ...]:
-    """Returns all words in a fixed order; a text without them has nothing to mask."""
+    """Returns all words in a fixed order; a text without any of them has nothing to mask."""
     return tuple(word.encode() for word in (*beginnings(), *NAMES, *FORMS, *PLACES))
 
 
 @cache
 def of_all_words() -> Needles:
-    """Returns the automaton of `all_words`; the first call makes it."""
+    """Returns the automaton of `all_words`; the first call makes the automaton."""
     return Needles(all_words())

@@ -1,7 +1,7 @@
-"""Makes the replacement of private text: unreadable, but rules can still check it.
+"""Makes the replacement of private text: people cannot read it, but rules can still check it.
 
-It keeps the length, words that a schema enumerates, and whether a path is absolute. Otherwise a
-masked copy would break rules that its original obeys.
+A replacement keeps the length of the text, words that a schema enumerates, and whether a path is
+absolute. Otherwise a masked recording would break rules that the original recording obeys.
 """
 
 import json
@@ -35,7 +35,7 @@ def private_text(text: str, path: Path) -> str:
 
     Args:
         text: the text.
-        path: the keys that lead to it; ``*`` for an item of an array.
+        path: the keys that lead to the text; ``*`` for an item of an array.
     """
     name = next((key for key in reversed(path) if key != "*"), "")
     if text in _enumerated().get(name, ()):
@@ -46,7 +46,7 @@ def private_text(text: str, path: Path) -> str:
 
 
 def is_blanked(text: str) -> bool:
-    """Whether a text in a recording with masked private text is a replacement."""
+    """Whether a text is a replacement; the text must come from a recording masked as ``private``."""
     return _BLANKED.fullmatch(text) is not None
 
 

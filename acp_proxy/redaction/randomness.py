@@ -5,15 +5,16 @@ from math import log2
 
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _SHORT_PIECE = 3.2
-"""Text is random if its pieces are shorter than this on average; words are longer."""
+"""The largest average length of the pieces (runs of letters or digits) in random text."""
 _SWITCH = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
 _SWITCHES = (4, 0.15)
-"""Random text has at least so many changes between letters and digits: in all, per character."""
+"""The least number of changes between letters and digits in random text: in all, and per
+character."""
 _NUMBERS = re.compile(r"v?[0-9][0-9.,:/_TZ+-]*")
 _DRIVE = re.compile(r"[A-Za-z]:\\|file://")
 _PATH = re.compile(r"(?:~|\.{0,2})(?:/[\w.@ ,-]+)+/?")
 _LONG = 20
-"""The length from which a slash followed by one name may be random text."""
+"""The least length at which a slash and one name may be random text, and not a path."""
 _SWITCH_VALUE = re.compile(r"[01]|true|false|yes|no|on|off|null|none", re.IGNORECASE)
 _WORD_OR_NUMBER = re.compile(r"[A-Z]?[a-z]{1,16}|[A-Z]{1,16}|[0-9]{1,5}")
 _PLACEHOLDER = re.compile(
@@ -52,7 +53,7 @@ def is_random(text: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value stands for a secret or for nothing: a reference, a row of stars, empty."""
+    """Whether a value only stands for a secret: a reference, a row of stars, a word, or nothing."""
     return (
         not value
         or value.startswith(_REFERENCES)
@@ -62,14 +63,14 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_path(value: str) -> bool:
-    """Whether a value is a path, not random text that begins with a slash."""
+    """Whether a value is a path, and not random text that begins with a slash."""
     if value in (".", "..", "~") or _DRIVE.match(value):
         return True
     return bool(_PATH.fullmatch(value)) and (value.count("/") > 1 or len(value) < _LONG)
 
 
 def is_switch(value: str) -> bool:
-    """Whether a value only says yes, no or nothing, so it is never a secret."""
+    """Whether a value only means yes, no or nothing, so that it is never a secret."""
     return _SWITCH_VALUE.fullmatch(value) is not None
 
 

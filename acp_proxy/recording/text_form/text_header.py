@@ -80,7 +80,7 @@ def read_header(line: bytes) -> Recording:
 
 
 def _argv(recording: Recording) -> str | list[str]:
-    """Returns the agent's command: as a list if the list gives the same text again, else as text."""
+    """Returns the agent's command: a list if writing the list gives the same text, else a text."""
     argv = recording.words
     try:
         _encode(argv)

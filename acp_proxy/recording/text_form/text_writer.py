@@ -104,7 +104,7 @@ class LineWriter:
         return visible_json(_encode(line) + b"\n")
 
     def _place(self, seq: int, t_ns: int) -> bytes:
-        """Returns the beginning of a line: the time and the number, unless they are the defaults."""
+        """Returns the beginning of a line: its time and number, unless these are the defaults."""
         line = b"{"
         if t_ns != self._t_ns:
             line += b'"after_ms":' + milliseconds(t_ns - self._t_ns) + b","
