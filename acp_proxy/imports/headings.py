@@ -69,7 +69,7 @@ class Clock:
         self._day_ns = 0
         self._last_ns: int | None = None
         self._kind: tuple[bool, bool] | None = None
-        """Whether the first time has a date, and whether it has a zone; later times should match."""
+        """Whether the first time has a date, and whether it has a zone. Later times must match."""
 
     def time(self, stamp: Stamp) -> int | None:
         """Converts the next time to nanoseconds that can be compared with the earlier results.

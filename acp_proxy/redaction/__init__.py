@@ -1,1 +1,1 @@
-"""Finds and masks secrets in the messages of a connection. Its code uses no files, clocks or SQL."""
+"""Finds and masks secrets in the messages of a connection, without files, clocks or SQL."""

@@ -113,7 +113,7 @@ class Decoded:
 
 
 def _quickly_decoded(raw: bytes) -> str | None:
-    """Returns the text of a string; None if the string has a ``\\u`` escape or is invalid."""
+    """Returns the text of a string; None if the string has a Unicode escape or is invalid."""
     if b"\\u" in raw:
         return None
     try:

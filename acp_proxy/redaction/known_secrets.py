@@ -54,8 +54,8 @@ class SecretValues:
     """The values of secrets, each with the marker that replaces it."""
 
     needles: GrowingNeedles = field(factory=GrowingNeedles)
-    """Words of which every text and every JSON line with a value contains at least one. The owner
-    of this object may add other words."""
+    """Every text and every line of JSON that contains a value contains one of these words. The
+    owner of this object may add other words."""
     markers: dict[str, str] = field(factory=dict)
     """By value: its marker."""
     forms: dict[str, str] = field(factory=dict)

@@ -1,15 +1,16 @@
 """Finds the secrets in the lines of a connection and replaces them with markers.
 
-Feed a redactor with all lines of a recording in order: a value that is a secret by its place in one
-message is masked in later messages too. It returns *edits*: ranges of a line and their new bytes.
-All other bytes stay unchanged. Ids, methods and member names are never edited.
+Pass all lines of a recording to a redactor, in order: if the place of a value in one message shows
+that the value is a secret, the value is masked in later messages too. The redactor returns *edits*:
+ranges of a line and their new bytes. All other bytes stay unchanged. Ids, methods and member names
+are never edited.
 
-A secret may be split over several messages. If a piece may end in the beginning of a secret, the
-redactor also reads the following pieces. If they have not arrived yet, it raises `NotYet`, and the
+A secret may be split over several messages. If the end of a piece may be the beginning of a secret,
+the redactor also reads the next pieces. If these have not arrived yet, it raises `NotYet`, and the
 caller passes the line again later.
 
 A redactor writes no file. The caller stores `RedactorState`, which contains everything that the
-next redactor of the same recording needs, secrets included.
+next redactor of the same recording needs, including secrets.
 """
 
 import re
@@ -46,7 +47,7 @@ from acp_proxy.redaction.text_streams import Following, StreamEnd, TextStreams
 
 _STDERR = Stream.STDERR  # enum lookups are slow
 _LONGEST_WORD = 64
-"""More bytes than any word that is searched for."""
+"""A number of bytes that is larger than the length of any word that is searched for."""
 
 _KEY_EDGE = re.compile(rb"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----")
 _KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,100})?\s*")
@@ -54,13 +55,14 @@ _KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,1
 
 @define
 class RedactorState:
-    """The memory of a redactor. It contains secrets, so it is only stored in the log."""
+    """The memory of a redactor. It contains secrets, so it is stored only in the log."""
 
     key: str
     """The key of the markers' hashes, in hexadecimal digits."""
     values: dict[str, str] = field(factory=dict)
-    """The marker of each secret."""
+    """By secret: its marker."""
     streams: dict[str, StreamEnd] = field(factory=dict)
+    """The ends of the texts that arrive in pieces, by key."""
     hashes: list[str] = field(factory=list)
     """Hashes of further secrets; see `HashedSecrets`."""
     variables: list[str] = field(factory=list)
@@ -76,8 +78,9 @@ class Redactor:
         state: the memory of an earlier redactor of the recording, or a new state.
         private: whether prompts, messages and file contents are masked too.
         paths: the JSON pointers of further values to mask; ``*`` stands for any member.
-        extra: further patterns; their matches are masked, or their first group if they have one.
-        markers: makes the markers; by default made with the key in ``state``.
+        extra: further patterns. If a pattern has a group, the match of its first group is masked;
+            otherwise the whole match is.
+        markers: makes the markers; by default an object with the key in ``state``.
     """
 
     def __init__(
@@ -104,17 +107,21 @@ class Redactor:
         self._streams = TextStreams(self._finder, state.streams, is_thorough=self._is_thorough)
         self._harmless = b""
         self._harmless_for = 0
-        """The `around` of the latest harmless piece, and the number of secrets known then."""
+        """The `around` of the latest harmless piece, and the number of secrets known at that time.
+        """
         self.count = 0
         """The number of values masked."""
 
     @property
     def known(self) -> int:
-        """Grows when a secret is recognized; earlier lines may contain it unmasked."""
+        """A number that grows when a secret is recognized, or is recognized too late to mask it.
+
+        After it has grown, earlier lines may contain unmasked secrets; see `again`.
+        """
         return len(self._finder.values.markers) + self._streams.left
 
     def again(self) -> "Redactor":
-        """Returns a redactor that knows all secrets, for reading the same lines again."""
+        """Returns a redactor that knows all secrets found so far, for reading all lines again."""
         values, variables = dict(self._finder.values.markers), [*self._state.variables]
         return self._with_same_options(RedactorState(self._state.key, values, variables=variables))
 
@@ -130,13 +137,13 @@ class Redactor:
 
         Args:
             stream: the stream that the line was read from.
-            raw: its bytes, without the newline.
-            following: returns the lines after it; only called if they are needed.
+            raw: the bytes of the line, without the newline.
+            following: returns the next lines of the stream; only called if they are needed.
             message: the parsed line, if the caller has parsed it.
-            searched: the result of `search_lines` for a block of lines that contains this one.
+            searched: the result of `search_lines` for a block of lines that contains this line.
 
         Raises:
-            NotYet: raised by ``following`` if lines are missing; pass the line again.
+            NotYet: raised by ``following`` if needed lines have not arrived; pass the line again.
         """
         if stream is _STDERR:
             return self._stderr_line(raw)
@@ -149,22 +156,23 @@ class Redactor:
         return self.large(stream, lambda: (raw,))
 
     def search_lines(self, raw: bytes) -> int | None:
-        """Searches several lines at once, which is faster than one by one.
+        """Searches several lines at once; this is faster than searching them one by one.
 
         Args:
             raw: the bytes of the lines.
 
         Returns:
-            The number of words that were searched for if none matched, otherwise None.
+            The number of words that were searched for; None if one of them matched.
         """
         return None if self._finder.may_hold(raw) else self._finder.needles.count
 
     def holds_nothing(self, lines: list[bytes]) -> bool:
         """Whether a single search shows that consecutive lines have nothing to mask.
 
+        If the result is False, pass each of the lines to `line`.
+
         Args:
-            lines: lines of messages, not of stderr. After False, pass each of them to `line`; after
-                True, that is not necessary.
+            lines: lines of messages, not of stderr.
         """
         if self._is_thorough:
             return False
@@ -172,10 +180,10 @@ class Redactor:
         return not (may_be_piece(joined) or self._finder.may_hold(joined))
 
     def alone(self, raw: bytes) -> Edits:
-        """Returns the edits of a line, ignoring the lines around it.
+        """Returns the edits of a line, ignoring the lines before and after it.
 
         Args:
-            raw: its bytes, without the newline.
+            raw: the bytes of the line, without the newline.
         """
         if not (self._is_thorough or self._finder.may_hold(raw)):
             return ()
@@ -186,7 +194,7 @@ class Redactor:
 
         Args:
             stream: the stream that the line was read from.
-            pieces: returns its bytes, without the newline; called several times.
+            pieces: returns the bytes of the line, without the newline; called several times.
         """
         if not (self._is_thorough or self._may_any_hold(pieces())):
             return ()
@@ -219,12 +227,12 @@ class Redactor:
     def changed(self, stream: Stream, raw: bytes) -> Edits:
         """Returns the edits of a line that a fault has changed or added.
 
-        A fault may cut values, and may send one piece of a text without the others, so fragments of
-        known secrets are masked too.
+        A fault may cut a value, or send only some pieces of a text. So fragments of known secrets
+        are masked too.
 
         Args:
             stream: the stream that the line was written to.
-            raw: its bytes, without the newline.
+            raw: the bytes of the line, without the newline.
         """
         pieces = self._finder.values.fragments(raw)
         own = [Edit(start, end, marker.encode()) for start, end, marker in pieces]
@@ -235,14 +243,14 @@ class Redactor:
 
         Args:
             text: any text.
-            loose: whether it is a command, an error or the like; see `secret_patterns.find`.
+            loose: whether the text is a command, an error or the like; see `secret_patterns.find`.
         """
         spans = self._finder.spans(text, loose=loose)
         self.count += len(spans)
         return replaced(text, spans)
 
     def without_known(self, text: str) -> str:
-        """Returns a text without the known secrets; no others are searched for."""
+        """Returns a text without the known secrets; does not search for other secrets."""
         return replaced(text, [MaskedSpan(*match) for match in self._finder.values.find(text)])
 
     def command(self, words: list[str]) -> list[str]:
@@ -271,14 +279,14 @@ class Redactor:
         return masked
 
     def mark(self) -> object:
-        """Returns a mark for `restore`, to undo the effect of the lines that follow."""
+        """Returns a mark for `restore`, which can undo the effect of the next lines."""
         return dict(self._streams.kept), self._state.in_private_key
 
     def restore(self, mark: Any) -> None:
-        """Forgets the lines fed since a mark, but not the secrets in them.
+        """Forgets the lines that were passed after a mark, but not the secrets in these lines.
 
         Args:
-            mark: what `mark` returned.
+            mark: the value that `mark` returned.
         """
         self._streams.kept, self._state.in_private_key = mark
 
@@ -289,7 +297,7 @@ class Redactor:
         return self._state
 
     def _may_any_hold(self, pieces: Iterable[bytes]) -> bool:
-        """Whether a line in pieces may have anything to mask."""
+        """Whether a line, passed in pieces, may have anything to mask."""
         end = b""
         for piece in pieces:
             seam = end + piece[:_LONGEST_WORD]
@@ -386,7 +394,7 @@ _WINDOW, _OVERLAP = 1 << 20, 16 << 10
 
 
 def _head(pieces: Iterable[bytes]) -> bytes:
-    """Returns the first `LINE_EDGE` bytes of a line, or all if it is shorter."""
+    """Returns the first `LINE_EDGE` bytes of a line, or all bytes of a shorter line."""
     head = b""
     for piece in pieces:
         head = (head + piece)[:LINE_EDGE] if head else piece[:LINE_EDGE]

@@ -1,4 +1,4 @@
-"""Finds secrets in text: those with a known form, and those recognized earlier."""
+"""Finds secrets in text: secrets with a known form, and secrets that were recognized earlier."""
 
 import base64
 import binascii
@@ -28,7 +28,8 @@ class SecretFinder:
 
     Args:
         markers: makes the markers.
-        extra: further patterns; their matches are secrets, or their first group if they have one.
+        extra: further patterns. If a pattern has a group, the match of its first group is a secret;
+            otherwise the whole match is.
         hashes: hashes of further secrets; see `HashedSecrets`.
 
     Attributes:
@@ -55,7 +56,7 @@ class SecretFinder:
 
         Args:
             text: any text.
-            loose: whether it is a command, an error or the like; see `secret_patterns.find`.
+            loose: whether the text is a command, an error or the like; see `secret_patterns.find`.
         """
         spans = self.spans_of(self.search(text, loose=loose))
         return self._with_coloured(text, spans, loose=loose) if "\x1b[" in text else spans
@@ -63,7 +64,7 @@ class SecretFinder:
     def _with_coloured(
         self, text: str, spans: list[MaskedSpan], *, loose: bool
     ) -> list[MaskedSpan]:
-        """Returns the spans of a text, including secrets that contain terminal colours."""
+        """Adds to the spans of a text those of secrets that contain terminal colours."""
         starts, shifts = [0], [0]
         for code in _COLOUR.finditer(text):
             starts.append(code.start() - shifts[-1])
@@ -79,8 +80,8 @@ class SecretFinder:
     def address(self, url: str) -> list[MaskedSpan]:
         """Returns the spans of a URL's path and query that may be secrets.
 
-        Plain words stay. A part that looks like a key is remembered; the others are masked only
-        here.
+        Plain words are not masked. A part that looks like a key is remembered, so it is masked
+        elsewhere too. The other parts are masked only in this URL.
         """
         host, spans = _HOST.match(url), []
         for part in _ADDRESS_PART.finditer(url, host.end() if host is not None else len(url)):
@@ -94,7 +95,7 @@ class SecretFinder:
         return spans
 
     def search(self, text: str, *, loose: bool, seams: Sequence[int] = ()) -> Search:
-        """Searches a text for secrets with a known form, and for words of those recognized earlier.
+        """Searches a text for secrets with a known form, and for words of recognized secrets.
 
         Args:
             text: any text.
@@ -109,12 +110,15 @@ class SecretFinder:
         return secret_patterns.search(text, loose=loose, places=places, seams=seams)
 
     def tail(self, searched: Search) -> int:
-        """Returns the index from which the end of a text may be the start of a secret."""
+        """Returns the index of the beginning of a secret that the end of a text may cut off.
+
+        If no secret can be cut off, returns the length of the text.
+        """
         text = searched.text
         return min(secret_patterns.tail(text, searched), self.values.tail(text, searched.places))
 
     def spans_of(self, searched: Search) -> list[MaskedSpan]:
-        """Returns the spans to mask in a searched text, and remembers their secrets."""
+        """Returns the spans to mask in a searched text, and remembers the secrets in them."""
         text, places = searched.text, searched.places
         if not (places or self._extra):
             return []
@@ -143,25 +147,25 @@ class SecretFinder:
         Args:
             value: the secret.
             kind: the kind of the secret, for its marker.
-            named: whether its name or its form marks it as a secret.
+            named: whether the name or the form of the value marks it as a secret.
         """
         marker = self.values.markers.get(value) or self.markers.of(kind, value)
         self.values.add(value, marker, named=named)
-        if "%" in value:  # percent-encoded in a URL; elsewhere it may be plain
+        if "%" in value:  # percent-encoded in a URL; elsewhere the value may be unencoded
             self.values.add(unquote(value), marker, named=named)
         return marker
 
     def secret(self, text: str, kind: str, *, named: bool = True) -> list[MaskedSpan]:
         """Returns the spans to mask in a text that is a secret as a whole.
 
-        There are none if the text is empty, contains a marker, is a reference such as ``$TOKEN`` or
-        a switch such as ``1``, or if it is a plain word whose name does not mark a secret. The name
-        of an authentication scheme at the beginning is not masked.
+        There are no spans if the text is empty, contains a marker, is a reference such as
+        ``$TOKEN`` or a switch such as ``1``, or is a plain word and ``named`` is False. The name of
+        an authentication scheme at the beginning of the text is not masked.
 
         Args:
             text: the text.
             kind: the kind of the secret, for its marker.
-            named: whether its name marks it as a secret.
+            named: whether the name of the text marks it as a secret.
         """
         if not text.strip() or MARKER.fullmatch(text) or _REFERENCE.fullmatch(text):
             return []
@@ -186,14 +190,14 @@ class SecretFinder:
     def requested(self, text: str) -> list[MaskedSpan]:
         """Returns the spans to mask in a text that the user wants masked as a whole.
 
-        Unlike `secret`, masks references, and texts that contain a marker.
+        Unlike `secret`, this also masks references and texts that contain a marker.
         """
         if not text.strip() or MARKER.fullmatch(text):
             return []
         return [MaskedSpan(0, len(text), self.remember(text, "secret", named=False))]
 
     def _remember_basic(self, code: str, marker: str) -> None:
-        """Remembers the decoded credentials of basic authentication, and the password in them."""
+        """Remembers the decoded credentials of basic authentication, and also their password."""
         try:
             user, _, password = base64.b64decode(code).decode().partition(":")
         except (binascii.Error, ValueError):
@@ -203,7 +207,7 @@ class SecretFinder:
 
 
 def _around(masked: list[tuple[int, int]], start: int, end: int) -> tuple[int, int] | None:
-    """Returns a range, extended to the ends of markers that it cuts.
+    """Returns a range, extended so that it does not cut any marker.
 
     Args:
         masked: the ranges of markers.
@@ -222,6 +226,6 @@ def _around(masked: list[tuple[int, int]], start: int, end: int) -> tuple[int, i
 
 
 def _overlaps(places: list[tuple[int, int]], start: int, end: int) -> bool:
-    """Whether a range overlaps one of several ranges, which are sorted."""
+    """Whether a range overlaps one of several sorted ranges."""
     number = bisect_left(places, (end,))
     return number > 0 and places[number - 1][1] > start

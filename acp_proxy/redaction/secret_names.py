@@ -17,14 +17,15 @@ _KINDS = {
     "url": ("webhook", "webhookurl", "dsn", "connectionstring"),
 }  # fmt: skip
 _ENDINGS = {ending: kind for kind, endings in _KINDS.items() for ending in endings}
-"""Endings of secret names, without separators, and the kind of each secret."""
+"""Endings of the names of secrets, without separators, each with the kind of the secret."""
 _LAST_PARTS = dict.fromkeys(("pass", "pw", "otp", "pin"), "password")
 _LAST_PARTS |= {"auth": "credential", "bearer": "token"}
-"""Endings that count only as a separate word: `DB_PASS`, but not `bypass`."""
+"""Endings that count only if they are a separate word: in `DB_PASS`, but not in `bypass`."""
 _VARIABLE_ENDINGS = {"key": "key", "session": "cookie"}
-"""Endings that only count for headers and variables."""
+"""Endings that count only for headers, variables and parameters of a URL."""
 _VARIABLE_LAST_PARTS = {"sig": "secret", "pat": "token", "salt": "secret"}
-"""Names that only count as a whole word: ``sig`` in a URL, but not within ``design``."""
+"""Endings that count only for these names, and only as a separate word: ``sig`` in a URL, but not
+in ``design``."""
 _HARMLESS_ENDINGS = (
     # Positions in lists, and ids of the Model Context Protocol.
     "progresstoken", "pagetoken", "nexttoken", "continuationtoken", "synctoken", "synccursor",
@@ -60,12 +61,12 @@ _HARMLESS_VARIABLES = {
 
 
 def kind_of_name(name: str, *, variable: bool = False) -> str | None:
-    """Returns the kind of secret that a name stands for; None if it is not a secret's name.
+    """Returns the kind of secret that a name stands for; None if it is not the name of a secret.
 
     Args:
         name: the name of a header, a variable, an option or a property, in any spelling.
-        variable: whether it names a header, an environment variable or a parameter of a URL; for
-            these, the endings `key`, `session` and `sig` count too.
+        variable: whether it is the name of a header, an environment variable or a parameter of a
+            URL. More endings count for these names, such as `key`, `session` and `sig`.
     """
     plain = name.translate(_SEPARATORS).lower().rstrip("0123456789")
     if plain.endswith(_HARMLESS_ENDINGS):
@@ -85,7 +86,7 @@ def kind_of_name(name: str, *, variable: bool = False) -> str | None:
 
 
 def is_secret_name(name: str, *, variable: bool = False) -> bool:
-    """Whether the value with this name is a secret.
+    """Whether a value with the given name is a secret.
 
     Args:
         name: the name of a header, a variable, an option or a property, in any spelling.

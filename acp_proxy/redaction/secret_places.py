@@ -1,11 +1,12 @@
-"""Decides by the path of a string how it is treated: as a secret, a command, an id or a text.
+"""Decides how a string is treated (as a secret, a command, an id or a text) by the string's path.
 
-Only the end of a path is compared, so a rule applies to a message by itself, in a batch, and in the
+Only the end of a path is compared. So a rule applies to a message by itself, in a batch, and in the
 params of a message that a chain of proxies forwards. Secrets are recognized by the members that
-contain them (``env``, ``headers``, a name such as ``apiKey``) in every dialect and every method. A
-member that is a secret in only one method has a rule that names the method.
+contain them (``env``, ``headers``, a name such as ``apiKey``) in every dialect and every method. If
+a member is a secret in only one method, its rule names the method.
 
-Source: the Agent Client Protocol, versions 1 and 2, its unstable parts, and the 1.0 draft.
+The sources are the Agent Client Protocol, versions 1 and 2 with their unstable parts, and the 1.0
+draft.
 """
 
 from collections.abc import Set
@@ -23,29 +24,29 @@ class Treatment(Enum):
     """How a string is treated."""
 
     KEEP = auto()
-    """An id, a method, a kind: never changed."""
+    """An id, a method or a kind: the string is never changed."""
     TEXT = auto()
-    """Any other text: only certain secrets are masked in it."""
+    """Any other text: only secrets that are certain are masked in the string."""
     COMMAND = auto()
-    """A command, an argument, a URL or an error: a name before a value is enough to mask it."""
+    """A command, an argument, a URL or an error: a value after the name of a secret is masked."""
     QUERY = auto()
-    """A one-time link: all values of its query are masked."""
+    """A one-time link: all values in the query are masked."""
     ADDRESS = auto()
-    """The URL of an MCP server: its path and the values of its query are masked."""
+    """The URL of an MCP server: the path and the values in the query are masked."""
     SECRET = auto()
-    """The whole string is a secret."""
+    """A secret: the whole string is masked."""
     NAME = auto()
     """The ``name`` member of an object in an ``env`` or ``headers`` array."""
     ENTRY = auto()
-    """A value in an ``env`` or ``headers`` array: a secret if its name says so."""
+    """A value in an ``env`` or ``headers`` array: its name decides whether it is a secret."""
     VARIABLE = auto()
     """The name of a variable that holds a secret."""
     PRIVATE = auto()
-    """Text that the user or the agent wrote or read; masked only on request."""
+    """Text that the user or the agent wrote or read: the string is masked only on request."""
 
 
 class Ruling(NamedTuple):
-    """How a string is treated, and the kind of secret named in its marker."""
+    """How a string is treated, and the kind of secret for its marker."""
 
     treatment: Treatment
     kind: str = "secret"
@@ -73,7 +74,7 @@ _COLLECTIONS = ("credential", "credentials", "creds", "secrets", "tokens", "pass
 _SIGN_IN = frozenset({"authenticate", "auth/login"})
 _ELICITATION = frozenset({"elicitation/create"})
 METHODS = _SIGN_IN | _ELICITATION
-"""The methods with members that are secrets only there."""
+"""The methods with members that are secrets only in these methods."""
 
 _PRIVATE_MEMBERS: dict[str, tuple[Path, ...]] = {
     "session/prompt": (("prompt",), ("content",), ("attachments",)),
@@ -140,9 +141,9 @@ def _rule_for(path: Path, methods: frozenset[str], private: bool) -> Ruling:
 
 
 _known_rule_for = lru_cache(maxsize=1024)(_rule_for)
-"""`_rule_for` with a cache, since few paths occur very often."""
+"""`_rule_for` with a cache, since a few paths occur very often."""
 _DEEPEST, _LONGEST = 16, 256
-"""A path is cached if it has at most so many keys, with so many characters in all."""
+"""The largest number of keys of a path in the cache, and of characters in all its keys."""
 
 
 def kind_of(path: Path) -> str:
@@ -164,9 +165,10 @@ def of_variable(name: str, container: str) -> Ruling:
 
 
 def _entry(path: Path) -> Ruling | None:
-    """Returns the treatment of a string in ``env`` or ``headers``; None if it is in neither.
+    """Returns the treatment of a string in ``env`` or ``headers``; None for any other string.
 
-    There are three notations: an object, an array of objects, and an array of ``NAME=value``.
+    These members have three notations: an object, an array of objects, and an array of strings
+    ``NAME=value``.
     """
     for key, name in pairwise(path):
         if name != "*" and _container(key):
@@ -191,7 +193,7 @@ def _plain(key: str) -> str:
 
 
 def _is_named(path: Path) -> bool:
-    """Whether a string has a secret's name, or is within a collection of secrets."""
+    """Whether a string has the name of a secret, or is within a collection of secrets."""
     names = [key for key in path if key != "*"]
     if names and is_secret_name(names[-1]):
         return True
