@@ -2,15 +2,16 @@
 
 Every form of a secret has a needle, a word that it always contains: the prefix of a key, the name
 of a value, the `://` of a URL. An automaton finds the needles, and a reader examines the text at
-each of them. Text without needles, which is nearly all text, takes a single pass. Otherwise the
-time grows with the number of needles: a reader follows one run of characters, and a run is only
-read a few times (`Search.may_read`).
+each needle. Nearly all text has no needles and takes a single pass. For other text the time grows
+with the number of needles, because a reader reads one run of characters, and each run is read only
+a few times (`Search.may_read`).
 
-Not everything that may be a secret is masked. In text of a person or a file a value must also look
-random, since nobody can use a recording with half of its words masked. In commands, errors and the
-like (`loose`) the name of a secret before a value is enough.
+Not everything that may be a secret is masked. In the text of a person or a file, a value must also
+look random, since nobody can use a recording in which half of the words are masked. In commands,
+errors and the like (`loose`), a value is masked if the name of a secret is before it.
 
-A text may arrive in pieces: `tail` finds the start of a secret that the end of a piece cuts off.
+A text may arrive in pieces. `tail` finds the beginning of a secret that the end of a piece cuts
+off.
 """
 
 import re
@@ -36,24 +37,25 @@ from acp_proxy.redaction.text_search import Reader, Search, SecretMatch, express
 
 
 class Needle(NamedTuple):
-    """A word that every secret of one form contains."""
+    """A word that every secret of one form contains, and the reader of these secrets."""
 
     word: str
     exact: bool
-    """Whether upper and lower case must match."""
+    """Whether the case of the letters must match."""
     read: Reader | None
-    """Reads the secret at the word; None for a word that only shows that a line must be decoded."""
+    """Reads the secret at the word. None if the word only shows that a line must be decoded."""
 
 
 def find(text: str, *, loose: bool) -> list[SecretMatch]:
     """Returns the secrets in a text, in order and without overlaps.
 
-    The ranges cover only the secrets: not `Bearer`, the name of a value, or a PEM header.
+    The ranges cover only the secrets, without `Bearer`, the name of a value, or a PEM header.
 
     Args:
         text: any text, decoded.
-        loose: whether the text is an argument, a command, a URL or an error, where the value of
-            `--NAME value`, `--NAME=value` and `NAME=value` is a secret whatever it looks like.
+        loose: whether the text is an argument, a command, a URL or an error. In such a text, if
+            NAME is the name of a secret, the value in `--NAME value`, `--NAME=value` and
+            `NAME=value` is a secret even if it does not look random.
     """
     return search(text, loose=loose).secrets
 
@@ -61,13 +63,13 @@ def find(text: str, *, loose: bool) -> list[SecretMatch]:
 def search(
     text: str, *, loose: bool, places: Places | None = None, seams: Sequence[int] = ()
 ) -> Search:
-    """Searches a text for secrets, and for places where one may be cut off.
+    """Searches a text for secrets, and for beginnings of secrets that may be cut off at its end.
 
     Args:
         text: any text, decoded.
         loose: see `find`.
-        places: the matches of needles in the text, if known; words with higher numbers than the
-            needles are ignored.
+        places: the matches of needles in the text, if they are known. Matches of other words,
+            with higher numbers than the needles, are ignored.
         seams: the indexes where pieces of the text begin.
     """
     if places is None:
@@ -90,11 +92,11 @@ def search(
 def may_hold(line: bytes) -> bool:
     """Whether a line may have anything to mask; fast, and True when in doubt.
 
-    Never False if `find` finds a secret in the line or in a decoded string of it, or if the line
-    may have a member with a secret's name, or one named `env`, `headers`, `credentials` or `url`.
+    True if `find` finds a secret in the line or in one of its decoded strings. Also True if the
+    line may have a member that is named like a secret, or `env`, `headers`, `credentials` or `url`.
 
     Args:
-        line: the bytes as they were read.
+        line: the bytes of the line, as they were read.
     """
     return of_all_words().are_in(line)
 
@@ -125,29 +127,33 @@ def all_needles() -> tuple[Needle, ...]:
 
 
 LONGEST = 1 << 14
-"""The most characters of a cut secret: `tail` looks back no farther."""
+"""The largest number of characters of a secret that `tail` finds: it reads no more of the text."""
 _LONGEST_CUT = 24
 _PART_OF_NAME = re.compile(r"[-_:\\%\x1b]|[a-z][A-Z].?$")
-"""A separator or a change of case before a part of a name, an escape, or the end of a scheme."""
+"""A separator or a change of case before a part of a name, an escape, or a colon after a scheme."""
 
 
 def tail(text: str, searched: Search | None = None) -> int:
-    """Returns the index from which the end of a text may be the start of a secret.
+    """Returns the index of the beginning of a secret that the end of a text may cut off.
 
-    The caller keeps back the text from this index and searches it again together with the text that
-    follows. Then, wherever a text is cut, `find` finds all secrets of the whole text, with these
-    exceptions: a cut after the first character of a key (`s` of `sk-`), after the first or second
-    character of a listed name or scheme that is a word by itself (`to` of `token`), within `curl
-    -u` or the name of another command, and in a secret longer than `LONGEST`. The index is never
-    inside a secret that ends before the end of the text.
+    The caller keeps the text from this index on, and searches it again together with the next text.
+    Then `find` finds all secrets of the whole text, wherever it is cut. The exceptions are:
+
+    - a cut after the first character of a key, such as the `s` of `sk-`;
+    - a cut after the first or second character of a listed name or scheme that is a word by itself,
+      such as `to` of `token`;
+    - a cut within `curl -u`, or within the name of another command;
+    - a cut in a secret that is longer than `LONGEST`.
+
+    The index is never inside a secret that ends before the end of the text.
 
     Args:
         text: any text, decoded.
-        searched: a search of the text; only secrets of this kind of search (loose or not) are
-            considered. None considers those of both kinds.
+        searched: a search of the text. Only secrets that this kind of search (loose or not) finds
+            are considered. If None, the secrets of both kinds of search are considered.
 
     Returns:
-        The index; the length of the text if no secret can begin at its end.
+        The index; the length of the text if no secret can be cut off.
     """
     seams = () if searched is None else searched.seams
     is_open = ends_open(text, seams)
@@ -167,20 +173,20 @@ def tail(text: str, searched: Search | None = None) -> int:
         (place for place in places if not any(s.start < place < s.end for s in ended)),
         default=len(end_text),
     )
-    # An escape before the secret shows that a word begins there, so it is kept back too.
+    # An escape before the secret shows that a word begins there, so the caller must keep it too.
     if escape := expressions().escape.search(end_text[max(0, start - 12) : start]):
         start -= len(escape[0])
     return len(text) - len(end_text) + start
 
 
 def ends_open(text: str, seams: Sequence[int] = ()) -> bool:
-    """Whether the end of a text without needles may be the start of a secret.
+    """Whether the end of a text without needles may be the beginning of a secret.
 
     Fast, and True when in doubt.
 
     Args:
         text: any text.
-        seams: where pieces of the text begin; a word may begin there.
+        seams: the indexes where pieces of the text begin; a word may begin at each of them.
     """
     for seam in seams[bisect_right(seams, len(text) - _LONGEST_CUT) :]:
         if seam < len(text):
@@ -200,7 +206,10 @@ def ends_open(text: str, seams: Sequence[int] = ()) -> bool:
 
 
 def _endings() -> dict[str, tuple[str, ...]]:
-    """Returns the prefixes of needles by their last three characters (two, if they have two)."""
+    """Returns the prefixes of needles by their last three characters.
+
+    A prefix of two characters is listed by both of its characters.
+    """
     exact, folded, _ = _beginnings()
     endings: dict[str, list[str]] = defaultdict(list)
     for word in {word.lower() for word in exact | folded if len(word) > 1}:
@@ -209,7 +218,7 @@ def _endings() -> dict[str, tuple[str, ...]]:
 
 
 def _partial(searched: Search) -> Iterator[int]:
-    """Yields each index where a needle may begin that the end of the text cuts off."""
+    """Yields each index where a needle may begin that is cut off by the end of the text."""
     text = searched.text
     exact, folded, longest = _beginnings()
     for length in range(min(longest, len(text)), 0, -1):
@@ -234,7 +243,8 @@ def _begins_part(text: str, start: int) -> bool:
 
 @cache
 def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
-    """Returns the prefixes of case-sensitive needles, of the others, and the longest length."""
+    """Returns the prefixes of case-sensitive needles, those of other needles, and the length of the
+    longest prefix."""
     words: dict[bool, set[str]] = {True: set(), False: set()}
     for needle in all_needles():
         if needle.read is not None and needle.word not in COMMANDS:  # not secrets

@@ -1,8 +1,9 @@
 """Reads secrets with a known form, such as provider keys, and values with secret names.
 
-Each reader gets the index of a needle, follows the run of characters there, and returns the secret
-or None. A value follows its name, as in `API_TOKEN=x`, `"password": "x"`, `--token x`. The password
-in a command is recognized by its place, and by a word that every such command has.
+Each reader gets the index of a needle, reads the run of characters there, and returns the secret or
+None. The value of an assignment is after its name, as in `API_TOKEN=x`, `"password": "x"` and
+`--token x`. The password in a command is recognized by its place in the command, and the command by
+a word that it always contains.
 """
 
 import re
@@ -38,10 +39,10 @@ _kind_of_name = lru_cache(maxsize=1024)(
 
 
 def read_assignment(search: Search, place: int) -> SecretMatch | None:
-    """Returns the secret value whose name contains a needle; None if there is none.
+    """Returns the secret value whose name contains a needle; None if there is no secret.
 
     Args:
-        search: the search of the text; it records the runs that are read.
+        search: the search of the text; it notes which runs have been read.
         place: the index of the needle in the text.
     """
     text = search.text
@@ -93,10 +94,10 @@ def read_assignment(search: Search, place: int) -> SecretMatch | None:
 
 
 def _value(search: Search, match: re.Match[str], kind: str, before: str) -> tuple[int, int, bool]:
-    """Returns the start and end of an assigned value, and whether it is quoted.
+    """Returns the start and the end of an assigned value, and whether the value is quoted.
 
-    A quotation mark that also stands before the name closes a quotation, as in "set `token=` in the
-    settings".
+    If the same quotation mark is before the name and after the operator, it quotes the name and not
+    the value, as in "set `token=` in the settings".
     """
     known = expressions()
     start = match.end()
@@ -118,7 +119,10 @@ def _value(search: Search, match: re.Match[str], kind: str, before: str) -> tupl
 
 
 def _is_certain(match: re.Match[str], name: str, kind: str) -> bool:
-    """Whether the notation alone marks a secret: an option, a variable, a credential header."""
+    """Whether the notation alone marks a value as a secret.
+
+    This is so for an option, a variable, and a header with an authentication scheme.
+    """
     if match["operator"] is None or name.startswith("-"):
         return True
     if match["operator"] == "=":
@@ -140,9 +144,9 @@ _COMMANDS = (
     rf"machine\s+\S{{1,256}}\s+login\s+\S{{1,256}}\s+password\s+{_VALUE}",  # netrc
 )
 _LONGEST = 400
-"""The most characters of a command before its password."""
+"""The largest number of characters of a command, including its password."""
 _PATIENCE = 120
-"""The most characters of a command in pieces that are read to find its password."""
+"""The largest number of characters of a command that are kept while the rest may still arrive."""
 _SAMPLES = {"password", "passwd", "secret", "pass", "pw", "xxx", "to", "for", "and", "or", "the"}
 
 
@@ -152,11 +156,11 @@ def _command() -> re.Pattern[str]:
 
 
 def read_command(search: Search, start: int) -> SecretMatch | None:
-    """Returns the password in the command at an index; None if there is none.
+    """Returns the password in the command at an index; None if there is no password.
 
     Args:
         search: the search of the text.
-        start: the index of the command's word.
+        start: the index of the needle: a word of the command.
     """
     text = search.text
     match = _command().match(text, start, start + _LONGEST)
@@ -178,7 +182,7 @@ def key_reader(rows: list[KeyFormat]) -> Reader:
     """Returns a reader for the keys that begin with one needle.
 
     Args:
-        rows: the formats of these keys, the longest prefix first.
+        rows: the formats of these keys, those with the longest prefix first.
     """
 
     def read(search: Search, start: int) -> SecretMatch | None:
@@ -267,7 +271,7 @@ def _read_basic(search: Search, start: int) -> SecretMatch | None:
 
 
 def _credential(search: Search, start: int) -> tuple[int, int] | None:
-    """Returns the start and end of the credential after a scheme; None if there is none."""
+    """Returns the start and the end of the credential after a scheme; None if there is none."""
     scheme = expressions().scheme.match(search.text, start)
     if scheme is None:
         if not search.text[start + 5 : start + 12].strip("erER \t") and start + 12 > len(
@@ -298,7 +302,7 @@ def _read_user_info(search: Search, start: int) -> SecretMatch | None:
 
 
 def _read_curl_user(search: Search, start: int) -> SecretMatch | None:
-    """Reads `curl -u user:password`."""
+    """Reads the password in `curl -u user:password`."""
     if not search.loose or "curl" not in search.text[max(0, start - 1000) : start]:
         return None
     match = expressions().curl_user.match(search.text, start)
@@ -310,12 +314,12 @@ def _read_curl_user(search: Search, start: int) -> SecretMatch | None:
 
 
 def _read_signature(search: Search, start: int) -> SecretMatch | None:
-    """Reads the signature in a URL; its name is too short to be searched for elsewhere."""
+    """Reads the signature in a URL. The name `sig` is too short to be searched for elsewhere."""
     return read_assignment(search, start + 1)
 
 
 def _read_telegram(search: Search, start: int) -> SecretMatch | None:
-    """Reads the token of a Telegram bot after the bot's number."""
+    """Reads the token of a Telegram bot; the bot's number must be before the token."""
     text, end = search.text, expressions().telegram.match(search.text, start).end()  # type: ignore[union-attr]
     if end == len(text):
         search.leave_open(start)
@@ -342,4 +346,4 @@ READERS: dict[str, Reader] = {
 }
 """The reader of each word in `FORMS`."""
 EXACT = ("eyJ", "BEGIN ", ":AA")
-"""Words in `FORMS` whose case must match."""
+"""The words in `FORMS` that are searched for with the same case."""

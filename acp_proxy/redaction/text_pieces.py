@@ -1,7 +1,7 @@
 """Reads pieces of texts that are spread over many messages, such as chat and terminal output.
 
-All pieces of one text have the same key, and each has its offset in its line. So a secret that is
-split into several pieces can be found in the whole text and masked in each piece.
+All pieces of one text have the same key, and each piece has its offset in its line. So a secret
+that is split over several pieces can be found in the whole text and masked in each piece.
 """
 
 import re
@@ -20,25 +20,25 @@ _PUSHED = {
     ("params", "update", "content", "content", "text"): False,
     ("params", "data"): False,  # terminal/output (draft 1.0)
 }
-"""The paths of pushed output, and whether it is encoded in base64."""
+"""The paths of pushed output, each with whether the output is encoded in base64."""
 _CHUNK, _PUSH = b"_chunk", b"terminal/output"
-"""Every line that is a piece contains one of these."""
+"""Every line with a piece contains one of these two texts."""
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
 """ASCII text without escapes."""
 
 
 class Piece(NamedTuple):
-    """One piece of a text; a tuple, since there may be a million."""
+    """One piece of a text. It is a tuple, since there may be a million pieces."""
 
     key: str
     """Identifies the text that the piece belongs to."""
     text: str
     start: int
-    """The offset in the line of the first byte after the opening quote."""
+    """The offset of the first byte of `literal` in the line."""
     literal: bytes
     """The bytes between the quotes, with escapes unchanged."""
     around: bytes
-    """The line without `literal`; the same object for lines that only differ there."""
+    """The line without `literal`. It is the same object for lines that differ only in `literal`."""
     is_encoded: bool = False
     """Whether `literal` is the text in base64."""
 
@@ -49,7 +49,7 @@ class Piece(NamedTuple):
 
 
 class PieceReader:
-    """Reads lines as pieces; fastest if the pieces of one text follow each other."""
+    """Reads lines as pieces; fastest if all pieces of one text are consecutive."""
 
     def __init__(self) -> None:
         self._splitter = ChunkSplitter()
@@ -58,9 +58,9 @@ class PieceReader:
         """The latest piece of pushed output, with the bytes before and after its text."""
 
     def read(self, raw: bytes) -> Piece | None:
-        """Returns the piece in a line; None if the line is not a piece.
+        """Returns the piece in a line; None if the line has no piece.
 
-        A piece in an unusual notation also gives None, so the caller masks its line by itself.
+        Also None for a piece in an unusual notation. The caller then masks the line by itself.
         """
         if _CHUNK in raw:
             chunk = self._splitter.split(raw)
@@ -76,7 +76,7 @@ class PieceReader:
     def _read_pushed(self, raw: bytes) -> Piece | None:
         """Returns the piece of pushed output in a line; None if there is none.
 
-        If the line only differs from the latest one in the text, it is not parsed.
+        The line is not parsed if it differs from the latest such line only in the text.
         """
         if self._pushed is not None:
             before, after, latest = self._pushed
@@ -102,7 +102,7 @@ class PieceReader:
 
 
 def may_be_piece(raw: bytes) -> bool:
-    """Whether one or several lines may contain a piece; False only if there is none."""
+    """Whether one or several lines may contain a piece; False only if they certainly do not."""
     return _CHUNK in raw or _PUSH in raw
 
 

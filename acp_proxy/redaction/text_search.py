@@ -1,7 +1,7 @@
-"""One search of a text: the secrets, the runs already read, and secrets cut off at the end.
+"""One search of a text: its secrets, the runs already read, and secrets cut off at the text's end.
 
-Compiling the regular expressions takes longer than everything else in most commands, so they are
-compiled when the first needle matches.
+Compiling the regular expressions takes longer than all other work of most commands. So they are
+compiled only when the first needle matches.
 """
 
 import re
@@ -16,7 +16,7 @@ from acp_proxy.redaction.needles import Places
 
 
 class Expressions:
-    """The regular expressions, each named after its matches."""
+    """The regular expressions; each is named after what it matches."""
 
     def __init__(self) -> None:
         self.runs = {name: re.compile(pattern) for name, pattern in ALPHABETS.items()}
@@ -74,10 +74,10 @@ expressions = cache(Expressions)
 
 
 _RETRIES = 8
-"""How many needles within one run of characters are examined."""
+"""The largest number of needles within one run of characters that are examined."""
 _NAME_CHARACTERS = "-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONGEST_NAME = 80
-"""The most characters of a name."""
+"""The largest number of characters of a name."""
 
 
 class SecretMatch(NamedTuple):
@@ -96,11 +96,11 @@ class Search:
         text: the text.
         loose: see `secret_patterns.find`.
         places: the matches of needles in the text.
-        seams: where pieces of the text begin; a word may begin or end there.
+        seams: the indexes where pieces of the text begin; a word may begin or end at each of them.
 
     Attributes:
-        secrets: in order and without overlaps.
-        opened: where secrets may begin that the end of the text cuts off.
+        secrets: the secrets found, in order and without overlaps.
+        opened: the indexes where secrets may begin that are cut off by the end of the text.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Search:
     def may_read(self, run: str, start: int) -> bool:
         """Whether a reader should read a run of characters.
 
-        False if the run has been read from many needles already.
+        False if the run has already been read for many needles.
 
         Args:
             run: the name of the run's alphabet.
@@ -131,7 +131,7 @@ class Search:
         return self._tries[run] <= _RETRIES
 
     def have_read(self, run: str, start: int, end: int) -> None:
-        """Records that a run was read; calls `leave_open` if it extends to the end of the text.
+        """Notes that a run was read; calls `leave_open` if the run extends to the text's end.
 
         Args:
             run: the name of the run's alphabet.
@@ -143,15 +143,15 @@ class Search:
             self.leave_open(start)
 
     def leave_open(self, start: int) -> None:
-        """Records that a secret may begin at an index and continue after the text."""
+        """Notes that a secret may begin at an index and continue after the end of the text."""
         self.opened.append(start)
 
     def seams_within(self, after: int, last: int) -> Sequence[int]:
-        """Returns the seams after one index, up to and including another.
+        """Returns the seams after one index and not after another.
 
         Args:
-            after: the first index, excluded.
-            last: the last index, included.
+            after: the first index; a seam at this index is not returned.
+            last: the last index; a seam at this index is returned.
         """
         return self.seams[bisect_right(self.seams, after) : bisect_right(self.seams, last)]
 
@@ -160,7 +160,7 @@ class Search:
 
         Args:
             start: the index.
-            joined: whether dashes, dots and underscores belong to words.
+            joined: whether dashes, dots and underscores count as parts of words.
         """
         if start == 0 or self.seams_within(start - 1, start):
             return True

@@ -1,8 +1,7 @@
 """Finds secrets in texts that arrive in pieces, with the text before and after each piece.
 
-For each text this module keeps the last characters, and the spans of later pieces that are already
-known to be masked. If the end of a piece may be the start of a secret, the following pieces are
-read too.
+For each text this module keeps the last characters, and those spans in later pieces that must be
+masked. If the end of a piece may be the beginning of a secret, the next pieces are read too.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,19 +15,21 @@ from acp_proxy.redaction.text_pieces import Piece, PieceReader
 from acp_proxy.redaction.text_search import Search
 
 CONTEXT = 32
-"""Characters before a piece that are searched together with it."""
+"""The number of characters before a piece that are searched together with the piece."""
 _LONGEST_CONTEXT = 512
-"""The same if some secrets are only known by hashes: these are recognized only as a whole."""
+"""The largest number of such characters if some secrets are known only by hashes, since a hash
+shows only a whole secret."""
 _SEAM = 24
-"""Characters on either side of a cut that are searched together."""
+"""The number of characters on either side of a cut that are searched together."""
 _MOST_TEXT = 16 << 10
-"""The most characters of following pieces that are searched together with a piece."""
+"""The largest number of characters of later pieces that are searched together with a piece."""
 _MOST_LINES = 400
-"""The most lines read for that if many secrets begin and do not end."""
+"""The largest number of lines read ahead after many secrets have begun and not ended."""
 _MOST_PIECES = 4000
-"""The most pieces read before that: a private key of 3,200 characters may arrive by letters."""
+"""The largest number of lines read ahead at first: a private key of 3,200 characters may arrive in
+pieces of one letter."""
 _SEARCHED_AT_ONCE = 256
-"""A growing text longer than this is only searched again after it has doubled."""
+"""A growing text that is longer than this is searched again only after it has doubled."""
 _MOST_STREAMS = 256
 
 
@@ -37,12 +38,12 @@ class NotYet(Exception):
 
 
 Following = Callable[[], Iterator[bytes]]
-"""Yields the following lines of the stream; raises `NotYet` at the end if more may come."""
+"""Yields the next lines of the stream; at their end raises `NotYet` if more lines may arrive."""
 
 
 StreamEnd = tuple[str, list[tuple[int, int, str]]]
 """The last characters of a text in pieces, and the spans to mask in later pieces, as offsets from
-the end of the text so far. A tuple, since there may be a million."""
+the end of the text so far. It is a tuple, since there may be a million of them."""
 _NOTHING: StreamEnd = ("", [])
 
 
@@ -56,8 +57,8 @@ class TextStreams:
 
     Attributes:
         kept: the ends of the texts so far, by key.
-        left: the number of secrets left unmasked because they were recognized only after their
-            beginning had passed. Masking the pieces again with this knowledge masks all of them.
+        left: the number of secrets that were left unmasked because they were recognized after the
+            piece with their beginning. All of them are masked if all pieces are masked again.
     """
 
     def __init__(
@@ -70,19 +71,20 @@ class TextStreams:
         self._ahead = PieceReader()
         self._most_lines = _MOST_PIECES
         self._decided: tuple[StreamEnd, int, int] = _NOTHING, 0, 0
-        """The end of the latest text whose following pieces have been searched already: how many of
-        their characters are decided, as long as the number of known secrets stays the same."""
+        """The end of the latest text whose next pieces have already been searched, the number of
+        characters after this end that are decided, and the number of secrets known at that time.
+        The decision is valid as long as no more secrets are known."""
         self._size = max(CONTEXT, min(finder.hashed.longest, _LONGEST_CONTEXT))
 
     def passes(self, key: str, text: str) -> bool:
-        """Takes a piece without needles, if certainly nothing in it is masked.
+        """Accepts a piece without needles if nothing in the piece must be masked.
 
         Args:
             key: the key of the text.
             text: the piece.
 
         Returns:
-            Whether it is certain; if not, pass the piece to `spans`.
+            Whether it is certain that nothing must be masked; if not, pass the piece to `spans`.
         """
         left, spans = self.kept.get(key, _NOTHING)
         if spans:
@@ -107,10 +109,10 @@ class TextStreams:
 
         Args:
             piece: the piece.
-            following: returns the lines after it; only called if they are needed.
+            following: returns the lines after the piece; only called if they are needed.
 
         Raises:
-            NotYet: raised by ``following`` if lines are missing; pass the piece again.
+            NotYet: raised by ``following`` if needed lines have not arrived; pass the piece again.
         """
         stream = self.kept.get(piece.key, _NOTHING)
         left, spans = stream
@@ -146,18 +148,18 @@ class TextStreams:
         if tail < end == len(joined):
             masked += self._cut_off(joined, tail)
         own, later = self._divided(known, masked, begin, end)
-        # Nor must the next pieces be read again after a secret that does not end.
+        # After a secret that does not end, the next pieces must not be read again each time.
         ahead = tail - end if tail >= end else (len(joined) - end) // 4
         self._keep(piece.key, (_context(joined[:end], self._size), later), ahead)
         return own
 
     def _decided_after(self, stream: StreamEnd) -> int:
-        """Returns how many characters after the end of a text are decided."""
+        """Returns the number of characters after the end of a text that are already decided."""
         latest, size, known = self._decided
         return size if latest is stream and known == len(self._finder.values.markers) else 0
 
     def _alone(self, piece: Piece, begin: int, seams: list[int]) -> list[MaskedSpan]:
-        """Returns the secrets of a piece by itself, so that its context cannot hide them."""
+        """Returns the secrets in a piece by itself, since the text before it may hide them."""
         if not seams:
             return []
         alone = self._finder.spans(piece.text, loose=False)
@@ -166,10 +168,10 @@ class TextStreams:
     def _read_on(
         self, key: str, searched: Search, end: int, seams: list[int], following: Following
     ) -> tuple[Search, int]:
-        """Searches a text with its following pieces, until no secret is open.
+        """Searches a text together with its next pieces, until no secret in the text is cut off.
 
         Returns:
-            The search, and the start of the first secret that is still open at the end of the text.
+            The search, and the index of the first secret that is still cut off by its end.
         """
         joined, due, count, pieces = searched.text, 0, 0, self._following(key, following)
         more: str | None = ""
@@ -202,12 +204,15 @@ class TextStreams:
     def _divided(
         self, known: list[MaskedSpan], masked_spans: list[MaskedSpan], begin: int, end: int
     ) -> tuple[list[MaskedSpan], list[tuple[int, int, str]]]:
-        """Splits the spans: those to mask in a piece, from its begin, and those in later pieces."""
+        """Splits spans into those to mask in a piece and those to mask in later pieces.
+
+        The first are relative to the beginning of the piece, the second to its end.
+        """
         own, later = [], []
         for span in join_spans([*known, *masked_spans]):
             if span.end > begin and span.start < end:
-                # The marker of a span that an earlier piece began to mask exists already. If the
-                # span only begins in the kept characters, its marker is put here.
+                # If an earlier piece was masked up to its end, it already contains the marker of
+                # the span. If the span only begins in the kept characters, the marker is put here.
                 is_marked = span.start < begin and any(a < span.end for a, _, _ in known)
                 if span.start < begin and not is_marked and span.new in self._finder.hashed.markers:
                     self.left += 1
@@ -230,14 +235,14 @@ class TextStreams:
             del streams[next(iter(streams))]
 
     def _cut_off(self, text: str, tail: int) -> list[MaskedSpan]:
-        """Returns a span for the start of a known secret that the end of a text cuts off."""
+        """Returns a span for the beginning of a known secret that the end of a text cuts off."""
         beginning = text[tail:]
         if self._finder.values.tail(text) == tail and len(beginning) >= 8:
             return [MaskedSpan(tail, len(text), self._finder.markers.of("secret", beginning))]
         return []
 
     def _following(self, key: str, following: Following) -> Iterator[str]:
-        """Yields the following pieces of a text, up to a line that is not an update."""
+        """Yields the next pieces of a text, up to a line that is neither a piece nor an update."""
         for raw in islice(following(), self._most_lines):
             piece = self._ahead.read(raw)
             if piece is not None and piece.key == key:
@@ -254,16 +259,16 @@ def _may_join(left: str, text: str) -> bool:
 
 
 def _is_seam(left: str, text: str) -> bool:
-    """Whether two texts join inside a word, so that each part may be a word by itself."""
+    """Whether a text continues the last word of another text; each part may also be a word."""
     return text != "" and not text[0].isspace() and left != "" and not left[-1].isspace()
 
 
 _MARKER_END = 2 * HASH_SIZE + 2
-"""Characters from the second colon of a marker to its end."""
+"""The number of characters from the second colon of a marker to the marker's end."""
 
 
 def _context(text: str, size: int) -> str:
-    """Returns the last characters of a text, without a marker that would be cut."""
+    """Returns the last characters of a text; leaves out a marker that would be cut."""
     start = max(0, len(text) - size)
     end = text.find("]", start) + 1
     if end and text[end - _MARKER_END : end - _MARKER_END + 1] == ":":
