@@ -243,8 +243,7 @@ def _begins_part(text: str, start: int) -> bool:
 
 @cache
 def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
-    """Returns the prefixes of case-sensitive needles, those of other needles, and the length of the
-    longest prefix."""
+    """Returns the prefixes of exact needles and of other needles, and their largest length."""
     words: dict[bool, set[str]] = {True: set(), False: set()}
     for needle in all_needles():
         if needle.read is not None and needle.word not in COMMANDS:  # not secrets
