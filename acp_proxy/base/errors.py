@@ -30,7 +30,7 @@ class NotARecording(UnreadableRecording):
 
 
 class DamagedRecording(UnreadableRecording):
-    """Raised when a recording is damaged or was changed, so that it is not shown as empty."""
+    """Raised when a recording is damaged or was changed, so it cannot be shown as a whole."""
 
     def __init__(self, path: Path, reason: str, *, is_foreign: bool = False) -> None:
         quoted = shlex.quote(str(path))

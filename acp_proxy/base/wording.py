@@ -117,7 +117,7 @@ def byte_size(count: int | None) -> str:
 
 
 def when(started: datetime, now: datetime) -> str:
-    """Writes how long ago a time was; a date if it was a week ago or more, or is in the future.
+    """Writes how long ago a time was; its date if that is a week or more, or in the future.
 
     Args:
         started: the time, with a time zone.

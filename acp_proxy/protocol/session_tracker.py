@@ -16,7 +16,7 @@ _RESPONSE = Kind.RESPONSE  # enum lookups are slow
 
 
 class SessionTracker:
-    """Keeps what a connection's state contains about sessions, tool calls, terminals and servers.
+    """Updates the sessions, tool calls, terminals, directories and servers in a connection's state.
 
     Args:
         state: the state of the connection.

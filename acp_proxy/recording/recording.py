@@ -75,7 +75,7 @@ _METHOD = re.compile(r"[\w.:/-]{1,100}", re.ASCII)
 
 
 def needs(*needed: Fact, unknown: Any = None) -> Callable[[Function], Function]:
-    """Declares the facts that a function needs; for a recording that lacks one it is not called.
+    """Declares the facts that a function needs; if one of them is unknown, the function is skipped.
 
     The function's first argument is the recording, an object with the attribute ``recording``, or
     None for a recording made by acp-proxy.
@@ -297,7 +297,7 @@ class Recording:
 
     @property
     def shown_state(self) -> str:
-        """The recording's state to show; ``imported`` instead of any state of an imported one."""
+        """The state to show to people; ``imported`` for an imported recording."""
         return self.state if self.origin is None else "imported"
 
     @property
