@@ -30,7 +30,7 @@ class NotARecording(UnreadableRecording):
 
 
 class DamagedRecording(UnreadableRecording):
-    """Raised when a recording is damaged or was changed, so it cannot be shown as a whole."""
+    """Raised when a recording is damaged or was changed, instead of showing it as empty."""
 
     def __init__(self, path: Path, reason: str, *, is_foreign: bool = False) -> None:
         quoted = shlex.quote(str(path))

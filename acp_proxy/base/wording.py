@@ -117,7 +117,7 @@ def byte_size(count: int | None) -> str:
 
 
 def when(started: datetime, now: datetime) -> str:
-    """Writes how long ago a time was; its date if that is a week or more, or in the future.
+    """Writes how long ago a time was, or its date if it is at least a week ago or in the future.
 
     Args:
         started: the time, with a time zone.

@@ -207,7 +207,7 @@ class Step:
 
     @property
     def is_optional(self) -> bool:
-        """Whether no lane depends on the step, as on a piece of a terminal's output."""
+        """Whether no lane depends on the step, such as a piece of a terminal's output."""
         if self.kind == "invalid" or self.is_push or self.follows_withheld:
             return True
         return self.kind == "request" and self.lane is None and self.method not in HANDSHAKE
