@@ -25,7 +25,7 @@ LARGE_LINE = 2 << 20
 WHOLE_LINE = 4 << 20
 """Bytes of the largest line that is parsed as a whole to be described."""
 PREVIEWED_LINE = 8_000_000
-"""Bytes of the largest line that a preview reads beyond its beginning."""
+"""Bytes of the largest line that a preview reads completely; of others it reads the beginning."""
 PLAYED_LINE = 64 << 20
 """Bytes of the largest line that is played; sending a line takes about three times its memory."""
 LINE_WITHOUT_END = 256 << 20
@@ -76,7 +76,7 @@ SHOWN_LINE = 2000
 SHOWN_FRAME = 1 << 20
 """Characters of a whole frame that are written before the rest is cut."""
 SHOWN_BYTES = 16 << 10
-"""Bytes delivered by a fault that a report shows; if there are more, it shows only their number."""
+"""The largest number of bytes that a report shows of what a fault delivered."""
 
 # Items that are listed; the others are at most counted.
 NAMED = 3

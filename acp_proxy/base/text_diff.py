@@ -29,7 +29,7 @@ _LINES_AROUND = 3
 
 
 class _Change(NamedTuple):
-    """A range of A and the range of B that replaces it; positions of characters or of tokens."""
+    """A range of A and the range of B in its place: of characters, or of tokens."""
 
     a_start: int
     a_end: int
@@ -220,7 +220,7 @@ def _common(a: str, b: str) -> int:
 
 
 def _joined(changes: Iterator[_Change]) -> list[_Change]:
-    """Joins two changes if the text between them is no longer than the shorter of them."""
+    """Joins two changes if the text between them is no longer than the shorter change."""
     joined: list[_Change] = []
     for change in changes:
         joined.append(change)

@@ -263,7 +263,7 @@ class Connection:
         )
 
     def _place(self, transition: Transition, message: Message) -> None:
-        """Sets the turn of a message; also its session, if it names none (draft and MCP)."""
+        """Sets the turn of a message; also the session, if the message names none (draft, MCP)."""
         if transition.session is None:
             method = transition.method or ""
             if method.startswith("mcp/"):

@@ -126,7 +126,7 @@ class Number(str):
 
 @cache
 def fields_of(kind: type[Struct]) -> dict[str, tuple[type[Struct] | None, bool]]:
-    """Returns for each field the type of its object, if any, and whether it may be a scalar."""
+    """Returns by field: the type if the field may be an object, and whether it may be a scalar."""
     kinds: dict[str, tuple[type[Struct] | None, bool]] = {}
     for name, declared in kind.__annotations__.items():
         types = get_args(declared) or (declared,)

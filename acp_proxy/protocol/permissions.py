@@ -42,7 +42,7 @@ class PermissionAnswer:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the client cancelled the request, as it must when it cancels a turn."""
+        """Whether the client cancelled the request, as it must when cancelling a turn."""
         return bool(member(self.result, "outcome", "outcome") == _CANCELLED)
 
     @property

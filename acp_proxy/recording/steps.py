@@ -207,7 +207,11 @@ class Step:
 
     @property
     def is_optional(self) -> bool:
-        """Whether no lane depends on the step, such as a piece of a terminal's output."""
+        """Whether no lane depends on the step.
+
+        Optional are, for example, pieces of a terminal's output, and requests outside of sessions
+        other than the handshake.
+        """
         if self.kind == "invalid" or self.is_push or self.follows_withheld:
             return True
         return self.kind == "request" and self.lane is None and self.method not in HANDSHAKE

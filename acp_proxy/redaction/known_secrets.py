@@ -26,7 +26,7 @@ from acp_proxy.redaction.randomness import is_path, is_plain, is_random
 from acp_proxy.redaction.text_search import SecretMatch
 
 BEGINNING = 3
-"""The least number of a secret's characters that count as its beginning at the end of a text."""
+"""The least number of characters at the end of a text that count as the beginning of a secret."""
 _WORD = 8
 """The number of a form's first characters that are its needle."""
 SHORTEST = 8

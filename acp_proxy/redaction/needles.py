@@ -33,7 +33,7 @@ PLACES = (
     "\\u00",  # an escape of an ASCII character, may hide any needle
     ":\\/", ":/\\",
 )  # fmt: skip
-"""Words in lines of JSON that show that the line must be decoded."""
+"""A line of JSON with one of these words must be decoded."""
 
 
 Places = list[tuple[int, int]]

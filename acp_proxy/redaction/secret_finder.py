@@ -64,7 +64,7 @@ class SecretFinder:
     def _with_coloured(
         self, text: str, spans: list[MaskedSpan], *, loose: bool
     ) -> list[MaskedSpan]:
-        """Adds to the spans of a text those of secrets that contain terminal colours."""
+        """Returns the given spans, and the spans of secrets that contain terminal colours."""
         starts, shifts = [0], [0]
         for code in _COLOUR.finditer(text):
             starts.append(code.start() - shifts[-1])

@@ -127,7 +127,7 @@ def all_needles() -> tuple[Needle, ...]:
 
 
 LONGEST = 1 << 14
-"""The largest number of characters of a secret that `tail` finds: it reads no more of the text."""
+"""The largest number of characters at the end of a text that `tail` reads."""
 _LONGEST_CUT = 24
 _PART_OF_NAME = re.compile(r"[-_:\\%\x1b]|[a-z][A-Z].?$")
 """A separator or a change of case before a part of a name, an escape, or a colon after a scheme."""

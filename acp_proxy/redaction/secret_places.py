@@ -38,7 +38,7 @@ class Treatment(Enum):
     NAME = auto()
     """The ``name`` member of an object in an ``env`` or ``headers`` array."""
     ENTRY = auto()
-    """A value in an ``env`` or ``headers`` array: its name decides whether it is a secret."""
+    """A value in an ``env`` or ``headers`` array: a secret, unless the name is a harmless one."""
     VARIABLE = auto()
     """The name of a variable that holds a secret."""
     PRIVATE = auto()
