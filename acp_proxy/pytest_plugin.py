@@ -1,4 +1,4 @@
-"""A pytest plugin: gives tests a recorded agent, and fails them if their client diverges from it.
+"""A pytest plugin: gives a test a recorded agent; the test fails if its client diverges.
 
     @pytest.mark.acp_recording("hello")
     def test_hello(acp_agent):

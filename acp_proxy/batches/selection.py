@@ -38,7 +38,7 @@ def selected(
 
     Args:
         words: files, directories, patterns, or any names of recordings.
-        find: returns the path of the recording that a word names; it may raise anything.
+        find: returns the path of the recording that a word names; this function may raise anything.
         without: files and directories that are not searched.
 
     Raises:

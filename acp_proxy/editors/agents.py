@@ -86,7 +86,7 @@ class RecordedAgent:
 
 
 def known_id(command: Sequence[str]) -> str | None:
-    """Returns the id of the known agent that a command starts, or None if it is not known."""
+    """Returns the id of the known agent that a command starts; None if the agent is not known."""
     if not command:
         return None
     program = PurePath(command[0]).name

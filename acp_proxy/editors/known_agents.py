@@ -58,7 +58,8 @@ def agent_id(name: str) -> "str | None":
     """Returns the id of a known agent.
 
     Args:
-        name: its id, its id without ``-acp``, or its program, in any case.
+        name: the agent's id, the id without ``-acp``, or the agent's program, in upper or lower
+            case.
     """
     word = name.lower()
     if word in AGENTS:

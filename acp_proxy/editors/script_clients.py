@@ -47,7 +47,7 @@ def agents_in(path: Path, data: bytes, word: str) -> list[ConfiguredAgent]:
     Args:
         path: the file.
         data: its content.
-        word: a word of the client; a file without this word has no agents of the client.
+        word: a word that names the client; a file without this word names no agents for the client.
     """
     text = data.decode("utf-8", "replace")
     if word not in text:

@@ -58,8 +58,8 @@ def insertion(data: bytes, section: str, name: str, value: Any) -> Insertion:
         value: the entry, a JSON value.
 
     Raises:
-        BadSettings: the file cannot be read, has no place for the entry, or has an entry of this
-            name already.
+        BadSettings: the file cannot be read, has no place for the entry, or already has an entry of
+            this name.
     """
     text = decode(data)
     place, piece = _piece(text, section, name, value)
@@ -211,7 +211,7 @@ def _plain(value: Any) -> str:
 
 
 def _is_encodable(*values: Any) -> bool:
-    """Whether values can be written without escapes, since they have no half surrogate pairs."""
+    """Whether values can be written without escapes: they contain no half of a surrogate pair."""
     try:
         json.dumps(values, ensure_ascii=False).encode()
     except UnicodeEncodeError:

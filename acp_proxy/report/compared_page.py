@@ -62,7 +62,7 @@ class ShownPlace:
 
     pointer: str
     a: list[list[ShownText]] | None
-    """Excerpts; None if this side has no value there."""
+    """Excerpts of the value; None if this side has no value at this place."""
     b: list[list[ShownText]] | None
     more: int = 0
     """The number of excerpts left out."""

@@ -41,7 +41,7 @@ PAYLOAD_ROWS = 1_024
 PAYLOAD_BYTES = 1 << 20
 """The largest size of the lines in one block, in bytes."""
 _LEVEL = 5
-"""The level of zlib: 6 makes a page a sixth smaller, and takes a tenth longer."""
+"""The level of zlib, a compromise between the size of a page and the time to make the page."""
 _MOST_MEMBERS = 5_000
 """How many messages of batches are described individually."""
 

@@ -93,7 +93,7 @@ class Shortened(Generic[T]):
 
     items: list[T]
     more: int
-    """How many there are besides."""
+    """How many further items the list has."""
 
 
 @frozen
@@ -125,7 +125,7 @@ class FindingGroup:
     also: list[int]
     """The frames of further findings."""
     more: int
-    """How many there are besides."""
+    """How many other findings the group has."""
 
 
 @frozen

@@ -76,7 +76,7 @@ class RecordingReader(Rows):
                 the recording was masked when it was made.
             level: what to mask, even if the recording was masked when it was made.
             known: further secrets to mask, each with its marker, even if the recording was masked
-                when it was made: they may not have been secrets then.
+                when it was made: at that time they may not have been known as secrets.
             watch: shows the progress of masking.
 
         Raises:
@@ -189,7 +189,7 @@ class RecordingReader(Rows):
                 # recorder can lose the processor just then.
                 time.sleep(min(0.001 * 2**attempt, _LONGEST_PAUSE_S))
             except DamagedRecording:
-                # Its recorder, or a reader that finishes it, may have changed the files meanwhile.
+                # The recorder, or a reader that finishes its work, may have changed files meanwhile.
                 if self._source is not None or self._state_of_files() == before:
                     raise
         raise UnreadableRecording(self.path, "its log is empty, or keeps moving")

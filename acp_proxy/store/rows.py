@@ -106,8 +106,8 @@ class Rows:
 
         Each frame has the documented columns except ``json``. A request and its response also have
         ``request_seq``, ``response_seq`` and ``latency_ns`` of their exchange. A request has
-        ``answer_session`` and ``answer_terminal``, the session and the terminal that its answer
-        named. A batch has its ``members``; the filter matches at least one of them. A frame that a
+        ``answer_session`` and ``answer_terminal``, the session and the terminal that the answer
+        named. A batch has its ``members``; the filter matches at least one member. A frame that a
         fault touched has ``fired``, its rows of `faults_fired`. A line larger than `WHOLE_VALUE` is
         an excerpt (see `is_excerpt` and `pieces`).
 
@@ -119,7 +119,7 @@ class Rows:
             yield from self._with_fired(t.frames(chosen, after) for t in self.tables)
 
     def rows(self, chosen: "Filter | None" = None, after: int = 0) -> Iterator[Row]:
-        """Streams frames and events by their numbers; an event has ``data`` and no ``raw``.
+        """Streams frames and events, sorted by number; an event has ``data`` and no ``raw``.
 
         Args:
             chosen: the filter; None for all frames and events.

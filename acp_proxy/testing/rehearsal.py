@@ -21,7 +21,7 @@ from acp_proxy.testing.marker import files_of, numbered
 
 
 class NotKept(Exception):
-    """Raised when a recording cannot be used by a test; the message has the reason."""
+    """Raised when a test cannot use a recording; the message says why."""
 
 
 def keep(databases: list[Path], place: Path) -> list[Path]:

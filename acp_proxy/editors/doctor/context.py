@@ -67,7 +67,7 @@ class DoctorContext:
     commands: Collection[str]
     """The names of the commands, whose options can be set by variables."""
     removed: Callable[[str, str], str | None]
-    """For the variable of a removed option and its value, says what replaces it; otherwise None."""
+    """Returns what replaces a removed option, by its variable and value; otherwise None."""
     now: float
     """The time of the checks, in seconds since 1970."""
     monotonic_ns: int

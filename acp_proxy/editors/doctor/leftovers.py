@@ -108,7 +108,7 @@ def _empty(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResul
 
 
 def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
-    """Yields warnings for files that SQLite makes beside a database while it is open."""
+    """Yields warnings for files that SQLite makes beside a database while the database is open."""
     lone = []
     for name in sorted(names):
         database, dash, suffix = name.rpartition("-")

@@ -183,8 +183,8 @@ class _Connection:
     """A connection of a log, while its rows are written.
 
     Args:
-        files: when it is closed, it closes the database, and removes the file unless `placed` has
-            moved the file.
+        files: closing this stack closes the database, and removes the file unless `placed` has
+            moved it.
         source: the format of the log.
         directory: where the database is created.
         masking: masks the command.
@@ -303,11 +303,11 @@ class _Connection:
     def finish(self, name: str, command: tuple[str, ...] | None = None) -> None:
         """Writes the row of the recording after the last entry, and closes the database.
 
-        A log may have more connections than a process may have open files.
+        A log may contain more connections than a process can have open files.
 
         Args:
             name: the name of the recording.
-            command: the words of the agent's command, if the log has it.
+            command: the words of the agent's command, if the log contains the command.
         """
         lost, recording = self._lost, self._recording
         if self._start_ns is None:

@@ -1,4 +1,4 @@
-"""Masks the lines of a foreign log as the recorder masks the lines that it forwards."""
+"""Masks the lines of another tool's log in the way in which the recorder masks lines."""
 
 import os
 from collections import deque

@@ -30,7 +30,7 @@ _PATIENCE_S = 2.0
 
 
 def set_note(path: Path, note: str | None) -> None:
-    """Writes the note of a recording; adds the column if an earlier version did not have it.
+    """Writes the note of a recording; adds the column if the database has none for notes.
 
     Args:
         path: the recording.
@@ -86,7 +86,7 @@ def _edit_header(path: Path, note: str | None) -> None:
 
 @contextlib.contextmanager
 def _times_kept(path: Path) -> Iterator[None]:
-    """Restores the modification time of a file, unless its recorder is writing to it."""
+    """Restores the modification time of a file, unless a recorder is writing to the file."""
     before = path.stat() if path.exists() else None
     yield
     if before is not None and not Path(f"{path}{LOG_SUFFIX}").exists():

@@ -127,7 +127,7 @@ def statuses(path: Path) -> Iterator[os.stat_result]:
 def read_id_and_note(path: Path) -> tuple[str, str | None] | None:
     """Reads the id and the note of a recording; returns None if it cannot be read.
 
-    The log is not read, so the result is also None if the database has no rows yet.
+    The log is not read, so the result is also None while the database has no rows yet.
     """
     try:
         if is_text(path):
@@ -333,7 +333,7 @@ def prunable(
 
 
 def delete(path: Path) -> bool:
-    """Deletes a recording unless it runs or cannot be read; returns whether it was deleted."""
+    """Deletes a finished recording that can be read; returns whether it was deleted."""
     # A recorder may have started since `prunable` ran, so its lock is checked again.
     if not _is_over(path):
         return False

@@ -80,7 +80,7 @@ def newest_first(
 
 def is_run(path: Path) -> bool:
     """Whether a command such as `verify` made a recording for its own use."""
-    if not may_have(path, '"made_by"'):  # hardly any other recording has this member
+    if not may_have(path, '"made_by"'):  # hardly any user's recording has this member
         return False
     with contextlib.suppress(UnreadableRecording), RecordingReader(path, unredacted=True) as reader:
         return made_by(reader) is not None

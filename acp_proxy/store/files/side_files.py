@@ -2,8 +2,8 @@
 
 SQLite finds these files by their names, and they may come with the archive of a bug report. A pipe
 would make SQLite wait for ever. A rollback journal may name a second file, the super-journal of a
-transaction over several databases; SQLite deletes that file, wherever it is, once the journal is
-rolled back. No recorder writes such a journal, since a recording is a single database.
+transaction over several databases; SQLite deletes this second file, wherever it is, when the
+journal is rolled back. No recorder writes such a journal, since a recording is a single database.
 """
 
 import errno
@@ -17,7 +17,7 @@ from acp_proxy.recording.file_names import LOG_SUFFIX, SQLITE_SUFFIXES
 
 WAL, SHARED_MEMORY, JOURNAL = SQLITE_SUFFIXES
 SUFFIXES = (LOG_SUFFIX, *SQLITE_SUFFIXES)
-"""The suffixes of the files that are beside a database until it is complete and closed."""
+"""The suffixes of files that are beside a database until the database is complete and closed."""
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
 """The bytes at the start of a rollback journal, and also at its end if it names a super-journal."""
 _WAL_MAGICS = (bytes.fromhex("377f0682"), bytes.fromhex("377f0683"))
@@ -29,7 +29,7 @@ _WAL_MODE = b"\2\2"
 
 
 class UnsafeSideFile(OSError):
-    """Raised for a file beside a database that SQLite must not open; the message names it."""
+    """Raised for a side file that SQLite must not open; the message names the file."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(errno.EINVAL, reason)

@@ -225,7 +225,7 @@ def read_line(
 
 
 def _outlined(log: LogReader, masking: Masking | None, stream: Stream, line: Line) -> ReadLine:
-    """Reads a line that is too large for memory by its first and last bytes."""
+    """Reads the first and the last bytes of a line that is too large for memory."""
     tail = log.read_range(line.segments, line.size - LINE_EDGE, LINE_EDGE)
     newline = _newline_of(line, tail)
     tail = tail[: len(tail) - len(newline)]

@@ -1,8 +1,8 @@
-"""Turns the records of a log into frames, events and the recording's row; each kind has a handler.
+"""Turns the records of a log into frames, events and a recording's row, with a handler per kind.
 
 A chunk of a stream is split into lines, and the header of each line is read. A record about faults
-changes the last line of its stream or adds a line. Every other record is an event; some of them
-also change the recording's row. Records that no recorder writes are skipped without an error.
+changes the last line of its stream or adds a line. Every other record is an event; some events also
+change the recording's row. Records that no recorder writes are skipped without an error.
 """
 
 import json
@@ -204,7 +204,7 @@ class RecordHandler:
         return self._log.read_segments(tuple(self._state.parts.pop(stream, ())))
 
     def _mark_fault(self, record: LogRecord, stream: Stream) -> None:
-        """Marks the last line of a stream with the rule that fired on it."""
+        """Marks the last line of a stream with the rule that fired on the line."""
         changed = self._masked_made(stream, self._take_parts(stream))
         fields = event_data(record)
         rule, action = _rule_and_action(fields)

@@ -80,7 +80,7 @@ class RowWriter:
         self._is_mislabelled = False
 
     def set_dialect(self, dialect: str) -> None:
-        """Sets the dialect of all later frames; ``auto`` detects it from them."""
+        """Sets the dialect of all later frames; ``auto`` detects the dialect from these frames."""
         self.conversation = Connection(self.state.correlation, dialect)
         self._dialect = self.conversation.dialect or V1
 

@@ -117,7 +117,7 @@ def warning(path: Path, spans: list[tuple[int, int]], where: Path) -> str:
     Args:
         path: the recording.
         spans: offset and size of the unreadable parts, at least one.
-        where: the file that contains them.
+        where: the file that contains the unreadable parts.
     """
     at, size = spans[0]
     more = f", and {len(spans) - 1:,} more places" if len(spans) > 1 else ""

@@ -39,7 +39,7 @@ def open_log(path: Path) -> int:
     """Opens a log, for writing if permitted, since some systems only lock writable files.
 
     Raises:
-        OSError: there is no log, it is not a plain file or not readable, or the system has no
+        OSError: there is no log, the log is not a plain file or not readable, or the system has no
             locks.
     """
     if (kind := kind_at(path)) is not None:
@@ -203,7 +203,7 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
         _give_back(fd, mode)
         return False
     try:
-        if not is_at(log_path, fd):  # another reader has finished it since we opened it
+        if not is_at(log_path, fd):  # another reader has finished the log meanwhile
             return True
         finish(path, LogReader(fd))
         if is_at(log_path, fd):

@@ -1,7 +1,7 @@
-"""Splits a batch into messages, each with the columns that it would have as a frame of its own.
+"""Splits a batch into messages; each gets the columns that a frame with this message would have.
 
-The columns of the batch hold only the values that all of its messages share. The exchange, session
-and turn of each message follow from its text, its exchange and the turns of its session.
+The columns of the batch contain only values that all of its messages share. The exchange, session
+and turn of a message are found by means of its text, its exchange and the turns of its session.
 """
 
 from collections import deque

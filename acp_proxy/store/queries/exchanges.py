@@ -70,7 +70,7 @@ def exchanges(
         direction: only exchanges whose request had this direction.
         outcome: only exchanges with this outcome.
         is_open: only exchanges without an answer.
-        span: only exchanges whose request has a number from the first to the second of these.
+        span: only exchanges whose request is in this range: its first and its last number.
         order: the column to sort by.
         most: the largest number of exchanges; no limit if it is negative.
     """
@@ -234,11 +234,11 @@ def cancels(rows: Rows, session: str | None, after: int, most: int) -> list[int]
 
 
 def release_after(rows: Rows, seq: int) -> int | None:
-    """Returns the number of the result that releases the terminal of a request, or None.
+    """Returns the number of the successful answer to ``terminal/release``, or None.
 
     Args:
         rows: the recording.
-        seq: the number of an earlier request about that terminal.
+        seq: the number of an earlier request about the same terminal.
     """
     sql = (
         "SELECT e.response_seq FROM exchanges AS e JOIN frames AS f ON f.seq = e.request_seq"

@@ -250,7 +250,7 @@ class FrameTable:
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
-        """Streams the frames after a number that may meet a condition; some may not meet it."""
+        """Streams frames after a number: all that meet a condition, and perhaps some others."""
         lines = self.lines
         line = frame_columns(lines.raw, lines.size, lines.masked)
         columns = f"{line}, {_OF_EXCHANGE}"

@@ -262,7 +262,8 @@ def call_frames(
 ) -> Iterator[tuple[StoredFrame, bytes | None]]:
     """Yields the frames about the tool calls with an id, in order, except batches.
 
-    The frame of a large line has its first 64 KiB; its last 64 KiB are yielded with the frame.
+    The frame of a large line contains only the first 64 KiB of the line; the last 64 KiB are
+    yielded with the frame.
 
     Args:
         rows: the recording.

@@ -1,4 +1,4 @@
-"""Masks a recording while it is read, if it was not masked when it was recorded.
+"""Masks a recording while it is being read, if it was recorded without masking.
 
 All lines are searched once, in order, before anything is shown. Masked lines, events and fired
 faults are stored in a temporary database, ``masked``. The views of a recording (`views`) prefer
@@ -50,7 +50,7 @@ class Level:
     """The options that decide what is masked; see `Redactor`."""
 
     private: bool = False
-    """Whether prompts, messages and contents of files are masked as well."""
+    """Whether prompts, messages and contents of files are masked too."""
     paths: tuple[tuple[str, ...], ...] = ()
     """The JSON pointers of further values that are masked."""
     extra: tuple[Any, ...] = ()

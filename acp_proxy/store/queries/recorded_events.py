@@ -12,7 +12,7 @@ ENDING_KINDS = ("eof", "signal", "exit")
 """The kinds of events that may show that a peer left."""
 
 _NOT_THE_CLIENT = ("the reader is gone", "closed by a fault")
-"""Reasons for the end of the stream to the agent that do not mean that the client closed it."""
+"""Reasons for the end of the stream to the agent other than that the client closed the stream."""
 
 
 def events(rows: Rows, *kinds: str) -> Iterator[RecordedEvent]:
@@ -71,9 +71,9 @@ def is_peer_leaving(event: RecordedEvent) -> bool:
 def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
     """Returns the number of the event with which the agent ended its output on its own.
 
-    The agent was stopped in two cases. Before the agent exited or ended its output, the client had
-    closed its end, or the agent had received a stopping signal. Or such a signal killed the agent.
-    In all other cases the agent ended on its own.
+    The agent was stopped if one of these things happened before it exited or ended its output: the
+    client closed its end of the connection, or somebody sent the agent a stopping signal. The agent
+    was also stopped if such a signal killed it. In all other cases the agent ended on its own.
 
     Args:
         events: at least the events of `ENDING_KINDS`, in recorded order.

@@ -136,7 +136,7 @@ def is_too_large(error: Exception) -> bool:
 
 
 def is_excerpt(row: Mapping[str, Any]) -> bool:
-    """Whether a row of `frames` has only an excerpt of its line."""
+    """Whether a row of `frames` contains only an excerpt of the line."""
     return bool(row["size"] > len(row["raw"]))
 
 

@@ -225,7 +225,7 @@ TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "
           "indexing")  # fmt: skip
 _TABLE_NAMES = ", ".join(f"'{name}'" for name in (*TABLES, "_sqlite_migrations"))
 # A foreign file may have a view instead of a table, and SQLite might compute the view for ever. Or
-# it may have a trigger, which would run when a note is written.
+# the file may have a trigger, which would run when a note is written.
 _ODD = f"""
 SELECT name, type FROM main.sqlite_master WHERE type = 'trigger'
 UNION ALL
