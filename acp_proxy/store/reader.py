@@ -189,7 +189,7 @@ class RecordingReader(Rows):
                 # recorder can lose the processor just then.
                 time.sleep(min(0.001 * 2**attempt, _LONGEST_PAUSE_S))
             except DamagedRecording:
-                # The recorder, or a reader that finishes its work, may have changed files meanwhile.
+                # The recorder, or a reader that finishes its work, may have changed the files.
                 if self._source is not None or self._state_of_files() == before:
                     raise
         raise UnreadableRecording(self.path, "its log is empty, or keeps moving")

@@ -333,7 +333,7 @@ def prunable(
 
 
 def delete(path: Path) -> bool:
-    """Deletes a finished recording that can be read; returns whether it was deleted."""
+    """Deletes a recording if it is readable and not running; returns whether it was deleted."""
     # A recorder may have started since `prunable` ran, so its lock is checked again.
     if not _is_over(path):
         return False
