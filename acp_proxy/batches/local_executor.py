@@ -83,7 +83,7 @@ def run(job: Job, is_surplus: Callable[[], bool] = lambda: False) -> JobVerdict:
     Args:
         job: the job.
         is_surplus: called several times a second; if it returns True, the job is ended as by a
-            signal, and lost.
+            signal, and counts as lost.
     """
     start = time.monotonic()
     try:

@@ -31,7 +31,7 @@ SWEEP = "faults sweep"
 _SEVEREST = (2, 3, 1)
 T = TypeVar("T")
 _LONGEST_LINE = 16 << 20
-"""Bytes."""
+"""The largest size of a line, in bytes."""
 _BEGINNING = b'{"acp_proxy_results":'
 
 

@@ -92,7 +92,7 @@ def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
         timeout: seconds to wait for a lock.
 
     Raises:
-        sqlite3.Error, OSError: as `create`.
+        sqlite3.Error, OSError: as for `create`.
     """
     real = real_path(path)
     check_plain(real)

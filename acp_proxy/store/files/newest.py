@@ -51,8 +51,8 @@ def newest_first(
 
     Args:
         directory: where they are.
-        made_in: leaves out recordings that are known to be made in another directory, unless they
-            were imported.
+        made_in: a directory. Recordings that are known to be made in another directory are left
+            out, except imported ones.
         order: the result of `in_reading_order`, if it has already been called.
     """
     known: list[tuple[float, Path, Recording]] = []

@@ -45,7 +45,7 @@ class LargeLine:
     """A line that is too large for memory."""
 
     size: int
-    """Bytes, without the newline."""
+    """The size of the line in bytes, without the newline."""
     pieces: Callable[[], Iterable[bytes]]
     """Returns the pieces of the line; each call starts at the beginning of the line."""
 

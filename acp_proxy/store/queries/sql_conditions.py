@@ -31,11 +31,14 @@ _CODED: dict[str, tuple[str, Mapping[Any, int]]] = {
 _LABELLED = ("method", "session", "tool_call", "terminal")
 _REQUEST = KIND_CODES[Kind.REQUEST]
 _MOST_TESTS = 400
-"""SQLite allows 1,000 levels, one for each ``OR``; a longer filter is tested in Python."""
+"""The largest number of comparisons; a longer filter is tested in Python. SQLite allows 1,000
+levels in an expression, and each ``OR`` adds a level."""
 _MOST_LEVELS = 15
-"""The stack of SQLite's parser has 100 entries, and each level uses up to five of them."""
+"""The largest depth of nesting. SQLite's parser has 100 entries on its stack, and each level uses
+up to five entries."""
 _MOST_STARS = 3
-"""SQLite tries every way in which the stars of a pattern can match a text."""
+"""The largest number of stars in a pattern: SQLite tries every way in which they can match a
+text."""
 _LIKE = f"CASE WHEN instr({{0}}, char(0)) THEN {FITS}({{0}}, ?) ELSE {{0}} GLOB ? END"
 """SQLite's GLOB stops at NUL, so texts with NUL are matched by a function of ours."""
 _OPERATORS = ("=", "<", ">", "<=", ">=")

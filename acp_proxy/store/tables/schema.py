@@ -59,7 +59,7 @@ class Where:
     tests: int = 1
     """The number of comparisons."""
     levels: int = 1
-    """The depth of nesting."""
+    """The depth to which conditions are nested."""
 
     @property
     def is_open(self) -> bool:
@@ -91,7 +91,7 @@ class LineColumns:
     """The line, whatever its size."""
     size: str = "length(f.raw)"
     masked: str = "(f.flags >> 6) & 1"
-    """Whether something in it is masked."""
+    """Whether something in the line is masked."""
 
     @property
     def whole(self) -> str:

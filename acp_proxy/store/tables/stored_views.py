@@ -60,7 +60,7 @@ def _object(*paths: str) -> str:
 
 
 def _within(*names: str) -> str:
-    """Returns SQL for the first of these members, below the path ``place``, that exists."""
+    """Returns SQL for the first of the members below the path ``place`` that exists."""
     return _first_of(f"json_extract(json, place || '.{name}')" for name in names)
 
 
