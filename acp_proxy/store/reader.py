@@ -107,7 +107,7 @@ class RecordingReader(Rows):
 
     @property
     def recording(self) -> Recording:
-        """The recording's one row; read only once unless the recorder is running."""
+        """The only row of the table ``recording``; read only once unless the recorder runs."""
         if self._tail is not None:
             return super().recording
         if self._recording is None:

@@ -72,7 +72,7 @@ class Rows:
 
     @property
     def recording(self) -> Recording:
-        """The recording's one row."""
+        """The only row of the table ``recording``."""
         with self._damage_reported(), limited(self.connection, LABEL):
             rows = list(select(self.connection, "SELECT * FROM recording LIMIT 1"))
         for row in rows:

@@ -23,7 +23,7 @@ class MaskedLine(NamedTuple):
 
     @property
     def is_masked(self) -> bool:
-        """Whether something in it is masked."""
+        """Whether something in the line is masked."""
         return self.received is not None
 
 

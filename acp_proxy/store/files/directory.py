@@ -293,7 +293,7 @@ class OldRecording(NamedTuple):
 
     path: Path
     size: int
-    """Bytes on disk."""
+    """The size on disk in bytes."""
     last_written: float
     """The time of the last change, in seconds since 1970."""
 

@@ -31,9 +31,9 @@ _SMALL = 4 << 20
 _INDEXED = '"next_seq"'
 """A key of the indexer's state, which imported recordings do not have."""
 _UTF_8 = b"\0\0\0\1"
-"""The text encoding in the header of a database."""
+"""The code of the text encoding UTF-8 in the header of a database."""
 _FIRST_S = 1_577_836_800.0
-"""The year 2020, since nothing was recorded earlier."""
+"""The start of 2020 in seconds since 1970, since nothing was recorded earlier."""
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:

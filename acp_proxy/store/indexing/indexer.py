@@ -67,7 +67,7 @@ class Indexer:
 
     @property
     def behind(self) -> int:
-        """Bytes of log that are not in committed rows yet."""
+        """How many bytes of log are not in committed rows yet."""
         return self.log.end - self.state.offset
 
     @property

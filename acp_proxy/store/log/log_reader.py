@@ -84,7 +84,7 @@ class LogRecord:
     kind: int
     stream: int
     t_ns: int
-    """Nanoseconds of the recorder's monotonic clock."""
+    """The time by the recorder's monotonic clock, in nanoseconds."""
     offset: int
     """The logical offset of the payload."""
     payload: bytes

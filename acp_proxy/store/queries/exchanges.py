@@ -35,7 +35,7 @@ class TurnRow(NamedTuple):
     session: str | None
     prompt_seq: int
     end_seq: int | None
-    """None if the turn never ended."""
+    """The number of the frame that ended the turn; None if the turn never ended."""
     stop_reason: str | None
     duration_ns: int | None
     updates: int
