@@ -79,7 +79,7 @@ class Indexing:
                 if self._behind():
                     self._leave_log(indexer)
                 elif indexer.state.closed:
-                    indexer.settle()  # a client that keeps its end open may have left half a line
+                    indexer.settle()  # a client may have left half a line and kept its output open
                     mask_earlier(indexer, partial(_until, deadline))
                     self._keep_damage(indexer)
                     database.close(indexer.connection)
@@ -163,7 +163,7 @@ class Indexing:
         indexer.connection.close()
 
     def _look_through_log(self, direction: Direction) -> bool | None:
-        """Looks for an open request in an index in memory, because no database could be made."""
+        """Looks for an open request in an index in memory, while there is no database."""
         try:
             with contextlib.closing(sqlite3.connect("")) as connection:
                 database.migrate(connection)

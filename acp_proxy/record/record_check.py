@@ -43,7 +43,7 @@ def report_findings(path: Path, deadline: float) -> None:
         deadline: when to stop waiting, in seconds of the monotonic clock.
     """
     lines: list[str] = []
-    if not Path(f"{path}{LOG_SUFFIX}").exists():  # otherwise it is not indexed
+    if not Path(f"{path}{LOG_SUFFIX}").exists():  # a recording with a log is not indexed
         # In a separate thread, since a slow query cannot be cancelled. At the deadline the thread
         # is abandoned, because the process ends.
         checking = Thread(target=_check, args=(path, lines), daemon=True)

@@ -88,7 +88,9 @@ def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -
 @pytest.mark.slow
 def test_a_client_that_stops_reading(workplace: Workplace) -> None:
     """A client that does not read is named, with the bytes that wait; the agent is not blamed."""
-    flood = [update("s", "agent_message_chunk", content=text(f"{n}{'x' * 1000}")) for n in range(300)]
+    flood = [
+        update("s", "agent_message_chunk", content=text(f"{n}{'x' * 1000}")) for n in range(300)
+    ]
     conversation = workplace.begin(*flood, DONE)
 
     def running() -> list[dict[str, Any]]:

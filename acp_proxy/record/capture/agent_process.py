@@ -116,7 +116,7 @@ def _share_group(program: Program) -> "tuple[OwnGroup, int] | None":
     """Starts the agent in our process group if we have a terminal and the system supports this."""
     if not has_terminal():
         return None
-    # Only needed on a terminal; it imports more than the rest of the startup together.
+    # Only needed on a terminal. This imports more than all the rest of the startup.
     from acp_proxy.record.capture.shared_group import SharedGroup
 
     return SharedGroup.start_shared(program)

@@ -165,7 +165,9 @@ class OwnGroup:
         return [program_name(process) for process in left]
 
     def kill_holders(self, pipes: "Collection[str]") -> None:
-        """Kills the processes that have one of some pipes open; all processes without a table.
+        """Kills the processes of the group that have one of some pipes open.
+
+        On a system without a process table, all processes of the group are killed.
 
         Args:
             pipes: the names of the pipes, as links in ``/proc/PID/fd`` show them.

@@ -107,7 +107,7 @@ class Pump:
             reason = f"internal error: {type(e).__name__}: {e}"
             warn(f"{self.name} ends here, {reason}")
         self.in_read = False
-        try:  # before both are closed: a peer may exit when it sees that, and the order matters
+        try:  # before both are closed: a peer may exit then, and the log keeps the order
             self._log.event(END, {"reason": reason}, self.stream)
         except Exception as e:
             self._stop_recording(e)

@@ -215,7 +215,7 @@ class Relay:
     def _pass_signals_on(self) -> None:
         while True:
             signum, from_keys, sender = self._next_signal()
-            if from_keys:  # the terminal has also sent it to the agent, which may handle it
+            if from_keys:  # the terminal has also sent the signal to the agent
                 self._from_keys.add(signum)
                 reason = "by the terminal, to client and agent alike"
                 self.log.event(SIGNAL, {"signal": signum, "action": "passed on", "reason": reason})

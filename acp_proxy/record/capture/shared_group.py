@@ -92,8 +92,8 @@ class SharedGroup(OwnGroup):
         reap(guardian)
         if kind == _FAILED:
             raise OSError(value, os.strerror(value))
-        # The guardian was killed or failed. If it had started the agent, the agent is our child
-        # now.
+        # The guardian was killed or failed. If it had started the agent, that agent is our
+        # child now.
         kill_all(lambda: members(os.getpid(), os.getpgrp(), all_processes()))
         return None
 
@@ -117,7 +117,7 @@ class SharedGroup(OwnGroup):
             return status
         guardian, self._guardian = self._guardian, None
         if guardian is not None:
-            reap(guardian)  # it was killed; after its end, the agent is our child
+            reap(guardian)  # the guardian was killed; now the agent is our child
         try:
             _, status = os.waitpid(pid, 0)
         except ChildProcessError:

@@ -12,8 +12,7 @@ def take_stdio() -> "tuple[int, int]":
     Descriptors 0 and 1 become /dev/null and stderr.
 
     Returns:
-        The descriptors that the client writes to and reads from; /dev/null in place of a missing
-        one.
+        The descriptors that the client writes to and reads from; /dev/null for a missing one.
 
     Raises:
         OSError: too few descriptors are left; nothing was moved.
@@ -26,7 +25,7 @@ def take_stdio() -> "tuple[int, int]":
     moved: list[int] = []
     try:
         for fd in (0, 1):
-            moved.append(os.dup(fd))  # not inherited; 3 or higher, since 0, 1 and 2 are open
+            moved.append(os.dup(fd))  # not inherited; at least 3, since 0, 1 and 2 are open
         null = os.open(os.devnull, os.O_RDWR)
     except OSError:
         for fd in moved:

@@ -131,7 +131,9 @@ def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
-    with pytest.raises(NewerRecording, match=f"at most format {VERSION}, got {VERSION + 1}; upgrade"):
+    with pytest.raises(
+        NewerRecording, match=f"at most format {VERSION}, got {VERSION + 1}; upgrade"
+    ):
         database.open_readonly(path)
 
 
