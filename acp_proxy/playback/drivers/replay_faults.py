@@ -129,7 +129,7 @@ class ReplayFaults:
         for output in outputs:
             match output:
                 case RuleEffect(effect=SignalEffect(signum)) if signum == system.SIGCONT:
-                    self._pause(is_paused=False)  # at once, since the paused output waits for it
+                    self._pause(is_paused=False)  # at once, since paused output must still go out
                 case Fired(rule, _, Direction.TO_AGENT, bytes() as raw, None):
                     self._lose(raw, rule)
                 case _:
@@ -145,7 +145,7 @@ class ReplayFaults:
             data = None if is_paused else outbox.take(self._clock())
             if data is None:
                 due = None if is_paused else outbox.due_at
-                # Time passes meanwhile, so bytes that were not due may be overdue by now.
+                # Time passes during a write, so bytes that were not due may be overdue by now.
                 wait = float("inf") if due is None else max(0.0, (due - self._clock()) / 1e9)
                 with trio.move_on_after(wait):
                     await self._changed[outlet].wait()

@@ -229,7 +229,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         while time.monotonic() < deadline:
             process.poll()
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(-process.pid, os.WNOHANG)  # adopted, and the last of its group
+                os.waitpid(-process.pid, os.WNOHANG)  # one that we adopted
             os.killpg(process.pid, 0)
             time.sleep(0.02)
         os.killpg(process.pid, signal.SIGKILL)

@@ -145,7 +145,7 @@ class DivergenceHandler:
         has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
         near_misses = self._matcher.near_misses(live) if has_near_misses else ()
         if compared is None and (step := self._step_like(seq, live)) is not None:
-            self._state.comparer.compare(step, live)  # this notes places that must not be shown
+            self._state.comparer.compare(step, live)  # notes places that must not be shown
         return self._state.divergences.note(
             kind,
             lane,

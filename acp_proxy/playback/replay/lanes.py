@@ -250,7 +250,14 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Lets frames whose requests came go without optional messages; returns these messages."""
+        """Frees frames from the wait for optional messages if all requests that they answer came.
+
+        Args:
+            optional: the optional messages.
+
+        Returns:
+            The optional messages that such frames waited for.
+        """
         unasked = {w.step.seq for w in self.waiting if w.asked and w.asked <= optional}
         passed: set[Key] = set()
         for waiting in self.waiting:

@@ -183,7 +183,7 @@ class Comparer:
         try:
             self._walk(comparison, path, old, new, places)
             roots = {was: now for place, was, now in comparison.proposals if place is Place.ROOT}
-            if comparison.differences and roots:  # other values may be paths below these
+            if comparison.differences and roots:  # other values may be paths below them
                 bindings = evolve(self._bindings, roots={**self._bindings.roots, **roots})
                 again = Comparison()
                 Comparer(bindings, map(pointer, self.ignored), mask=self._mask)._walk(

@@ -78,7 +78,7 @@ class AgentMessages:
             if (child := announced_session(message.raw or b"")) is not None:
                 self._state.sessions.announce(child)
             if lane is not None and self._ends_turn(message):
-                # As after the answer to a prompt, requests of that turn are not awaited.
+                # As after an answer to a prompt, requests of the ended turn are not awaited.
                 if (end := lane.turns.end()) is not None:
                     lane.requests.give_up(end)
                 lane.progress.clear()
@@ -220,7 +220,7 @@ class _AgentRequests:
         elif match is not None:
             self._state.output.recent_refusals += 1
             self._guard.note_refused(match, live, self._matcher.differences(match.request, live))
-            if match.permission.is_vague:  # it may be the recorded request, so do not wait for that
+            if match.permission.is_vague:  # it may be the recorded one, so do not wait for another
                 self._matcher.note_made(match.request)
             yield reply(token, denial(value))
         else:

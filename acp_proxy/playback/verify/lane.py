@@ -138,7 +138,7 @@ class SendQueue:
         """Gives up all frames and returns them, answers last."""
         left = [*self.frames, *self.answers.values()]
         for frame in self.answers.values():
-            frame.is_released = True  # so that it is dropped from the queues over all lanes
+            frame.is_released = True  # so that the queues over all lanes drop the frame
         self.discarded += len(left)
         for queue in (self.frames, self.answers, self.asked, self.released):
             queue.clear()

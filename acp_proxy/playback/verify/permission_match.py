@@ -57,7 +57,7 @@ class ToolCalls:
             return
         key = message.session, message.tool_call
         value = json_or_none(message.raw or b"")
-        if value is None:  # its content is unknown, so from now on the tool call equals no other
+        if value is None:  # its content is unknown, so the tool call equals no other from now on
             self._calls.setdefault(key, {})[_UNREADABLE] = NAN
             return
         params = params_of(value)

@@ -129,8 +129,8 @@ class Verification:
         if ends_at is not None and now >= ends_at:
             self._time_out()
         elif state.output.is_flood(state.recording.frames):
-            # With a new lane object the divergence is primary. So it is kept, however many there
-            # are.
+            # A divergence with a new lane object is primary, and is kept even if there are many
+            # divergences.
             lane = ClientLane(state.pending.lane.name)
             summary = state.output.flood_summary
             state.divergences.note(DivergenceKind.FLOOD, lane, summary, of_handshake=True)
@@ -142,7 +142,7 @@ class Verification:
         else:
             self._ends_since = None
             is_silent = limit is not None and state.patience.silence >= limit
-            # By pacing, a frame may still be due later; then the silence is not the agent's.
+            # If pacing delays a frame, the silence is not the fault of the agent.
             if is_silent and self.sender.conditions.next_moment() is None:
                 self._stall(f"nothing came for {(limit or 0) / NS_PER_S:g} s")
 
@@ -188,7 +188,7 @@ class Verification:
             pending.lane,
             "; ".join([what, *waits]),
             seq=items[0][1].step.seq if items else None,
-            # As after a failed handshake, unsent frames in every lane follow from this.
+            # As after a failed handshake, this causes the unsent frames in every lane.
             of_handshake=True,
         )
         self._give_up()
