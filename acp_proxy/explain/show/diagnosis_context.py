@@ -142,7 +142,7 @@ class DiagnosisContext:
 
     @property
     def holding_fault(self) -> str | None:
-        """The rule of a fault that, before any peer left, prevented all further answers; or None."""
+        """The rule of a fault that prevented all further answers before any peer left, or None."""
         end = self.first_end
         return self.faults.first_rule(HOLDING, None if end is None else end.seq)
 
@@ -187,7 +187,7 @@ class DiagnosisContext:
 
     @cached_property
     def first_opened(self) -> ExchangeRow | None:
-        """The last successful initialization or new session, which shows how far the client came."""
+        """The last successful initialization or new session; it shows how far the client came."""
         rows = exchanges(self.reader, methods=(*INITIALIZE, "session/new"), outcome="result")
         return next(iter(sorted(rows, key=lambda row: row.request_seq)[-1:]), None)
 
@@ -196,7 +196,7 @@ class DiagnosisContext:
         return frame_times(self.reader, [seq])[seq]
 
     def last_of_agent(self, turn: TurnRow, end: int | None = None) -> StoredFrame | None:
-        """Returns the agent's last frame in a turn before a frame or event; None without such a frame.
+        """Returns the agent's last frame in a turn before a frame or event; None if there is none.
 
         Args:
             turn: the turn.
@@ -221,7 +221,7 @@ class DiagnosisContext:
         return self.waited_until_ns - since_ns
 
     def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
-        """Returns the first cancels of a turn; an empty list if the agent had too little time to obey.
+        """Returns the first cancels of a turn; no cancels if the agent had too little time to obey.
 
         Args:
             turn: the turn.

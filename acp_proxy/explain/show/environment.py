@@ -135,6 +135,6 @@ def why_it_never_ran(context: DiagnosisContext, exit_: RecordedEvent) -> str | N
 
 
 def launcher(context: DiagnosisContext) -> str | None:
-    """Returns the program that fetches the agent and then starts it; None without such a program."""
+    """Returns the program that fetches the agent and then starts it; None if there is none."""
     names = [PurePath(word).name for word in context.recording.words[:1]]
     return next((name for name in names if name in LAUNCHERS), None)

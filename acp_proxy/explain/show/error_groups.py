@@ -3,7 +3,7 @@
 If a request breaks a rule of its dialect and is refused (-32600 to -32602), the sender of the
 request is to blame. The peer that answers is to blame for an internal error (-32603), and for
 refusing a login that it offers. A fault is to blame for the errors that it sends. For any other
-error, nobody is to blame: a missing login or a missing file is no peer's mistake.
+error, nobody is to blame: neither peer makes a mistake if a login or a file is missing.
 
 `required_params.json`, written by ``make schemas``, lists the methods that each peer may call in
 each dialect, and the required params of these methods. A request is only checked against this list.
@@ -66,8 +66,8 @@ class Rules:
 
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
-    """What the receiver of requests announced in the initialization, by the direction of requests;
-    empty if the recording has no initialization."""
+    """The announcement of the receiver in the initialization, by the direction of requests; empty
+    if the recording has no initialization."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
         """Returns the mistake in a request, in words to print after ``sent METHOD``.

@@ -33,7 +33,7 @@ from acp_proxy.store.reader import RecordingReader
 
 STDERR_LINES = 5
 CLIENT_CLOSED = "the client closed its end"
-"""The reason that a recorder notes if the client closed its end, before or after the agent's end."""
+"""The reason that a recorder notes if the client closed its end before or after the agent left."""
 _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
 
 
@@ -135,8 +135,8 @@ def find_quickly(
 ) -> tuple[list[Finding], list[CurrentWait]]:
     """Finds problems of the conversation itself, and current waits, from stored rows.
 
-    All frames are read only if the recorder is running and a request or turn is open, since only the
-    times of frames show whether it hangs. Silences that have ended are not found.
+    All frames are read only if the recorder is running and a request or turn is open, since only
+    the times of frames show whether it hangs. Silences that have ended are not found.
 
     Args:
         reader: the recording.
@@ -255,7 +255,7 @@ def _first_of_each_rule(findings: list[Finding], most: int) -> list[Finding]:
 
 
 def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, int]:
-    """Returns the number of findings by rule; counts also unanswered requests that were not read."""
+    """Returns the number of findings by rule, including unanswered requests that were not read."""
     counts = Counter(finding.rule for finding in findings)
     if counts[UNANSWERED] and not context.reader.live:
         counts[UNANSWERED] += open_exchange_count(context.reader) - len(context.unanswered)

@@ -202,7 +202,7 @@ class Summary:
     path: str
     live: bool
     duration_ns: int | None
-    """None if that is not known."""
+    """The length of the recording in nanoseconds; None if it is not known."""
     capabilities: Capabilities
     ending: str
     """How the conversation ended, in words."""

@@ -296,7 +296,7 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:
-    """Returns the hangs by the number of the request; an agent with a running call does not hang."""
+    """Returns the hangs by number of the request; an agent with a running call does not hang."""
     return {
         wait.request.seq: wait
         for wait in context.waits

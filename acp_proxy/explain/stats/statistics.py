@@ -1,7 +1,7 @@
 """Measures a recording: the traffic, the speed of answers, and the time spent in turns.
 
-The traffic is counted from heads of frames and the table of exchanges. Payloads are read only for
-prompts, first chunks, the heaviest tool calls and one turn's waterfall.
+The traffic is counted from the heads of frames and from the table of exchanges. Payloads are read
+only for prompts, for first chunks, for the heaviest tool calls and for the waterfall of a turn.
 """
 
 import time
@@ -41,7 +41,7 @@ from acp_proxy.store.queries.frames import Span, edges_of_call
 from acp_proxy.store.reader import RecordingReader
 
 _READ = 8
-"""How many frames are read at the beginning and at the end of a tool call."""
+"""The number of frames of a tool call that are read at its beginning, and again at its end."""
 
 Watch = Callable[[Iterator[StoredFrame]], Iterator[StoredFrame]]
 
@@ -53,9 +53,9 @@ class Statistics:
     path: str
     live: bool
     duration_ns: int
-    """From the start to the last frame or event, or until now in a live recording."""
+    """The time from the start to the last frame or event, or until now in a live recording."""
     frames: int
-    """The number of frames that were counted: all, or those that match the filter."""
+    """The number of frames that were counted: all frames, or the frames that match the filter."""
     bytes: int
     time: WholeTime
     methods: list[MethodStatistics]
@@ -68,17 +68,17 @@ class Statistics:
 
 
 class TurnsAndCalls(Listener):
-    """Divides the time of all turns, and finds their first chunks and repeated tool calls.
+    """Divides the times of all turns, and finds first chunks and tool calls that use an id again.
 
     Args:
         reader: the recording.
-        messages: the pass.
+        messages: the pass over the recording.
 
     Attributes:
-        end_ns: the time of the last frame or event, or now in a live recording.
+        end_ns: the time of the last frame or event, or the time now in a live recording.
         times: how the turns spent their time.
-        repeated: the first frames of tool calls that use an id again, by id. A replayed history
-            begins no such call, since it repeats earlier calls.
+        repeated: by id, the first frames of tool calls whose id an earlier call had. The calls in a
+            replayed history do not count, since they are the earlier calls.
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
@@ -91,12 +91,12 @@ class TurnsAndCalls(Listener):
         self._first = dict[CallKey, int]()
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Takes a frame, or a run of pieces.
+        """Reads a frame, or a run of frames that are pieces of one message.
 
         Args:
-            run: the frame, or the run that it begins.
-            message: its message.
-            transition: the changes that it made.
+            run: the frame, or the run of frames.
+            message: the message of the first frame.
+            transition: the changes that this message made.
         """
         for _, change in messages_of(message, transition):
             if change.tool_call is not None:
@@ -107,7 +107,7 @@ class TurnsAndCalls(Listener):
                 self._find_chunk(run, running)
 
     def _find_chunk(self, run: FrameRun, turn: RunningTurn) -> None:
-        """Notes the time of the agent's first chunk, if a run has one."""
+        """Notes the time of the agent's first chunk in a turn, if a run contains this chunk."""
         for _, t_ns, raw in self._reader.lines_of(run):
             chunk = chunk_of(raw) if len(raw) <= SMALL_LINE else None
             if chunk is not None and chunk.update in VOICE:
@@ -138,9 +138,9 @@ def gather(
     Args:
         reader: the recording.
         chosen: which frames to count.
-        top: how many tool calls to list.
-        watch: receives the heads of all frames that are counted, and passes them on.
-        passed: the result of the first pass, if it was made before.
+        top: the largest number of tool calls that are listed.
+        watch: yields the heads of the counted frames unchanged, and may show the progress.
+        passed: the result of the first pass, if this pass was already made.
     """
     if passed is None:
         messages = MessagePass(reader)
@@ -184,7 +184,7 @@ def with_texts(reader: RecordingReader, turns: Iterable[TurnTime]) -> list[TurnT
 
     Args:
         reader: the recording.
-        turns: some of its turns.
+        turns: turns of the recording.
     """
     return [evolve(turn, prompt=first_words(reader, turn.prompt_seq)) for turn in turns]
 
@@ -195,7 +195,7 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
     Args:
         reader: the recording of the turn.
         turn: the turn, from `with_texts`.
-        most: how many of the longest steps to keep; None for all.
+        most: the largest number of steps, of which the longest are kept; None for all steps.
     """
     messages = MessagePass(reader, _first_beside(reader, turn))
     rows = filter(None, [turn_of(reader, turn.id)])
@@ -206,18 +206,21 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
-    """Returns the turn to start at so that all frames of a turn are understood, or None."""
+    """Returns the turn where reading must start to understand all frames of a turn.
+
+    The result is None if reading must start at the beginning of the recording.
+    """
     if reader.recording.dialect in (DRAFT, None):
-        return None  # messages without a session depend on all earlier sessions
+        return None  # how to read messages without a session depends on all earlier sessions
     turns = read_turns(reader)
     beside = [row for row in turns if row.end_seq is None or row.end_seq >= turn.prompt_seq]
     first = min(beside, key=lambda row: row.prompt_seq, default=None)
-    # An answer belongs to the oldest request with its id, which may be an earlier one.
+    # An answer belongs to the oldest open request with its id, which may be before that turn.
     return None if first is None or is_any_open_at(reader, first.prompt_seq) else first
 
 
 def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:
-    """Returns the turns that took longest, in order.
+    """Returns the turns that took longest, in recorded order.
 
     Args:
         turns: the turns of a recording.

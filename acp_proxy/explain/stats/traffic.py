@@ -1,10 +1,10 @@
 """Counts traffic: frames, bytes and latencies of each method, and the bytes of each tool call.
 
-Pure and incremental. A million frames leave behind a few counters for each method, eight bytes for
-each latency, and one small row for each tool call.
+The module is pure and incremental. Even for a million frames, it keeps only a few counters for each
+method, eight bytes for each latency, and one small row for each tool call.
 
-Percentiles are by nearest rank: the p-th is the smallest recorded latency that at least p percent
-of latencies do not exceed.
+Percentiles are by nearest rank: the p-th percentile is the smallest recorded latency that at least
+p percent of the latencies do not exceed.
 """
 
 import heapq
@@ -35,32 +35,32 @@ class MethodStatistics:
     """The traffic of one method in one direction."""
 
     direction: str
-    """The direction of the request or notification: to-agent or to-client; or stderr."""
+    """The direction of the requests or notifications: to-agent or to-client; or stderr."""
     method: str | None
     kind: str | None
-    """The kind of frames that have no method, else None."""
+    """The kind of frames that have no method; None for frames with a method."""
     frames: int
-    """Requests, their answers and notifications."""
+    """The number of frames: requests, their answers and notifications."""
     bytes: int
-    """The bytes of these frames, without newlines."""
+    """The number of bytes in these frames, without newlines."""
     requests: int
     errors: int
-    """Requests that were answered with an error."""
+    """The number of requests that were answered with an error."""
     cancelled: int
     unanswered: int
     p50_ns: int | None
-    """A percentile of the latencies of results and errors; None without any."""
+    """A percentile of the latencies of results and errors, in nanoseconds; None without answers."""
     p90_ns: int | None
     p99_ns: int | None
     max_ns: int | None
     activity: list[int] | None
-    """Frames in each of `BUCKETS` equal parts of the recording's time; None if that is not known.
-    """
+    """The number of frames in each of `BUCKETS` equal parts of the recording's time; None if times
+    are not known."""
 
 
 @frozen
 class CallStatistics:
-    """One tool call: its traffic, and its title, kind and status, which are read later."""
+    """The traffic of one tool call, and its title, kind and status, which are read later."""
 
     session: str | None
     tool_call: str
@@ -68,17 +68,17 @@ class CallStatistics:
     kind: str | None
     status: str | None
     turn: int | None
-    """The turn of its first frame."""
+    """The turn of the first frame."""
     frames: int
     bytes: int
     start_ns: int
-    """From the start of the recording."""
+    """The time of the first frame, in nanoseconds since the start of the recording."""
     duration_ns: int
-    """From its first frame to its last frame in the same turn."""
+    """The time from the first frame to the last frame in the same turn, in nanoseconds."""
 
 
 def percentile(ordered: Sequence[int], percent: int) -> int | None:
-    """Returns the latency of nearest rank; None without latencies.
+    """Returns the latency of the nearest rank to a percentage; None without latencies.
 
     Args:
         ordered: the latencies in ascending order.
@@ -88,7 +88,7 @@ def percentile(ordered: Sequence[int], percent: int) -> int | None:
 
 
 def halved(activity: Sequence[int]) -> list[int]:
-    """Returns the same activity in half as many parts."""
+    """Returns the same activity, divided into half as many parts."""
     return [a + b for a, b in zip(activity[::2], activity[1::2], strict=True)]
 
 
@@ -151,7 +151,7 @@ class Traffic:
         self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
 
     def feed(self, head: StoredFrame) -> None:
-        """Takes a frame."""
+        """Counts the head of a frame."""
         seq, t_ns, stream, kind, method, exchange, session, turn, call, _, size, _ = head
         count = self._passing.get((stream, kind, method))
         if count is None:
@@ -189,7 +189,7 @@ class Traffic:
         )
 
     def methods(self) -> list[MethodStatistics]:
-        """Returns all methods, and frames without a method by kind, by descending bytes."""
+        """Returns the traffic of methods, and of frames without a method by kind; most bytes first."""
         totals = (method.statistics(*key) for key, method in self._methods.items())
         return sorted(totals, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
 
@@ -217,7 +217,7 @@ class Traffic:
         return len(self._calls)
 
     def _locate(self, t_ns: int) -> None:
-        """Finds the part that a time is in, and the start and end of that part."""
+        """Finds the part of the recording's time that contains a time, with its start and end."""
         self._bucket = min(max(t_ns * BUCKETS // self._span, 0), BUCKETS - 1)
         self._from = -(-self._bucket * self._span // BUCKETS)
         self._to = -(-(self._bucket + 1) * self._span // BUCKETS)

@@ -1,13 +1,14 @@
 """Divides the time of each turn: the agent spoke, was silent, or waited for its client.
 
 Every nanosecond of a turn belongs to exactly one part, so the parts add up to the turn. While a
-request of the agent to its client is open, the turn waits for the answer. If several are open at
-once, the time belongs to the first in the order of `WAITING`, so that parallel requests are not
-counted twice. The rest is the agent's: it is streaming while its pauses are shorter than
-`PAUSE_NS`, and silent otherwise, as well as before its first update and after each answer.
+request of the agent to its client is open, the turn waits for the answer. If several requests are
+open at once, the time belongs to one of their parts: the first in the order of `WAITING`. So
+parallel requests are not counted twice. All other time belongs to the agent: the agent is streaming
+while its pauses are shorter than `PAUSE_NS`. It is silent in longer pauses, before its first update,
+and after each answer until it sends something.
 
-`intervals` takes the transitions of the connection: `stats` needs the sums of each turn, and the
-waterfall of a turn needs the intervals themselves. Memory grows with turns, not with frames.
+`intervals` measures the times: `stats` needs the sums of each turn, and the waterfall of a turn
+needs the single intervals. Memory grows with the number of turns, not with the number of frames.
 """
 
 from collections import Counter
@@ -24,7 +25,7 @@ PAUSE_NS = 2 * 10**9
 
 
 class Part(StrEnum):
-    """The parts that the time of a turn is divided into."""
+    """A part into which the time of a turn is divided."""
 
     STREAMING = "streaming"
     SILENT = "silent"
@@ -58,10 +59,10 @@ class Interval(NamedTuple):
     from_ns: int
     to_ns: int
     seq: int | None
-    """The frame that ended it; None if the recording ended before."""
+    """The number of the frame that ended the interval; None if the recording ended first."""
     request: Exchange | None = None
-    """Set for an interval from a request of the agent to its answer. Such intervals overlap; those
-    without a request divide the time of the turn."""
+    """The request, for an interval from a request of the agent to its answer. Such intervals may
+    overlap. Intervals without a request divide the time of the turn."""
 
 
 @frozen
@@ -74,18 +75,18 @@ class TurnTime:
     end_seq: int | None
     stop_reason: str | None
     open: bool
-    """Whether it has not ended; then it lasts until the end of the recording, or until now."""
+    """Whether the turn has not ended; then it lasts until the recording's end, or until now."""
     start_ns: int
     """The time of the prompt, from the start of the recording."""
     duration_ns: int
     first_update_ns: int | None
-    """From the prompt to the first session update."""
+    """The time from the prompt to the first session update."""
     first_chunk_ns: int | None
-    """From the prompt to the first piece of a message or thought of the agent."""
+    """The time from the prompt to the first piece of a message or thought of the agent."""
     agent_ns: int
-    """Streaming and silent together."""
+    """The time of the agent: streaming and silent together."""
     client_ns: int
-    """The four parts of waiting together."""
+    """The time of waiting for the client: four parts together."""
     streaming_ns: int
     silent_ns: int
     person_ns: int
@@ -120,7 +121,7 @@ class RunningTurn:
     turn: Turn
     start_ns: int
     now_ns: int
-    """The latest time that was taken."""
+    """The time up to which the turn was divided."""
     spent: dict[Part, int] = field(factory=lambda: dict.fromkeys(Part, 0))
     first_update_ns: int | None = None
     first_chunk_ns: int | None = None
@@ -132,11 +133,11 @@ class RunningTurn:
     """The number of these requests by part."""
 
     def pass_time(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
-        """Returns the part that the time since the last call belongs to, and its length.
+        """Returns the part to which the time since the last call belongs, and the length of this time.
 
         Args:
-            t_ns: the time now; an earlier time counts as the latest.
-            is_pause: whether nothing was sent in that time.
+            t_ns: the time now; a time before the last call counts as the time of the last call.
+            is_pause: whether nothing was sent since the last call.
         """
         elapsed = max(0, t_ns - self.now_ns)
         if self.waits:

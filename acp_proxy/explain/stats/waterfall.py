@@ -49,23 +49,24 @@ class WaterfallStep:
     kind: str
     """prompt, thought, message, tool_call, request, silence or end."""
     seq: int | None
-    """The first frame of the step; the frame that ended a silence, if any."""
+    """The number of the step's first frame; for a silence, of the frame that ended it, or None."""
     start_ns: int
-    """From the prompt."""
+    """The time from the prompt to the start of the step, in nanoseconds."""
     duration_ns: int
     title: str
     """The beginning of the text, a tool call's title, a request's subject, or the stop reason."""
     method: str | None = None
     """The method of a request."""
     waits_for: str | None = None
-    """Who a request waits for: person, terminals, files or other."""
+    """Whom a request waits for: person, terminals, files or other."""
     status: str | None = None
-    """A tool call's status from the agent; result, error, cancelled or unanswered for a request."""
+    """The status that the agent gave a tool call; for a request, its outcome: result, error,
+    cancelled or unanswered."""
     answer: str | None = None
     """The choice of a person, or the reason why a request failed."""
     frames: int = 1
     open: bool = False
-    """Whether it was still open when the turn ended."""
+    """Whether the step was still open when the turn ended."""
     failed: bool = False
     tool_call: str | None = None
     """The id of a tool call."""
@@ -105,14 +106,15 @@ Outcomes = Mapping[tuple[int, str | None], str | None]
 
 
 class Waterfalls(Listener):
-    """Takes the frames of a recording, and lays some of its turns out in time.
+    """Reads the frames of a recording, and lays some of its turns out in time.
 
     Args:
         reader: the recording.
-        messages: the pass that it listens to.
+        messages: the pass over the recording.
         turns: the turns.
-        end_ns: the end of turns that have not ended.
-        most: how many of a turn's longest steps to keep, without prompt and end; None for all.
+        end_ns: the time at which open turns are ended.
+        most: the largest number of steps of a turn, besides prompt and end; the longest steps are
+            kept. None for all steps.
     """
 
     def __init__(
@@ -143,12 +145,12 @@ class Waterfalls(Listener):
         return not self._coming and not self._open
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Takes the next frame, or run of frames.
+        """Reads the next frame, or run of frames.
 
         Args:
-            run: the frame, or a run in which no pause is longer than `UNBROKEN_NS`.
-            message: the first message in it; messages outside of turns are ignored.
-            transition: the changes that it made.
+            run: the frame, or a run without a pause longer than `UNBROKEN_NS`.
+            message: the message of the first frame; a message outside of turns is ignored.
+            transition: the changes that this message made.
         """
         moved = self._take_ended(run, transition.method)
         over: list[Turn] = []
@@ -196,7 +198,7 @@ class Waterfalls(Listener):
         )
 
     def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
-        """Takes the intervals that have ended; returns the time that each turn has reached."""
+        """Reads the intervals that have ended; returns the end of the last interval of each turn."""
         moved = {}
         for interval in self._ended:
             if (waterfall := self._open.get(interval.turn)) is not None:
@@ -222,7 +224,7 @@ def first_words(reader: RecordingReader, prompt_seq: int) -> str:
 
     Args:
         reader: the recording.
-        prompt_seq: the number of its frame.
+        prompt_seq: the number of the prompt's frame.
     """
     kind, prompt = start_of_line(reader, prompt_seq, LINE_EDGE) or ("", b"")
     params = {} if kind == "batch" else params_of(prompt)  # a batch has no params, and may be large
@@ -269,7 +271,7 @@ class _Waterfall:
     def take(
         self, interval: Interval, frame: FrameRun | None = None, method: str | None = None
     ) -> None:
-        """Takes an interval of the turn that ends with a frame, or with the recording."""
+        """Adds an interval of the turn; the interval ended with a frame, or with the recording."""
         shortest_ns = min(PAUSE_NS, max(1, self._duration_ns // _SHORTEST))
         is_long = interval.to_ns - interval.from_ns >= shortest_ns
         if interval.request is not None:
@@ -296,15 +298,15 @@ class _Waterfall:
         )  # fmt: skip
 
     def ask(self, frame: FrameRun, asked: Exchange) -> None:
-        """Takes a request of the agent that the turn waits for."""
+        """Adds a request of the agent; the turn waits for the answer."""
         self._end_run()
-        if frame.kind == "request" and frame.raw is not None:  # otherwise it is part of a batch
+        if frame.kind == "request" and frame.raw is not None:  # not in a batch, and not too large
             of_person = waiting_part(asked.method) is Part.PERSON
             named = call_in(frame.raw).title if of_person else ""
             self._titles[asked.id] = named or preview(frame.raw, "request", asked.method)[:TITLE]
 
     def speak(self, seq: int, now_ns: int, chunk: Chunk) -> None:
-        """Takes a piece of text."""
+        """Adds a piece of text."""
         if (kind := VOICE.get(chunk.update)) is None:
             return
         run = self._run
@@ -329,7 +331,7 @@ class _Waterfall:
             self._unfinished.pop(name, None)
 
     def update_call(self, name: str, frame: FrameRun) -> None:
-        """Takes an update of a tool call."""
+        """Adds an update of a tool call."""
         now_ns = self.now_ns
         call = self._calls.get(name)
         if call is None:
@@ -355,7 +357,7 @@ class _Waterfall:
         )  # fmt: skip
 
     def end(self, frame: FrameRun, method: str | None) -> None:
-        """Takes the frame that ends the turn."""
+        """Adds the end of the turn."""
         failed = frame.kind == "error"
         title = self._turn.stop_reason or ""
         if failed and frame.raw is not None:
