@@ -1,8 +1,8 @@
 """Folds runs of chunks: frames that are pieces of one message become one value.
 
-An agent streams a sentence in dozens of frames, and a person wants to read the sentence. Any other
-row ends a run, so that the screen keeps the order of the wire. A long silence or an odd frame ends
-a run as well. Only the beginning of a run's text is kept.
+An agent streams a sentence in dozens of frames, and a person wants to read the sentence. A run ends
+at any other row, so that the screen keeps the order of the wire, and also at a long silence or an
+odd frame. Only the beginning of a run's text is kept.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -32,14 +32,14 @@ class ChunkRun:
     last_ns: int = 0
     count: int = 0
     size: int = 0
-    """Bytes of all frames together."""
+    """The number of bytes in all frames together."""
     characters: int = 0
     """The length of the whole text."""
     text: str = ""
     """The beginning of the text: at least `SHOWN_LINE` characters, or the whole text."""
 
     def add(self, row: Row, chunk: Chunk) -> None:
-        """Takes the next frame of the run, including the first.
+        """Adds a frame to the run, beginning with the first.
 
         Args:
             row: the frame.
@@ -65,12 +65,14 @@ class RunFinder:
     _last_ns: int = 0
 
     def continues(self, key: RunKey | None, first_ns: int, last_ns: int) -> bool:
-        """Takes the next row; returns whether it belongs to the same message and came soon enough.
+        """Returns whether the next row belongs to the same message as the row before it.
+
+        The row must also have come soon enough.
 
         Args:
-            key: the `run_key` of the row; None if it is not a chunk, or must stay alone.
-            first_ns: when its first byte was read.
-            last_ns: when its last byte was read.
+            key: the `run_key` of the row; None if the row is not a chunk, or must not be folded.
+            first_ns: the time when the row's first byte was read.
+            last_ns: the time when the row's last byte was read.
         """
         joined = key is not None and key == self._key and first_ns - self._last_ns < SILENCE_NS
         self._key, self._last_ns = key, last_ns
@@ -82,7 +84,7 @@ def run_key(row: Row, chunk: Chunk | None) -> RunKey | None:
 
     Args:
         row: the row.
-        chunk: its chunk.
+        chunk: the chunk in the row; None without a chunk.
     """
     if chunk is None:
         return None
@@ -121,7 +123,7 @@ def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:
 
     Args:
         run: the run.
-        recording: its recording; None if acp-proxy recorded it, so that all times are known.
+        recording: the recording; None if acp-proxy recorded it, so that all times are known.
     """
     first = run.first
     text = plain(mended(run.text))

@@ -1,4 +1,4 @@
-"""The documented JSON of frames and events, and their facts as text for people."""
+"""Converts frames and events to the documented JSON, and to facts in text for people."""
 
 import base64
 import json
@@ -26,11 +26,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 def frame_json(row: Row) -> bytes:
-    """Returns the JSON of a row of `frames`; a message keeps its own bytes.
+    """Returns the JSON of a row of `frames`.
 
-    The last member is one of three: ``message``, the message as it was sent; ``text``, for a line
-    that is not a message or that strict parsers refuse; or ``base64``, for a line that is not
-    UTF-8.
+    The last member is ``message``, with the bytes of the message as it was sent. For a line that is
+    not a message or that strict parsers refuse, it is ``text``, and for a line that is not UTF-8,
+    ``base64``.
     """
     value = {name: row[name] for name in FRAME_MEMBERS}
     raw = bytes(row["raw"])
@@ -45,11 +45,11 @@ def frame_json(row: Row) -> bytes:
 
 
 def large_frame_json(row: Row, pieces: Pieces) -> Iterator[bytes]:
-    """Yields the JSON of a frame that is too large for memory, never as ``message``.
+    """Yields the JSON of a frame that is too large for memory; it has no member ``message``.
 
     Args:
         row: a row of `frames` without its line.
-        pieces: reads the line piece by piece.
+        pieces: yields the line in pieces.
     """
     yield visible_json(_encode({name: row[name] for name in FRAME_MEMBERS}))[:-1] + b","
     yield from large_member(pieces)
@@ -61,7 +61,7 @@ def line_parts(row: Row, reader: RecordingReader) -> Iterator[bytes]:
 
     Args:
         row: a row of `frames`.
-        reader: its recording.
+        reader: the recording of the row.
     """
     if is_excerpt(row):
         yield from reader.pieces(row["seq"])

@@ -1,8 +1,9 @@
 """Shows a line to a person: JSON on many lines, its long texts unfolded, and its bytes in hex.
 
-JSON is only laid out: the line is cut into tokens and never parsed into values, so numbers keep
-their form, objects their repeated names, and strings their escapes, except escaped letters. Tokens
-are read when a line is needed, and the output is limited for messages of any size or depth.
+JSON is only laid out: the line is cut into tokens and never parsed into values. So numbers keep
+their form, objects keep repeated names, and strings keep their escapes, except for escaped letters.
+Tokens are read when a line of the output is needed, and the output is limited for messages of any
+size or depth.
 """
 
 import base64
@@ -25,7 +26,7 @@ from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import kind_and_update
 
 _DEEPEST = 60
-"""The number of levels that are indented."""
+"""The largest number of levels that are indented."""
 _SHOWN = 32
 """How many characters of an elided base64 text are shown."""
 _TOKEN = re.compile(
@@ -36,7 +37,7 @@ _TOKEN = re.compile(
 
 _BASE64 = re.compile(rb'"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{200,}+={0,2}"')
 _LONG, _COLUMNS = 160, 100
-"""A text of one line that is longer than the first is wrapped to the second."""
+"""The largest length of a one-line text that is not wrapped, and the width of wrapped lines."""
 _AS_IT_IS: dict[str, Any] = {
     "expand_tabs": False,
     "replace_whitespace": False,
@@ -76,9 +77,9 @@ def pretty(raw: bytes, *, elide: bool = False, longest: int = SHOWN_FRAME) -> It
     """Yields the lines of a message, each in pieces without control characters.
 
     Args:
-        raw: the message; from the first place that is not JSON, it is shown unchanged.
+        raw: the message; the part after the first place that is not JSON is shown unchanged.
         elide: whether long base64 texts are replaced by their size.
-        longest: the number of characters after which a note replaces the rest.
+        longest: the largest number of characters; a note replaces all further characters.
     """
     layout = _Layout(raw, elide)
     written = 0
@@ -128,7 +129,7 @@ class _Layout:
         closing = token in (b"}", b"]")
         if closing and self.open:
             self.open.pop()
-        if closing != self.fresh and (closing or self.fresh):  # not between the two of `{}`
+        if closing != self.fresh and (closing or self.fresh):  # no break between `{` and `}`
             yield self._break()
         self.fresh = False
         self._put(kind, token)
@@ -161,7 +162,7 @@ def _text(token: bytes) -> str:
 
 
 def _readable(escape: re.Match[str]) -> str:
-    """Decodes an escaped letter; any other escape is kept."""
+    """Returns the letter of an escape; any other escape is returned unchanged."""
     character = undone(escape[0]) if escape[4] is None else ""
     return character if character.isprintable() and not character.isascii() else escape[0]
 
@@ -241,7 +242,7 @@ def _first_lines(lines: list[str]) -> list[str]:
 
 
 def hex_view(raw: bytes) -> Iterator[str]:
-    """Yields the rows of sixteen bytes that are not UTF-8, with the rows around them."""
+    """Yields rows of sixteen bytes: the rows with bytes that are not UTF-8, and the rows around."""
     before = -1
     for number, row in enumerate(_shown_rows(raw)):
         if number == _MOST_ROWS:
@@ -266,7 +267,7 @@ def _shown_rows(raw: bytes) -> Iterator[int]:
 
 
 def _not_text(raw: bytes) -> Iterator[int]:
-    """Yields the places where decoding fails; decodes in pieces, which is faster."""
+    """Yields the positions where decoding fails; the line is decoded in pieces, to save time."""
     start = 0
     while start < len(raw):
         piece = raw[start : start + 4096]

@@ -2,11 +2,11 @@
 
 Each message is an arrow; consecutive chunks of a message are a single arrow. A request of the agent
 goes to the party that has to act: a person, or the files or terminals of the client. A message that
-a fault touched goes through acp-proxy, so that both the received and the delivered message are
-seen. Turns, silences, events and lines on stderr are notes.
+a fault changed goes through acp-proxy, so that the diagram shows the received and the delivered
+message. Turns, silences, events and lines on stderr are notes.
 
-Viewers refuse a diagram that is too long, so its length is limited, and its last note says how much
-is left out. Only the lines that are drawn are kept in memory.
+Viewers refuse a diagram that is too long, so its length is limited, and the last note tells how
+much is left out. Only the lines that are drawn are kept in memory.
 
 Some characters within a text have a meaning: ``#``, ``;``, ``%%`` and others for Mermaid's grammar,
 ``<br>`` and ``$$`` for the renderer, and backticks for the page around the diagram. So only
@@ -37,8 +37,8 @@ from acp_proxy.store.tables.checked_values import Row
 LONGEST = 72
 """How many characters of a text are shown; the longest text decides the width of a diagram."""
 _LONGEST_WRITTEN = 160
-"""The same limit with entities, in UTF-16 code units, since Mermaid limits the size of a
-diagram."""
+"""The largest length of a text with its entities, in UTF-16 code units, since Mermaid limits the
+size of a diagram."""
 _HARMLESS = frozenset(" .,:/_-=*?!'\"()[]…–→←✓✗×·↩")
 _LIGATURE = "\ufb02"
 """A letter with which Mermaid itself marks entities."""
@@ -83,7 +83,7 @@ def arrow(sender: str, kind: Arrow, receiver: str, text: str) -> str:
 
     Args:
         sender: the name of a participant.
-        kind: how it is drawn.
+        kind: the kind of arrow.
         receiver: the name of a participant.
         text: the text above the arrow.
     """
@@ -94,7 +94,7 @@ def note(place: str, text: str) -> str:
     """Returns the statement that draws a note.
 
     Args:
-        place: its place, such as ``over A,B``.
+        place: the place of the note, such as ``over A,B``.
         text: the text of the note.
     """
     return f"    Note {place}: {escaped(text)}\n"
@@ -105,7 +105,7 @@ def participant(name: str, text: str) -> str:
 
     Args:
         name: the name that other statements use.
-        text: the text above its line.
+        text: the text above the participant's line.
     """
     return f"    participant {name} as {escaped(text, 40)}\n"
 
@@ -163,7 +163,7 @@ class SequenceDiagram:
         """Yields the lines of the diagram.
 
         Args:
-            watch: receives the rows that are read, and passes them on.
+            watch: yields the rows unchanged, and may show the progress.
         """
         self._turns = {turn.prompt_seq: turn for turn in turns(self.reader)}
         self._sessions = len({turn.session for turn in self._turns.values()})
@@ -207,7 +207,7 @@ class SequenceDiagram:
         """Draws notes between an item and the item before it: a silence, and a new turn."""
         row = item if isinstance(item, dict) else item.first
         silent_ns = 0
-        if before is not None and row["seq"] == before[0] + 1:  # no frames between them
+        if before is not None and row["seq"] == before[0] + 1:  # no frame between the two items
             silent_ns = began_ns(row) - before[1]
         if length := silence(self._recording, silent_ns):
             yield note(_BOTH, f"{length} of silence")

@@ -32,11 +32,11 @@ _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 
 @needs("middle", "durations", unknown="")
 def silence(recording: Recording | None, ns: int) -> str:
-    """Returns the length of a silence; empty if it is too short for a line, or is not known.
+    """Returns the length of a silence; empty if it is too short for a line, or not known.
 
     Args:
-        recording: its recording; None if acp-proxy recorded it, so that all times are known.
-        ns: the time between two frames.
+        recording: the recording; None if acp-proxy recorded it, so that all times are known.
+        ns: the time between two frames, in nanoseconds.
     """
     return took(recording, ns) if ns >= SILENCE_NS else ""
 
@@ -91,7 +91,7 @@ def frame_line(
     Args:
         frame: a row of `frames` with its exchange.
         live: whether an answer may still come.
-        hints: facts about it from other frames.
+        hints: facts about the frame from other frames.
         step_ns: the resolution of durations; see `duration`.
     """
     stream, kind = frame["stream"], frame["kind"]
@@ -173,7 +173,7 @@ def _pair(frame: Row, live: bool, step_ns: int) -> str:
 
 
 def _has_failed(frame: Row) -> bool:
-    """Whether an update reports that a tool call has failed, or was denied."""
+    """Whether an update reports that a tool call has failed or was denied."""
     if frame["method"] != UPDATE or frame.get("tool_call") is None:
         return False
     raw = bytes(frame["raw"])
@@ -189,7 +189,8 @@ def _tone(kind: str, method: str) -> Tone:
 
 
 def _pace(frame: Row, live: bool) -> Pace:
-    """Returns how fast an answer was: a turn, a person's choice or a program is never slow."""
+    """Returns how fast an answer was; the end of a turn, a person's choice or a program's end is
+    never slow."""
     if frame["request_seq"] is None:
         return Pace.QUICK
     if frame["kind"] == "request":

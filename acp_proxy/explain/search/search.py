@@ -1,12 +1,12 @@
 r"""Searches frames and events: lines, the strings within them, and messages across chunks.
 
-A person sees texts, but on the wire they have escapes such as ``\"`` and ``\u00e9``, and a sentence
-comes in a dozen chunks. So a pattern is searched for in the line as sent, in each decoded JSON
-string, and in the messages that chunks form. A match belongs to the frame in which it begins, and
-each frame is at most one hit.
+A person sees texts, but the lines on the wire have escapes such as ``\"`` and ``\u00e9``, and a
+sentence comes in a dozen chunks. So a pattern is searched for in the line as it was sent, in each
+decoded JSON string, and in the messages that chunks form. A match belongs to the frame in which the
+match begins, and each frame is at most one hit.
 
 This module does not read files. Memory is bounded: only the end of an unfinished message is kept
-(`stream_matches`), and a limited number of hits wait for earlier hits.
+(`stream_matches`), and only a limited number of hits is kept until earlier hits are known.
 """
 
 import heapq
@@ -33,8 +33,7 @@ _TEXTS = (
 class Searcher:
     """Searches the frames and events of one recording, in order.
 
-    Feed all of them, then call `finish`. Each call returns the hits that are complete by then, in
-    order.
+    Feed all frames and events, and then call `finish`. Each call returns the next hits, in order.
     """
 
     def __init__(self, pattern: Pattern, *, with_pointers: bool = False) -> None:
@@ -65,7 +64,7 @@ class Searcher:
 
         Args:
             frame: the frame, without its line.
-            pieces: reads the line from its beginning in pieces, each time it is called.
+            pieces: yields the whole line in pieces, each time it is called.
         """
         if hit := look_through(self._pattern, frame, pieces):
             self._add(hit)
@@ -89,7 +88,7 @@ class Searcher:
         return self._complete()
 
     def _look(self, frame: StoredFrame, raw: bytes) -> SearchHit | None:
-        """Searches the strings of a line, which a person reads, before the whole line."""
+        """Searches first the strings of a line, as a person sees them, and then the whole line."""
         line = raw.decode(errors="replace")
         text = self._text_of(frame, line)
         hit = self._hit_in(frame, text) if text is not None else None
@@ -98,10 +97,10 @@ class Searcher:
         return evolve(hit, pointer=_string_pointer(line, self._pattern.is_in))
 
     def _text_of(self, frame: StoredFrame, line: str) -> str | None:
-        """Returns the string of a line that contains the match, or the line, or None.
+        """Returns the string of a line that contains a match, or else the matching line, or None.
 
-        A match in the method alone does not count; a line that is not a message is searched
-        unchanged.
+        The method of the message is not such a string. A line that is not a message is only
+        searched as a whole.
         """
         pattern = self._pattern
         in_line = pattern.is_in(line)
@@ -114,7 +113,7 @@ class Searcher:
         return next((s for s in candidates if pattern.is_in(s) and s != frame.method), whole)
 
     def _string_around(self, line: str, method: str | None) -> str:
-        """Returns the first matching string of a line without escapes, else the line."""
+        """Returns the first string with a match in a line without escapes, or else the line."""
         for match in self._pattern.regex.finditer(line):
             start, end = match.span()
             if line.count('"', 0, start) % 2 and '"' not in match[0]:
@@ -133,7 +132,7 @@ class Searcher:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
     def _complete(self) -> list[SearchHit]:
-        """Removes and returns the hits that no later hit can precede."""
+        """Removes and returns the hits before which no other hit can be found any more."""
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0
         while waiting and (waiting[0][0] <= earliest or len(waiting) > REMEMBERED):
@@ -142,7 +141,7 @@ class Searcher:
 
 
 def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
-    """Returns the pointer to the first matching string of a line, or None."""
+    """Returns the pointer to the first string of a line with a match, or None."""
     waiting = [("", json_or_none(line.encode(errors="surrogatepass")))]
     while waiting:
         place, value = waiting.pop()

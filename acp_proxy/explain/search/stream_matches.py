@@ -1,7 +1,7 @@
 """Finds a pattern in texts that come in pieces: chunked messages, and very large lines.
 
 Each piece belongs to a frame. Only the end of a text is kept, for matches that continue in the next
-piece: as much as a fixed text needs, and `_OVERLAP` characters for a regular expression.
+piece: for a fixed text, its length; for a regular expression, `_OVERLAP` characters.
 """
 
 import codecs
@@ -26,7 +26,7 @@ _OVERLAP = 4096
 _CONTEXT = 200
 """The number of characters before and after the match in an excerpt."""
 _FULL = 4 * _OVERLAP
-_AROUND = 64  # for assertions about the text before and after a match
+_AROUND = 64  # characters around a match that are kept for assertions about the text there
 _MOST_RUNS = 32
 _LONGEST_ESCAPE = 12
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -50,22 +50,23 @@ class SearchHit:
     """The frame in which the match ends: a later frame if the match spans chunks."""
     excerpt: Excerpt
     pointer: str | None = None
-    """The JSON pointer to the text, if requested; None if the match is not within one string."""
+    """The JSON pointer to the text with the match; None if pointers were not requested, or if the
+    match is not within one string."""
 
 
 _Head = tuple[Any, ...]
 """A frame without its line, as a tuple, since there may be a million of them."""
 _Piece = tuple[int, _Head, str | None]
-"""A piece of a text: its start, its frame, and the pointer to it."""
+"""A piece of a text: its start in the text, its frame, and the pointer to the piece."""
 
 
 def excerpt(text: str, start: int, end: int) -> Excerpt:
-    """Cuts a match and its surroundings out of a text, so that they can be encoded.
+    """Returns a match and the text around it; halves of surrogate pairs are replaced.
 
     Args:
         text: the text.
-        start: where the match begins in it.
-        end: where the match ends.
+        start: the position in the text where the match begins.
+        end: the position where the match ends.
     """
     parts = (
         text[max(0, start - _CONTEXT) : start],
@@ -94,7 +95,7 @@ class _Text:
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: _Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
-        """Adds a piece of a frame; `is_hit` says that the frame already has a match."""
+        """Adds a piece from a frame; `is_hit` means that the frame already has a match."""
         if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
             text = self._whole_character(text)
         if text:
@@ -105,7 +106,10 @@ class _Text:
             self.size += len(text)
 
     def _whole_character(self, text: str) -> str:
-        """Joins half a surrogate pair with its other half in the last piece; returns the rest."""
+        """Joins the first half of a pair in the last piece with its second half in the text.
+
+        Returns the rest of the text.
+        """
         last = self._texts[-1] if self._texts else " "
         if not "\ud800" <= last[-1:] <= "\udbff":
             return text
@@ -114,7 +118,7 @@ class _Text:
         return text[1:]
 
     def look(self, *, is_whole: bool) -> list[SearchHit]:
-        """Returns the matches that are final, one for each frame, and discards text before them.
+        """Returns the final matches, at most one for each frame, and discards text no longer needed.
 
         Args:
             is_whole: whether the text is complete.
@@ -163,7 +167,7 @@ class Streams:
 
     Args:
         pattern: the pattern to find.
-        pointer: returns the pointer to the text in the line of a chunk; None if not needed.
+        pointer: returns the pointer to the text in a chunk's line; None if no pointers are needed.
     """
 
     def __init__(self, pattern: Pattern, pointer: Callable[[bytes], str | None] | None) -> None:
@@ -183,11 +187,11 @@ class Streams:
         return self._earliest
 
     def feed(self, frame: StoredFrame, raw: bytes, *, is_hit: bool) -> list[SearchHit]:
-        """Adds the next frame and returns the matches across chunks that are final by then.
+        """Adds the next frame, and returns the matches in streamed messages that are now final.
 
         Args:
             frame: any frame.
-            raw: its line.
+            raw: the line of the frame.
             is_hit: whether a match in the frame is known already.
         """
         self.has_moved = False
@@ -223,7 +227,7 @@ class Streams:
         return [hit for key in list(self._texts) for hit in self._end(key)]
 
     def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
-        """Ends the messages of a session; those with an id only if `everything` is set."""
+        """Ends the messages of a session; a message with an id ends only if `everything` is set."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [hit for key in ended for hit in self._end(key)]
 
@@ -239,12 +243,12 @@ class Streams:
 def look_through(
     pattern: Pattern, frame: StoredFrame, pieces: Callable[[], Iterable[bytes]]
 ) -> SearchHit | None:
-    """Searches a line that is too large for memory, unchanged and with its escapes decoded.
+    """Searches a line that is too large for memory, both unchanged and with decoded escapes.
 
     Args:
         pattern: the pattern to find.
         frame: the frame, without its line.
-        pieces: reads the line from its beginning, piece by piece, each time it is called.
+        pieces: yields the whole line in pieces, each time it is called.
     """
     for decode in (_decoded, _undone):
         text = _Text(pattern)

@@ -195,7 +195,7 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
     Args:
         reader: the recording of the turn.
         turn: the turn, from `with_texts`.
-        most: the largest number of steps, of which the longest are kept; None for all steps.
+        most: the largest number of steps; the longest steps are kept. None for all steps.
     """
     messages = MessagePass(reader, _first_beside(reader, turn))
     rows = filter(None, [turn_of(reader, turn.id)])

@@ -4,8 +4,8 @@ Every nanosecond of a turn belongs to exactly one part, so the parts add up to t
 request of the agent to its client is open, the turn waits for the answer. If several requests are
 open at once, the time belongs to one of their parts: the first in the order of `WAITING`. So
 parallel requests are not counted twice. All other time belongs to the agent: the agent is streaming
-while its pauses are shorter than `PAUSE_NS`. It is silent in longer pauses, before its first update,
-and after each answer until it sends something.
+while its pauses are shorter than `PAUSE_NS`. It is silent in longer pauses, before its first
+update, and after each answer until it sends something.
 
 `intervals` measures the times: `stats` needs the sums of each turn, and the waterfall of a turn
 needs the single intervals. Memory grows with the number of turns, not with the number of frames.
@@ -133,7 +133,7 @@ class RunningTurn:
     """The number of these requests by part."""
 
     def pass_time(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
-        """Returns the part to which the time since the last call belongs, and the length of this time.
+        """Returns the part to which the time since the last call belongs, and the time's length.
 
         Args:
             t_ns: the time now; a time before the last call counts as the time of the last call.

@@ -112,7 +112,7 @@ class Waterfalls(Listener):
         reader: the recording.
         messages: the pass over the recording.
         turns: the turns.
-        end_ns: the time at which open turns are ended.
+        end_ns: the time that counts as the end of open turns.
         most: the largest number of steps of a turn, besides prompt and end; the longest steps are
             kept. None for all steps.
     """
@@ -198,7 +198,7 @@ class Waterfalls(Listener):
         )
 
     def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
-        """Reads the intervals that have ended; returns the end of the last interval of each turn."""
+        """Reads the intervals that have ended; returns the end of each turn's last interval."""
         moved = {}
         for interval in self._ended:
             if (waterfall := self._open.get(interval.turn)) is not None:

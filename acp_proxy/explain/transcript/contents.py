@@ -31,7 +31,8 @@ class TextCollector:
     """Collects the pieces of one text.
 
     Args:
-        most: how many characters are kept, a quarter of them from the end; None for all.
+        most: the largest number of characters that are kept, a quarter of them from the end of the
+            text; None for all characters.
     """
 
     def __init__(self, most: int | None) -> None:
@@ -137,7 +138,7 @@ class MessageRun:
     _by: str
     """The sender: client or agent."""
     _detail: str
-    """See `TranscriptEntry`."""
+    """The detail of the entry; see `TranscriptEntry`."""
     _last: Row = Factory(dict)
     _remarks: list[str] = Factory(list)
 
@@ -155,7 +156,7 @@ class MessageRun:
             self._remarks.append(f"#{row['seq']} {remark.strip()}")
 
     def entry(self) -> TranscriptEntry | None:
-        """Returns the entry, or None if there is neither text nor a remark."""
+        """Returns the entry; None if the pieces have neither a text nor a remark."""
         text = self._text.text
         if not text.characters and not self._remarks:
             return None
@@ -180,7 +181,7 @@ _DEEPEST = 10
 def blocks_of(
     value: object, most: int | None, label: str = "", depth: int = 0
 ) -> Iterator[TextBlock]:
-    """Yields the blocks of a content block, of an array of them, or of plain text.
+    """Yields the blocks of a content block, of an array of content blocks, or of plain text.
 
     Args:
         value: any JSON value.
@@ -262,7 +263,7 @@ def _resource(block: Value, most: int | None) -> Iterator[TextBlock]:
 
 
 def _terminal(block: Value, most: int | None) -> Iterator[TextBlock]:
-    """Yields the blocks of a terminal; in the 1.0 draft with its command and its output."""
+    """Yields the blocks of a terminal; in the 1.0 draft, these are its command and its output."""
     words = ("terminal", word(block, "terminalId"), word(block, "command"), exit_state(block))
     yield note_block(" ".join(filter(None, words)))
     for stream in ("stdout", "stderr"):

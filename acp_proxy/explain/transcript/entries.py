@@ -78,14 +78,14 @@ class TranscriptEntry:
 
     kind: EntryKind
     seq: int
-    """The number of the first frame about it."""
+    """The number of the first frame of the entry."""
     last_seq: int
-    """The number of the last frame about it."""
+    """The number of the last frame of the entry."""
     t_ns: int | None
-    """The time of that frame; None if it is not known."""
+    """The time of the first frame, in nanoseconds; None if it is not known."""
     title: str = ""
     state: str = ""
-    """Its status or its outcome, in a few words."""
+    """The status or the outcome of the entry, in a few words."""
     is_failed: bool = False
     took_ns: int | None = None
     session: str | None = None
@@ -103,14 +103,14 @@ class TranscriptEntry:
 
 @frozen
 class TranscriptSection:
-    """A turn, or a part of the recording outside of turns; its entries follow it."""
+    """A turn, or a part of the recording outside of turns; it comes before its entries."""
 
     turn: int | None
     session: str | None
     seq: int
-    """The first number among its frames and events."""
+    """The number of the section's first frame or event."""
     last_seq: int | None
-    """The last number; None for a turn that has not ended, and outside of turns."""
+    """The number of the turn's last frame; None for an open turn, and outside of turns."""
     state: str = ""
     """The stop reason or another word for the end of the turn."""
     is_failed: bool = False
@@ -122,13 +122,13 @@ class TextLimits:
     """The largest number of characters of each text; None for no limit."""
 
     said: int | None = 20_000
-    """The limit of a prompt, a message or a thought."""
+    """The limit for a prompt, a message or a thought."""
     output: int | None = 4_000
-    """The limit of any other text."""
+    """The limit for any other text."""
 
     @property
     def is_full(self) -> bool:
-        """Whether there are no limits, so that no entries are left out either."""
+        """Whether there are no limits; then no entries are left out, either."""
         return self.said is None and self.output is None
 
 

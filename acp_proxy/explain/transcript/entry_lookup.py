@@ -1,6 +1,6 @@
 """Looks up the messages that belong to a frame, and combines them into one entry.
 
-These are all messages about a tool call or a terminal, or the answer to a request.
+Such messages are all messages about a tool call or a terminal, or a request's answer.
 """
 
 import base64
@@ -51,7 +51,7 @@ class CallMessages:
 
     Args:
         limits: how much of each text is kept.
-        title: the title of the tool call, in case no message has it.
+        title: the title of the tool call, for the case that no message contains a title.
     """
 
     def __init__(self, limits: TextLimits, title: str = "") -> None:
@@ -98,8 +98,8 @@ class CallMessages:
         """Returns the entry of the tool call.
 
         Args:
-            seq: the number of the first frame about it.
-            t_ns: the time of that frame.
+            seq: the number of the first frame about the tool call.
+            t_ns: the time of the first frame.
         """
         call, members = self._call, self._call.members or {}
         first, last = self._first, self._last
@@ -167,7 +167,7 @@ class TerminalMessages:
     def _clear(self) -> None:
         self._output = TextCollector(self._limits.output)
         self._stream, self._is_line_open = "stdout", False
-        # A chunk may end within a character.
+        # A chunk of output may end in the middle of a character.
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def add_all(self, messages: Iterable[StoredMessage]) -> None:
@@ -191,7 +191,7 @@ class TerminalMessages:
         elif message.method == _CREATE and message.kind == "request":
             self._read_command(params)
         elif message.method == _OUTPUT and message.kind == "request":
-            if isinstance(data := params.get("data"), str):  # 1.0 draft: the client pushes it
+            if isinstance(data := params.get("data"), str):  # 1.0 draft: the client pushes output
                 self._push(data, word(params, "stream"))
         elif isinstance(output := result.get("output"), str):
             self._clear()
@@ -205,7 +205,7 @@ class TerminalMessages:
         self._read_exit(part(result, "exitStatus") or result)
 
     def _push(self, data: str, stream: str) -> None:
-        """Adds pushed output, with a heading if its stream is not the last one."""
+        """Adds pushed output, with a heading if it comes from another stream than the last output."""
         if data and stream in ("stdout", "stderr") and stream != self._stream:
             self._output.add(("\n" if self._is_line_open else "") + f"{stream}:\n")
             self._stream = stream
@@ -213,7 +213,7 @@ class TerminalMessages:
         self._is_line_open = not data.endswith("\n") if data else self._is_line_open
 
     def _add_update(self, params: Value) -> None:
-        """Adds an update about a terminal that the agent runs itself (v2); its output is base64."""
+        """Adds an update about a terminal that the agent runs itself (v2), with base64 output."""
         kind, update = kind_and_update(params)
         if kind == "terminal_output_chunk":
             self._add_base64(update.get("data"))
@@ -248,9 +248,9 @@ class TerminalMessages:
         """Returns the entry of the terminal.
 
         Args:
-            seq: the number of the first frame about it.
-            t_ns: the time of that frame.
-            unended: the state of a terminal without a message about its end.
+            seq: the number of the first frame about the terminal.
+            t_ns: the time of the first frame.
+            unended: the state to show for a terminal whose end no message reports.
         """
         output = self._output.text
         state = self._error or self._exit or unended
@@ -316,8 +316,8 @@ class MessageLookup:
         Args:
             row: the first frame about the terminal.
             terminal: the id of the terminal.
-            is_new: whether this frame creates the terminal, so that earlier frames with the same id
-                are about another terminal.
+            is_new: whether the first frame creates the terminal; then earlier frames with the same
+                id are about another terminal.
         """
         key = (row["session"], terminal)
         numbers = frames_of_terminal(self._reader, *key, row["seq"] if is_new else 0)

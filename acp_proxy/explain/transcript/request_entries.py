@@ -53,17 +53,17 @@ class AskedRequest:
 
     @property
     def method(self) -> str:
-        """The method of the request; empty if it has none."""
+        """The method of the request; empty without a method."""
         return self.row["method"] or ""
 
     @property
     def params(self) -> Value:
-        """The params of the request; empty if it has none."""
+        """The params of the request; empty without params."""
         return part(self.message, "params")
 
     @property
     def result(self) -> Value:
-        """The result in the answer; empty if there is none."""
+        """The result in the answer; empty without a result."""
         return part(self.reply, "result")
 
     @property
@@ -73,7 +73,7 @@ class AskedRequest:
 
     @property
     def outcome(self) -> tuple[str, bool]:
-        """The outcome in words, and whether it is a failure; a result has no words."""
+        """The outcome in words, and whether it is a failure; for a result, the text is empty."""
         if self.row["response_seq"] is None:
             return ("open", False) if self.is_open else ("not answered", True)
         if self.answer is not None and self.answer.kind == "error":
@@ -105,7 +105,7 @@ class AskedRequest:
 
 
 def prompt(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
-    """Returns the entry of a prompt, without its answer, which has its own entry.
+    """Returns the entry of a prompt; the answer to the prompt has an entry of its own.
 
     Args:
         asked: the request.
@@ -118,7 +118,7 @@ def prompt(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
 
 
 def permission(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
-    """Returns the entry of a permission request, with its options and the one that was chosen.
+    """Returns the entry of a permission request, with the options and the chosen option.
 
     Args:
         asked: the request.
@@ -198,7 +198,7 @@ def plan(update: Value, seq: int, t_ns: int, limits: TextLimits) -> TranscriptEn
     Args:
         update: the session update, or the plan in it.
         seq: the number of the frame with the update.
-        t_ns: the time of that frame.
+        t_ns: the time of the frame.
         limits: how much of each text is kept.
     """
     inner = part(update, "plan") or update

@@ -19,7 +19,7 @@ _AT_A_TIME = 100
 class SectionRows(NamedTuple):
     """A section, its turn (None outside of turns), and the rows of its frames, messages and events.
 
-    Take the rows before the next section.
+    All rows must be read before the next section is requested.
     """
 
     section: TranscriptSection
@@ -31,8 +31,8 @@ class Sections:
     """Reads a recording once; each row belongs to one section.
 
     Sections are numbered: section 0 comes before the first turn, and each turn is followed by a
-    section of frames outside of turns. Rows of a later section are kept by number and read again
-    there; there are few, unless turns overlap.
+    section of frames outside of turns. A row that belongs to a later section is remembered, usually
+    by its number, and is read again in that section. There are few such rows, unless turns overlap.
 
     Args:
         reader: the recording.
@@ -69,7 +69,7 @@ class Sections:
         return SectionRows(section, None, self._rows(2 * place + 2, self._beyond(place)))
 
     def _beyond(self, place: int) -> int:
-        """Returns the last number before the next turn begins."""
+        """Returns the number of the last frame or event before the next turn begins."""
         return self._prompts[place + 1] - 1 if place + 1 < len(self._prompts) else LAST_NUMBER
 
     def _rows(self, number: int, last: int) -> Iterator[Row]:
@@ -107,7 +107,7 @@ class Sections:
         place = bisect_right(self._prompts, seq) - 1
         has_no_session = "raw" not in row or row["kind"] == "stderr"
         if place >= 0 and has_no_session and seq <= self._end(place):
-            return 2 * place + 1  # shown in the latest open turn
+            return 2 * place + 1  # an event or a line of stderr belongs to the latest open turn
         return 2 * place + 2
 
     def _end(self, place: int) -> int:

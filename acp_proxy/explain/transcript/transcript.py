@@ -1,8 +1,8 @@
 """Reads a recording as a transcript: one pass over its frames, section by section.
 
 Frames are streamed, and only one unfinished message is kept in memory. All messages about a tool
-call or a terminal become one entry, at the place of the first message; the others are looked up in
-an index. A request is shown with its answer.
+call or a terminal become one entry, which stands in the place of the first message; the other
+messages are looked up in an index. A request is shown with its answer.
 """
 
 import json
@@ -52,7 +52,7 @@ from acp_proxy.store.tables.checked_values import Row
 
 _THOUGHTS = (*THOUGHT_CHUNKS, WHOLE_THOUGHT)
 _QUIET = ("start", "eof")
-"""Events that say nothing about the conversation."""
+"""Events that are not shown, since they tell nothing about the conversation."""
 _ASKED_TO_END = ("SIGTERM", "SIGINT", "SIGHUP")
 """Signals that clients send to end an agent."""
 _TROUBLE = ("gap", "undelivered", "fault")
@@ -63,8 +63,8 @@ class TranscriptReader:
 
     Args:
         reader: the recording.
-        chosen: a filter of frames; a tool call, a terminal or a request is shown with all its
-            frames if one of them matches.
+        chosen: a filter of frames; a tool call, a terminal or a request is shown as a whole if one
+            of its frames matches.
         limits: how much of each text is kept.
         turn: the only turn to show; None for the whole recording.
     """
@@ -87,8 +87,8 @@ class TranscriptReader:
         self._calls: set[tuple[str | None, str, int]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
         self._loading: dict[str | None, float] = {}
-        """The number of the answer to the request that loads each session; frames before the answer
-        are history."""
+        """By session, the number of the answer to the request that loads the session; earlier
+        frames are history."""
         self._opened_before = opened_before(reader.recording)
         self._opened: set[str | None] = set()
         """The sessions whose opening request was shown."""
@@ -221,7 +221,7 @@ class TranscriptReader:
     def _said(
         self, key: str, row: Row, text: str, kind: EntryKind, *, by: str = "agent", detail: str = ""
     ) -> Iterator[TranscriptEntry]:
-        """Adds a piece to the current run; if it begins another run, yields the entry first."""
+        """Adds a piece to the current run; if a new run begins, yields the entry of the old run."""
         run = self._run
         if run is None or run.key != (row["session"], key):
             yield from self._end_run()
