@@ -1,4 +1,4 @@
-"""A finding: a problem of a conversation or a fact worth knowing, with its cause and its frame.
+"""A finding: a problem of a conversation or a fact worth knowing, with who did it, and where.
 
 A recording has one list of findings. The list contains broken rules of the protocol and failures
 of the conversation itself (waits that never ended, exits, crashes, silence). Every command prints

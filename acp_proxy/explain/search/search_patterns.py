@@ -126,7 +126,7 @@ def _compiled(source: str, *, ignore_case: bool) -> re.Pattern[str]:
 def _has_assertions(pattern: str) -> bool:
     r"""Whether a pattern has assertions about the ends of a text, or about the text around a match.
 
-    ``\b`` does not count: the quotes at the ends of a string are no part of a word, so a word has
+    ``\b`` does not count: the quotes at the ends of a string do not belong to a word, so a word has
     the same ends in the string and in the line.
     """
     for harmless in _NO_ASSERTION:

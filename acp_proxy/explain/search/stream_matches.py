@@ -118,7 +118,7 @@ class _Text:
         return text[1:]
 
     def look(self, *, is_whole: bool) -> list[SearchHit]:
-        """Returns the final matches, at most one for each frame, and discards text no longer needed.
+        """Returns the final matches, at most one for each frame, and discards the text before them.
 
         Args:
             is_whole: whether the text is complete.

@@ -189,7 +189,7 @@ class Traffic:
         )
 
     def methods(self) -> list[MethodStatistics]:
-        """Returns the traffic by method, or by kind for frames without a method; most bytes first."""
+        """Returns the traffic by method, or by kind without a method; the most bytes first."""
         totals = (method.statistics(*key) for key, method in self._methods.items())
         return sorted(totals, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
 

@@ -1,12 +1,12 @@
-"""Lays a turn out in time: the order of its steps, how long each took, and who was waited for.
+"""Lays a turn out in time: the order and the length of its steps, and whom each request waits for.
 
 The steps are the prompt, each run of pieces of a message or a thought, each tool call from its
-first update to its last one, each request of the agent to its client until the answer, each silence
-of the agent, and the end. Steps may overlap. Their times come from `intervals`, so that all
+first update to its last update, each request of the agent to its client until the answer, each
+silence of the agent, and the end. Steps may overlap. Their times come from `intervals`, so that all
 commands agree about a turn.
 
-Memory grows with the steps of the turns, not with their frames. Pieces of text come as runs, which
-are read only within the turns.
+Memory grows with the number of steps, not with the number of frames. Pieces of text come as runs,
+and a run is read only within the turns.
 """
 
 import heapq
