@@ -1,8 +1,8 @@
 """Determines who has to act at each moment, for waits, silences and the times of turns.
 
-`Intervals` is pure and incremental. It reads the transitions of a connection in order. It keeps
+`Intervals` is pure and incremental. It reads the transitions of a connection in order, and keeps
 each open request in one place: in the request's session, or in the connection if the request names
-no session. The place also refers to the turn that waits for the request. This gives two results.
+no session. The place also refers to the turn that waits for the request.
 
 The first result is who has to act in each session:
 
@@ -116,8 +116,7 @@ class Intervals:
         silences: the silences that have ended so far.
         divides_turns: whether the times of turns are measured; set before the first turn begins.
         running: the open turns, if the times of turns are measured.
-        ended: the list to which each interval of a turn is added when the interval ends; None to
-            keep no intervals.
+        ended: the intervals of turns that have ended; None to keep no intervals.
     """
 
     def __init__(self, connection: Connection) -> None:

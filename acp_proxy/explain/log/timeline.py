@@ -189,8 +189,7 @@ def _tone(kind: str, method: str) -> Tone:
 
 
 def _pace(frame: Row, live: bool) -> Pace:
-    """Returns how fast an answer was; the end of a turn, a person's choice or a program's end is
-    never slow."""
+    """Returns how fast an answer was; a turn, a person's choice or a program is never slow."""
     if frame["request_seq"] is None:
         return Pace.QUICK
     if frame["kind"] == "request":
