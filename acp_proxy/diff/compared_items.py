@@ -83,7 +83,7 @@ class ComparedSide:
 
 
 class ComparedItems:
-    """The items of a sequence; only their keys are computed at once, the rest when it is needed.
+    """The items of a sequence; at once, only the keys for aligning the items are computed.
 
     Args:
         side: the recording of the items.

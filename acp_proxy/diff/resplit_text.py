@@ -107,7 +107,7 @@ def empty_texts(
     Returns:
         The empty texts. The value is None if the other side has a text with the same key. Otherwise
         the chunks of the empty text differ in members other than the text, and the value is the
-        partner of a text next to it, with which it is compared.
+        partner of the neighbouring text: the empty text is compared with this partner.
     """
     pairs: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:

@@ -116,7 +116,7 @@ class Intervals:
         silences: the silences that have ended so far.
         divides_turns: whether the times of turns are measured; set before the first turn begins.
         running: the open turns, if the times of turns are measured.
-        ended: the intervals of turns that have ended; None to keep no intervals.
+        ended: the finished intervals of all turns; None to keep no intervals.
     """
 
     def __init__(self, connection: Connection) -> None:

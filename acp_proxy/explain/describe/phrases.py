@@ -87,7 +87,7 @@ def _is_mixed(text: str) -> bool:
     """Whether a text is base64, not a long path or an identifier with the same characters.
 
     Two in five characters of base64 are capitals. Base64 has two alphabets, which differ in two
-    characters; a base64 text never has characters that are only in the one and only in the other.
+    characters; one text never contains the special characters of both alphabets.
     """
     if ("/" in text or "+" in text) and ("-" in text or "_" in text):
         return False

@@ -2,7 +2,7 @@
 
 Few of a million lines match. So a quick test comes before the exact test, which is a regular
 expression. Nearly all lines are plain ASCII. To search such a line for a fixed text in lower case
-takes a tenth of the time that a regular expression which ignores case takes.
+is ten times faster than a regular expression that ignores case.
 """
 
 import re
