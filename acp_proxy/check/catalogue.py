@@ -175,7 +175,7 @@ _ADDRESSES = {
 
 
 def address_of(source: str) -> str | None:
-    """Returns the web address of the page for a place in the specification; None if unknown.
+    """Returns the web address of the page for a place in the specification, or None.
 
     Args:
         source: the place as named in the catalogue.

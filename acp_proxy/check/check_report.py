@@ -55,7 +55,7 @@ class CheckedRecording:
     counts: dict[str, int]
     """The number of new findings, by severity."""
     known: int
-    """The number of findings that the baseline contains."""
+    """The number of findings in this recording that the baseline contains."""
     by_faults: int
     unread: list[int]
     notes: list[str]

@@ -150,7 +150,7 @@ REGISTRY = Registry()
 rule, turn_rule, end_rule = REGISTRY.rule, REGISTRY.turn_rule, REGISTRY.end_rule
 
 IN_FLIGHT_NS = 10_000_000
-"""If two messages of different sides are closer in time than this, neither sender had probably read
+"""If two messages of different sides are closer in time than this, probably neither sender had read
 the other message yet."""
 MOMENT_NS = 500_000_000
 """The longest time that a busy peer needs to read a message."""

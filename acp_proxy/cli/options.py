@@ -154,9 +154,7 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
     options = [
         click.option("--order", type=_Choice([*map(str, Order)]), default="session", help=order),
         click.option("--timing", callback=_timing, default="instant", metavar=metavar, help=timing),
-        click.option(
-            "--idle-cap", callback=seconds, metavar="S", help="The longest wait, in seconds."
-        ),
+        click.option("--idle-cap", callback=seconds, metavar="S", help="The longest wait."),
         click.option("--strict/--lenient", default=True, help=strict),
         click.option("--stall-timeout", callback=seconds, default="30", metavar="S", help=stall),
         file_option("--report", text="Write a report as JSON."),

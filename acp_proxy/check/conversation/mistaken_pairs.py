@@ -55,7 +55,7 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt, which names an unknown session, may have meant this one."""
+        """Whether the latest prompt names another, unknown session and may have meant this one."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:

@@ -28,7 +28,7 @@ _NOT_IN_DIAGRAM: dict[str, frozenset[str]] = {
     "awaiting_permission": frozenset({"pending", "completed"}),
     "in_progress": frozenset({"awaiting_permission", "denied"}),
 }
-"""The statuses that may not follow each status; further ones are in other rules."""
+"""The statuses that may not follow each status; other rules cover further statuses."""
 _RAN = ("in_progress", "completed")
 _SETTLED = ("denied", "cancelled", *_RAN)
 _FIT_FOR_UNKNOWN = frozenset(
@@ -40,7 +40,7 @@ _MOST = 1_000
 
 @rule("s4.required-capabilities", results=("initialize",))
 def requirements_are_met(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds agents that accept a client which lacks a capability that they require."""
+    """Finds agents that accept a client although the client lacks a required capability."""
     required = message.result.get("requiredClientCapabilities")
     if not conversation.client.is_known:
         return

@@ -211,7 +211,7 @@ def _options(message: CheckedMessage, conversation: Conversation) -> list[str] |
 
 
 def _is_new(session: SessionRecord) -> bool:
-    """Whether a session is new, so that a member which its first answer lacks does not exist."""
+    """Whether a session is new, so that modes or options its first answer lacks do not exist."""
     return session.opened == "session/new" and session.is_readable
 
 

@@ -32,8 +32,8 @@ _ENTRY: dict[str, dict[str, tuple[str, ...]]] = {
     V2: {"content": (), "priority": (), "status": ()},
     DRAFT: {"id": (), "description": (), "status": ()},
 }
-"""For each dialect, the members of a plan entry. All are strings; a member with a limited set of
-values has these values."""
+"""For each dialect, the members of a plan entry, which are strings, with the allowed values of each
+member. If there are no values, all values are allowed."""
 _MOST = 1_000
 
 
