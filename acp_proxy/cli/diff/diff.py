@@ -128,7 +128,7 @@ def _diff(
     *,
     as_json: bool,
 ) -> int:
-    """Prints the differences and, if `words` name the recordings, a hint how to ignore them."""
+    """Prints the differences; if `words` name the recordings, also a hint on how to ignore them."""
     from acp_proxy.cli.diff.diff_reports import DiffCases, DiffJson, RuleHint, report_diff
     from acp_proxy.cli.diff.diff_screen import DiffScreen
     from acp_proxy.diff.diff import diff

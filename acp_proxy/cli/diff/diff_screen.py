@@ -205,7 +205,7 @@ def _latencies(latencies: Sequence[MethodLatency], steps_ns: tuple[int, int]) ->
 
 
 def _ratio(latency: MethodLatency) -> Cell:
-    """Returns how many times as long as in A an answer takes in B."""
+    """Returns the time of an answer in B, as a multiple of its time in A."""
     if not latency.a_p50_ns or not latency.b_p50_ns:
         return cell("")
     ratio = latency.b_p50_ns / latency.a_p50_ns

@@ -164,7 +164,7 @@ def status(action: Action, recording: Recording) -> str:
 
 
 def permission(action: Action, recording: Recording) -> str:
-    """Returns the answer to an action's permission request, or words for a missing request.
+    """Returns the answer to an action's permission request; if there was no request, says so.
 
     Args:
         action: the action.

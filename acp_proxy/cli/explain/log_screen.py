@@ -120,7 +120,7 @@ class TimelineLayout:
         return self._marks
 
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
-        """Yields the line of a row or run; before it, yields a rule or a silence if one is due.
+        """Yields the line of a row or run, after a turn's rule or a silence if one comes before.
 
         After the line of a batch come the lines of its messages.
         """

@@ -118,7 +118,7 @@ class _StatisticsScreen:
         return duration(ns, self._recording.step_ns)
 
     def _whole(self, statistics: Statistics) -> Iterator[str]:
-        """Yields how the time of the recording divides, then how the time of its turns does."""
+        """Yields the parts of the recording's time, then the parts of its turns' time."""
         whole, turns = statistics.time, statistics.turns
         if turns or whole.before_turns_ns < statistics.duration_ns:
             yield self._line(

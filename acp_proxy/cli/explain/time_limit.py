@@ -12,7 +12,7 @@ _TICK_S = 1.0
 """Seconds of processor time between two ticks. The search of a piece of text stops after one to two
 ticks."""
 END = 0
-"""Replaces the number of a frame while the ends of messages are searched, after all frames."""
+"""Stands for a frame's number while the ends of messages are searched, after all frames."""
 
 
 class TimeLimit:

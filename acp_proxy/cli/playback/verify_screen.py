@@ -51,7 +51,7 @@ class ComparisonSettings:
     is_checked: bool = False
     """Whether the verification fails if the agent broke a rule in the new run."""
     pauses: tuple[tuple[int, int], ...] = ()
-    """Periods (start, end) in which a message was held back in vain, in nanoseconds of the
+    """The periods when a message was held back in vain: start and end, in nanoseconds of the
     monotonic clock."""
     on_report: "Callable[[VerifyReport], object] | None" = None
     """A function that also receives the report; a batch makes a verdict from the report."""
