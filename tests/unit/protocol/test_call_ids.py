@@ -34,7 +34,11 @@ UPDATES = {"+": NEW, "~": SAME}
 
 @pytest.mark.parametrize("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
-    """The words of a case are messages that announce, update, ask for and end tool calls."""
+    """The messages of a case that begin a call are found.
+
+    Each word is a message: its turn, ``+`` if it announces, ``~`` if it updates, ``?`` if it asks
+    for permission, and a status.
+    """
     dialect, words, expected = CASES[case]
     calls = LastCalls[str](dialect)
     begun = []

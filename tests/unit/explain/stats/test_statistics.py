@@ -149,7 +149,7 @@ def test_the_first_call_with_an_id_is_not_repeated() -> None:
 
 
 def test_a_history_repeats_no_id_of_before() -> None:
-    """A history that is replayed repeats the earlier calls; only new ids in it are counted."""
+    """Calls in a replayed history that were recorded before are not repetitions; others may be."""
     conversation = Talk()
     conversation.call("a", status="completed")
     conversation.to_client(result(3, stopReason="end_turn"))

@@ -89,7 +89,7 @@ def test_requests_that_are_cleared_are_never_matched() -> None:
     ],
 )
 def test_equal_values_have_equal_keys(first: Any, other: Any) -> None:
-    """Values have equal keys if only the order of members, spelling or ``_meta`` differs."""
+    """Two values have the same key if only spelling, order of members or ``_meta`` differs."""
     assert key_of(first) == key_of(other)
 
 

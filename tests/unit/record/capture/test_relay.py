@@ -62,7 +62,7 @@ def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If memory is short for one thread, no thread starts, so the descriptors are unused."""
+    """Without memory for all threads, no pump begins, so that the descriptors are not used."""
     room = Room(large=2, small=1)
     with pytest.raises(RuntimeError):
         start(relay, room, monkeypatch)
