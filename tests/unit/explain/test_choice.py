@@ -72,7 +72,7 @@ def test_frames_around_a_frame(
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """A neighborhood knows the pair of its frame, so that it can be marked."""
+    """A neighborhood knows the pair of its frame, so that the pair can be marked."""
     assert Neighborhood(story, 6, 1).pair == 15
     assert Neighborhood(story, 16, 1).pair is None
     assert Neighborhood(story, 23, 1).pair is None

@@ -153,7 +153,7 @@ def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
 def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
     chat: LogWriter, meanwhile: list[Any], expected: tuple[str, str, str | None]
 ) -> None:
-    """A running tool call and a person who is asked may take any time."""
+    """While a tool call runs or a person is asked, nobody is to blame, however long it takes."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(*meanwhile)

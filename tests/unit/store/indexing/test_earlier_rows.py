@@ -182,7 +182,7 @@ CHUNKS = st.lists(st.text("ab1 -=/\n", max_size=8), max_size=8)
 def test_without_a_secret_no_byte_changes(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[str], with_env: bool
 ) -> None:
-    """A recording without a secret has the same rows whether it is masked or not."""
+    """A recording without a secret has the same rows with and without masking."""
     directory = tmp_path_factory.mktemp("rows")
     tables = []
     for level in ("none", "secrets"):
