@@ -443,7 +443,9 @@ def test_the_json_of_a_command_is_documented(
     kinds: set[type] = set()
     for value in values:
         add_values(value, kinds)
-    assert kinds <= {*SECTIONS, *WITHIN}
+    assert kinds <= {*SECTIONS, *WITHIN}, (
+        "each needs a section of docs/json.md, and its line in SECTIONS"
+    )
     titles = [name, *(SECTIONS[kind] for kind in values if has(kind))]
     documented = {cell for title in titles for cell in first_cells(section(page("json.md"), title))}
     assert {*chain.from_iterable(map(json.loads, lines))} <= {*documented, "type"}
