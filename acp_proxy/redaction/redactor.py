@@ -107,17 +107,13 @@ class Redactor:
         self._streams = TextStreams(self._finder, state.streams, is_thorough=self._is_thorough)
         self._harmless = b""
         self._harmless_for = 0
-        """The `around` of the latest harmless piece, and the number of secrets known at that time.
-        """
+        """The `around` of the latest harmless piece, and the number of secrets known then."""
         self.count = 0
         """The number of values masked."""
 
     @property
     def known(self) -> int:
-        """A number that grows when a secret is recognized, or is recognized too late to mask it.
-
-        After it has grown, earlier lines may contain unmasked secrets; see `again`.
-        """
+        """Grows when a secret is recognized: earlier lines may contain it unmasked; see `again`."""
         return len(self._finder.values.markers) + self._streams.left
 
     def again(self) -> "Redactor":

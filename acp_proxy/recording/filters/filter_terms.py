@@ -375,8 +375,7 @@ class Term:
     """The meaning of a key in a filter."""
 
     parse: _Parse
-    """Makes a filter from the key's value and the facts about the recording; raises `BadValue`. The
-    facts are None for live frames, as in a plan of faults."""
+    """Makes a filter of a value and facts of the recording, None if live; raises `BadValue`."""
     values: tuple[str, ...] = ()
     """The known values of the key, for completion and for hints."""
 
