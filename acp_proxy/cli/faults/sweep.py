@@ -218,7 +218,7 @@ def _say(run: ClientRun, longest: int) -> None:
     if not run.started:
         last = "(no agent was started)"
     elif run.fired is None and run.outcome != HUNG:
-        last = f"(no report of the agent) {last}"
+        last = f"(no report from the agent) {last}"
     name = pad(run.plan or _NO_PLAN, longest)
     line = f"{name}  {pad(run.outcome, 15)}  {code:>4}  {run.seconds:7.1f} s  {fired:>5}  {last}"
     say(line.rstrip())

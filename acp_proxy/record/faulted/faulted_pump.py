@@ -157,7 +157,7 @@ class WriteQueue:
 
 
 class FaultedPump(Pump):
-    """Reads bytes, hands them over, and writes the bytes that are due."""
+    """Reads bytes, hands them to the receiver, and writes the bytes that are due."""
 
     def __init__(
         self,

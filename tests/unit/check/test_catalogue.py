@@ -218,7 +218,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
 def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
     error: str, *, is_broken: bool
 ) -> None:
-    """A prompt may be refused if its session's opening is missing, unless the text is to blame."""
+    """If a session's opening is missing, only an error about the session may refuse its prompt."""
     prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
     result = _check(
         [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',

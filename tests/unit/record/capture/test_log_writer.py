@@ -143,7 +143,7 @@ def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
     ],
 )
 def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: bytes) -> None:
-    """Fields are ``key=value`` joined by NUL, and the system's bytes are unchanged."""
+    """Fields are ``key=value`` joined by NUL, and bytes that are not UTF-8 are unchanged."""
     assert pack_fields(packed) == payload
     lists = {k: v if isinstance(v, list) else [str(v)] for k, v in packed.items()}
     assert unpack_fields(payload) == {key: values for key, values in lists.items() if values}
