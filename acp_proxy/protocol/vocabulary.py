@@ -237,7 +237,7 @@ def positions(method: str | None, *, is_response: bool) -> tuple[Position, ...]:
 
 
 def pointers(*roles: Role) -> tuple[str, ...]:
-    """Returns the pointers of the rows with some roles, for all methods, without duplicates."""
+    """Returns the JSON pointers of all rows with one of these roles, each pointer once."""
     return tuple(dict.fromkeys(row.pointer for row in TABLE if row.role in roles))
 
 

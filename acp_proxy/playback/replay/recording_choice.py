@@ -64,7 +64,7 @@ class Candidate:
 
     @property
     def can_be_held_back(self) -> bool:
-        """Whether the client does not wait for any of the pending output."""
+        """Whether all pending output may wait, since the client needs none of it to continue."""
         wires = (self._wire(command) for command in self.pending)
         return all(wire is not None and wire.kind not in _AWAITED for wire in wires)
 

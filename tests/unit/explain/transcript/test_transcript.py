@@ -51,7 +51,7 @@ def entries(conversation: Talk, chosen: Filter = EVERYTHING) -> list[TranscriptE
 
 
 def only(conversation: Talk) -> TranscriptEntry:
-    """Returns the only entry of the first turn."""
+    """Returns the entry of the first turn, which has no other."""
     (entry,) = entries(conversation)
     return entry
 
