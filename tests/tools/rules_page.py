@@ -90,9 +90,11 @@ def _lines() -> Iterator[str]:
     yield "| [left out](#left-out) | what a recording cannot show |"
     for group in groups:
         yield f"\n## {group}\n"
-        yield f"{_GROUPS[group]}.\n"
+        own = [rule for rule in every if rule.group == group]
+        contents = ", ".join(f"[{rule.id.partition('.')[2]}](#{_anchor(rule)})" for rule in own)
+        yield f"{_GROUPS[group]}: {contents}.\n"
         yield "| rule | who | severity | dialects | |\n|---|---|---|---|---|"
-        yield from (_row(rule) for rule in every if rule.group == group)
+        yield from map(_row, own)
     yield "\n## Left out\n\n| rule | why |\n|---|---|"
     for name, why in left_out().items():
         yield f"| `{name}` | {_cell(why)} |"
@@ -102,7 +104,12 @@ def _row(rule: Rule) -> str:
     sources = "; ".join(map(_linked, rule.source))
     text = f"{rule.text.rstrip('.')}. ({sources})<br>Found by: {rule.detection}"
     dialects = ", ".join(rule.dialects)
-    return f"| `{rule.id}` | {rule.by} | {rule.severity.value} | {dialects} | {_cell(text)} |"
+    name = f'<a id="{_anchor(rule)}"></a>`{rule.id}`'
+    return f"| {name} | {rule.by} | {rule.severity.value} | {dialects} | {_cell(text)} |"
+
+
+def _anchor(rule: Rule) -> str:
+    return rule.id.replace(".", "-")
 
 
 def _linked(source: str) -> str:

@@ -23,7 +23,7 @@ from acp_proxy.check.check_report import CheckedRecording, CheckReport
 from acp_proxy.check.check_values import RuleCount, UncheckedRules
 from acp_proxy.cli.diff.diff_reports import DiffJson
 from acp_proxy.cli.editors.setup_screen import ListedAgent, ListedClient
-from acp_proxy.cli.inspect import INSPECT
+from acp_proxy.cli.inspect import INSPECT, WANTS
 from acp_proxy.editors.doctor.context import CheckResult, Examination
 from acp_proxy.explain.audit.audit_values import (
     Action,
@@ -196,6 +196,21 @@ def test_documented_options_exist(path: Path) -> None:
         if command is not None:
             for flag in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", " ".join(words[2:])):
                 assert flag in flags(command) | ELSEWHERE | {"-h"}, line
+
+
+def test_the_readme_says_what_each_command_is_for() -> None:
+    """The table of the README has the purposes and the commands of `acp-proxy --help`."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.partition("| I want to … | command |\n|---|---|\n")[2].partition("\n\n")[0]
+    written = {
+        purpose: set(re.findall(r"`acp-proxy ([a-z]+)", commands))
+        for purpose, commands in re.findall(r"^\| (.+?) \| (.+) \|$", table, re.MULTILINE)
+    }
+    wanted = re.findall(r"^  (\S.+?)  +([a-z].*)$", WANTS, re.MULTILINE)
+    assert len(wanted) > len(COMMANDS) / 2
+    for purpose, commands in wanted:
+        assert set(re.findall(r"[a-z]+", commands)) <= written.pop(purpose), purpose
+    assert written == {}
 
 
 def test_the_readme_shows_every_option_of_record() -> None:
@@ -561,7 +576,7 @@ def slug(title: str) -> str:
 def anchors(text: str) -> set[str]:
     """Returns the anchors of a page."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    actual: set[str] = set()
+    actual = set(re.findall(r'<a id="([^"]+)"></a>', text))
     for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
         anchor = slug(title)
         number = sum(known == anchor or known.startswith(f"{anchor}-") for known in actual)
@@ -584,6 +599,13 @@ def test_every_link_has_a_target(path: Path) -> None:
         assert linked.exists(), target
         if anchor:
             assert anchor in anchors(linked.read_text(encoding="utf-8")), target
+
+
+def test_the_page_about_json_begins_with_all_its_sections() -> None:
+    """The table of contents of the page about JSON links to every section, in order."""
+    contents, _, rest = page("json.md").partition("\n## ")
+    titles = re.findall(r"^##+ (.+)$", f"## {rest}", re.MULTILINE)
+    assert re.findall(r"\[([^]]+)\]\(#[^)]+\)", contents) == titles
 
 
 def test_the_page_of_architecture_is_read_in_ten_minutes() -> None:
