@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import sqlite3
 from contextlib import closing
@@ -304,6 +305,53 @@ def test_the_summary_of_faults_shows_no_secret(forked: Recorder) -> None:
     assert "faults: [redacted:key:" in printed
     assert "drop never fired (--fault 'drop where=text:[redacted:key:" in printed
     assert KEY not in printed
+
+
+# What the recording says of a response
+
+
+PROMPT, ANSWER = request(1, "session/prompt"), reply(1)
+WITHHELD = r"withheld #\d+, the answer to session/prompt \(#2\)"
+BROKE = r"broke #\d+, the answer to session/prompt \(#2\)"
+SAME = r"delivered 1 frame late or in pieces, with the same bytes"
+
+
+@pytest.mark.parametrize(
+    ("rule", "arrives", "effect"),
+    [
+        pytest.param("drop", b"", WITHHELD, id="drop-response"),
+        pytest.param("stall", b"", WITHHELD, id="stall-response"),
+        pytest.param("close", b"", WITHHELD, id="close-response"),
+        pytest.param("truncate keep_bytes=9", ANSWER[:9] + b"\n", BROKE, id="truncate-response"),
+        pytest.param("corrupt mode=bad-json", ANSWER[:-2] + b"\n", BROKE, id="corrupt-response"),
+        pytest.param(
+            "duplicate",
+            ANSWER * 2,
+            SAME + r" \(duplicate\); made up 1 frame",
+            id="duplicate-response",
+        ),
+        pytest.param("latency latency_ms=1", ANSWER, SAME, id="delay-response"),
+        pytest.param("reorder", ANSWER, SAME, id="reorder-response"),
+        pytest.param("slice bytes=9", ANSWER, SAME, id="slice-response"),
+    ],
+)
+def test_what_drop_and_other_faults_do_to_a_response(
+    forked: Recorder, rule: str, arrives: bytes, effect: str
+) -> None:
+    """A client whose response is dropped still waits for it, and `show` says which fault did that.
+
+    The recording has the response as the agent sent it, so the exchange is complete there. The
+    finding for each kind of fault says what the fault did to the response, and blames no peer.
+    """
+    agent = shell('read request; echo "$1"; exec cat >/dev/null', ANSWER[:-1].decode())
+    conversation = forked(agent, *faults(f"{rule} where='kind:response dir:to-client'"))
+    assert conversation.exchange(PROMPT) == arrives
+    assert conversation.wait() == 0
+    outcomes = conversation.recording.rows("select method, outcome from exchanges")
+    assert outcomes == [("session/prompt", "result")]
+    kind = rule.split()[0]
+    shown = forked.inspect("show", conversation.recording.path)
+    assert re.search(rf"! fault {kind} {effect}.*\[fault.effect by a fault\]", shown), shown
 
 
 # What does not fire
