@@ -264,7 +264,7 @@ LINES = LogFormat(
 )
 ACPX = LogFormat(
     name="acpx",
-    title="a stream of messages, one in each line, as acpx keeps it",
+    title="a stream of messages that acpx has kept",
     lost=("bytes", "command", "ending", "stderr", "times"),
     recognizes=_is_of_acpx,
     read=_reads,

@@ -20,7 +20,7 @@ from acp_proxy.cli.opening import STDIN
 from acp_proxy.cli.options import recording_name
 from acp_proxy.cli.screens.output import progress, say, warn
 from acp_proxy.imports.log_entries import HEAD, LogFormat
-from acp_proxy.imports.log_formats import NAMES, source_named, source_of
+from acp_proxy.imports.log_formats import NAMES, SOURCES, source_named, source_of
 from acp_proxy.imports.no_messages import nothing_in, why_not_text
 from acp_proxy.recording.file_names import make_private
 from acp_proxy.recording.recording import LOST
@@ -102,8 +102,26 @@ class _Options:
     log: ImportOptions
 
 
+_HELP = f"""Make a database from the text form of a recording, or from a log of another tool.
+
+FILE is a file that `export` wrote, even if it was edited since; `-` is standard input. The
+database has the same rows as the exported recording. Commands such as `show` read the text form
+as well, but a database is faster, and other programs can read it.
+
+FILE may also be {", ".join(source.title for source in SOURCES[:-1])}, or {SOURCES[-1].title}:
+lines of ACP messages, each with an optional time and a mark such as > or < for its direction before
+the message. Information that such a log lacks, such as times, is also missing from the recording,
+and every command says so. If a client starts several agents, each connection becomes a recording.
+
+Prints the path of each database. Existing files are never changed: if NAME.db exists, the
+database is NAME-2.db, and a line on standard error reports it. If a line cannot be read, its
+number is reported and no database is made; only an incomplete message at the end is left out.
+"""
+
+
 @cli_command(
     "import",
+    help=_HELP,
     epilog="""\b
     Examples:
       acp-proxy import hello.jsonl
@@ -140,22 +158,7 @@ def import_(
     skip_bad: bool,
     redact: str,
 ) -> None:
-    """Make a database from the text form of a recording, or from a log of another tool.
-
-    FILE is a file that `export` wrote, even if it was edited since; `-` is standard input. The
-    database has the same rows as the exported recording. Commands such as `show` read the text form
-    as well, but a database is faster, and other programs can read it.
-
-    FILE may also be the transport log of a JetBrains IDE, messages copied from Zed's ACP logs, an
-    export of acp-devtools, a stream of acpx, or lines of ACP messages, each with an optional time
-    and a mark such as > or < for its direction before the message. Information that such a log
-    lacks, such as times, is also missing from the recording, and every command says so. If a client
-    starts several agents, each connection becomes a recording.
-
-    Prints the path of each database. Existing files are never changed: if NAME.db exists, the
-    database is NAME-2.db, and a line on standard error reports it. If a line cannot be read, its
-    number is reported and no database is made; only an incomplete message at the end is left out.
-    """
+    """Makes the databases of files; `_HELP` is the text of ``--help``."""
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")
     options = _Options(output, name, source, ImportOptions(redact, skip_bad, name))
