@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from acp_proxy.imports.connections import ConnectionBegins, connections
-from acp_proxy.imports.log_entries import Remark, RemarkKind
+from acp_proxy.imports.log_entries import HEAD, Remark, RemarkKind
 from acp_proxy.imports.log_formats import SOURCES, source_of
 from acp_proxy.protocol.peers import Stream
 from tests.support.foreign_log_entries import (
@@ -31,6 +31,11 @@ from tests.support.foreign_log_writers import (
     conversation_of,
 )
 from tests.support.shipped_recordings import DIRECTORY
+from tests.unit.imports.test_pastes import DIRECTORY as PASTED
+from tests.unit.imports.test_pastes import PASTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -48,17 +53,34 @@ def test_a_recording_comes_back_from_every_format(name: str, recording: str) -> 
     assert_same(lines, sent, writer)
 
 
-def test_formats_are_not_mistaken() -> None:
-    """The output of each tool is recognized as its own format."""
-    names = [source.name for source in SOURCES]
-    sent = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
-    for writer in WRITERS.values():
-        data = writer.write(sent).encode()
-        first = next(source.name for source in SOURCES if source.recognizes(data))
-        assert first == writer.format, names
-    assert source_of(b"") is None
-    for text in (b"Hello\n{}\nWorld [1]\n", b"{'a': 1}\n", b"{...}\n"):
-        assert source_of(text) is None
+def written_logs() -> Iterator[tuple[str, str, bytes]]:
+    """Yields the name, the format and the text of each known log: written ones and pastes."""
+    sent = conversation_of(DIRECTORY / "tour.db")
+    for name, writer in WRITERS.items():
+        yield name, writer.format, writer.write(sent).encode()
+    for paste in PASTES:
+        if "source" in paste:
+            yield paste["file"], paste["source"], (PASTED / f"{paste['file']}.txt").read_bytes()
+
+
+def test_each_log_is_claimed_by_one_format() -> None:
+    """Only one format recognizes a log, except that `lines` also reads logs of other formats.
+
+    A format with a loose pattern would take logs from other formats without any error.
+    """
+    *special, most_general = SOURCES
+    for name, expected, data in written_logs():
+        head = data[:HEAD]
+        claimed = [source.name for source in special if source.recognizes(head)]
+        claimed = claimed or [most_general.name] * most_general.recognizes(head)
+        claims = " and by ".join(claimed)
+        assert claimed == [expected], f"{name} is a log of {expected}; claimed by {claims}"
+
+
+@pytest.mark.parametrize("text", [b"", b"Hello\n{}\nWorld [1]\n", b"{'a': 1}\n", b"{...}\n"])
+def test_text_without_messages_has_no_format(text: bytes) -> None:
+    """No format recognizes text that has no message."""
+    assert source_of(text) is None
 
 
 def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
