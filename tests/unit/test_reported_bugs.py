@@ -35,8 +35,8 @@ def collection(name: str) -> Collection:
     return Collection(path, entries)
 
 
-NAMES = ("culprits", "fresh", "second", "third", "fourth")
-CULPRITS, FRESH, SECOND, THIRD, FOURTH = COLLECTIONS = [collection(name) for name in NAMES]
+NAMES = ("culprits", "fresh", "second", "third", "fourth", "fifth")
+CULPRITS, FRESH, SECOND, THIRD, FOURTH, FIFTH = COLLECTIONS = [collection(name) for name in NAMES]
 REPORTS = [(reports, entry) for reports in COLLECTIONS for entry in reports.reports]
 HEALTHY = [
     (reports, entry)
@@ -108,6 +108,8 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
         (THIRD, 5, 72),
         (FOURTH, None, 92),
         (FOURTH, 5, 82),
+        (FIFTH, None, 91),
+        (FIFTH, 5, 81),
     ],
     ids=[
         "culprits",
@@ -119,6 +121,8 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
         "third-first-five",
         "fourth",
         "fourth-first-five",
+        "fifth",
+        "fifth-first-five",
     ],
 )
 def test_the_score_of_the_reports(among: Collection, read: int | None, least: int) -> None:
