@@ -41,7 +41,7 @@ class RecordedFrame:
     raw: bytes = field(repr=False)
     """The line without its newline; if it is larger than 16 MiB, only its first 64 KiB."""
     delivered: str
-    """``full``; or ``part`` or ``none`` if a fault or the end of the connection withheld bytes."""
+    """``full``; ``partial`` or ``none`` if a fault or the end of the connection withheld bytes."""
     fault: str | None
     """The rule of the fault plan that changed, delayed or withheld the frame; None if none did."""
     pair: int | None

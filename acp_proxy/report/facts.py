@@ -65,9 +65,9 @@ def find_verdict(summary: Summary) -> Verdict:
 def _nothing_wrong(summary: Summary) -> str:
     words = "No problem was found"
     if summary.recording.origin is not None:
-        words += " in what was imported"
+        words += " in the imported messages"
     elif summary.recording.state == "incomplete" and not summary.live:
-        words += " in what was recorded; the recorder was killed, so the end is missing"
+        words += " in the recorded part; the recorder was killed, so the end is missing"
     if summary.live:
         waits = waiting_for(summary.waiting)
         words += f" so far; the recording is still running{', ' if waits else ''}{waits}"

@@ -128,7 +128,7 @@ def _search(
         except UnreadableRecording as e:
             warn(str(e))
             unreadable = True
-    note_masked(masked, "in what was searched")
+    note_masked(masked, "in the searched recordings")
     return _TROUBLE if unreadable else _FOUND if any_match else _NOT_FOUND
 
 

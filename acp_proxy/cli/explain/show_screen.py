@@ -69,9 +69,9 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
 def _verdict(summary: Summary) -> list[Piece]:
     """Returns the number of findings, how much was checked, and the current wait."""
     origin, checked = summary.recording.origin, summary.checked
-    where = " in what was imported" if origin is not None and origin.lost else ""
+    where = " in the imported messages" if origin is not None and origin.lost else ""
     if summary.recording.state == "incomplete" and not summary.live:
-        where = " in what was recorded"
+        where = " in the recorded part"
     if not checked.is_whole:
         where += f", rules up to #{checked.last_seq:,}"
     counts = summary.severities
