@@ -32,6 +32,7 @@ _TEXT = "text"
 _PIECE = 1 << 20
 _TEXT_START = re.compile(rb'\s*(?:\{[ \t]*"(?:acp_|recording|stream|event|fired|after_))')
 """Matches the start of a text form, even if its header is wrong."""
+_FORMATS = ", ".join(["the text form", *(source.title for source in SOURCES)])
 _SEARCHED = f"; only its first {HEAD >> 10} KiB were searched: --from NAME reads all of it"
 
 
@@ -102,26 +103,8 @@ class _Options:
     log: ImportOptions
 
 
-_HELP = f"""Make a database from the text form of a recording, or from a log of another tool.
-
-FILE is a file that `export` wrote, even if it was edited since; `-` is standard input. The
-database has the same rows as the exported recording. Commands such as `show` read the text form
-as well, but a database is faster, and other programs can read it.
-
-FILE may also be {", ".join(source.title for source in SOURCES[:-1])}, or {SOURCES[-1].title}:
-lines of ACP messages, each with an optional time and a mark such as > or < for its direction before
-the message. Information that such a log lacks, such as times, is also missing from the recording,
-and every command says so. If a client starts several agents, each connection becomes a recording.
-
-Prints the path of each database. Existing files are never changed: if NAME.db exists, the
-database is NAME-2.db, and a line on standard error reports it. If a line cannot be read, its
-number is reported and no database is made; only an incomplete message at the end is left out.
-"""
-
-
 @cli_command(
     "import",
-    help=_HELP,
     epilog="""\b
     Examples:
       acp-proxy import hello.jsonl
@@ -145,7 +128,7 @@ number is reported and no database is made; only an incomplete message at the en
     "--name", metavar="NAME", callback=recording_name, help="A new name for the recording."
 )
 @click.option("--from", "source", type=click.Choice(["auto", _TEXT, *NAMES]), default="auto",
-              show_default=True, help="The format of FILE.")  # fmt: skip
+              show_default=True, help=f"The format of FILE: {_FORMATS}.")  # fmt: skip
 @click.option("--skip-bad", is_flag=True,
               help="Skip lines of a log that cannot be read, and count them.")  # fmt: skip
 @click.option("--redact", type=click.Choice(["secrets", "private", "none"]), default="secrets",
@@ -158,7 +141,22 @@ def import_(
     skip_bad: bool,
     redact: str,
 ) -> None:
-    """Makes the databases of files; `_HELP` is the text of ``--help``."""
+    """Make a database from the text form of a recording, or from a log of another tool.
+
+    FILE is a file that `export` wrote, even if it was edited since; `-` is standard input. The
+    database has the same rows as the exported recording. Commands such as `show` read the text form
+    as well, but a database is faster, and other programs can read it.
+
+    FILE may also be a log of another tool, in one of the formats of `--from`. A plain log has lines
+    of ACP messages, each with an optional time and a mark such as > or < for its direction before
+    the message. Information that a log lacks, such as times, is also missing from the recording,
+    and every command says so. If a client starts several agents, each connection becomes a
+    recording.
+
+    Prints the path of each database. Existing files are never changed: if NAME.db exists, the
+    database is NAME-2.db, and a line on standard error reports it. If a line cannot be read, its
+    number is reported and no database is made; only an incomplete message at the end is left out.
+    """
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")
     options = _Options(output, name, source, ImportOptions(redact, skip_bad, name))
