@@ -88,7 +88,8 @@ class Checker(Listener):
         skipped = {*chain.from_iterable(item.rules for item in unchecked)}
         if not recording.knows("start", "middle"):
             self._conversation.begin_partially()
-        known = [rule for rule in catalogue().values() if _holds(rule, self._dialect)]
+        # If the dialect is unknown, the rules of v1 apply.
+        known = [rule for rule in catalogue().values() if (self._dialect or V1) in rule.dialects]
         self._rules = {
             rule.id: rule
             for rule in known
@@ -314,11 +315,6 @@ class Checker(Listener):
             count.count -= 1
             if not count.count:
                 del self._counts[finding.rule, finding.by]
-
-
-def _holds(rule: Rule, dialect: str | None) -> bool:
-    """Whether a rule applies to a dialect; if the dialect is unknown, the rules of v1 apply."""
-    return V1 in rule.dialects if dialect is None else dialect in rule.dialects
 
 
 def _unchecked_note(

@@ -155,7 +155,8 @@ def changed_responses(
             other, j = left_b.pop((a.key.direction, a.title(i), request), (sequence, i))
             if other is not sequence:
                 _remove(sequence, i, other, j)
-                sequence_diffs.append(_pair_of(sequence, i, other, j))
+                messages = evolve(sequence.messages, b=other.messages.b)
+                sequence_diffs.append(SequenceDiff(messages, Changes(changed=[((i,), (j,))])))
     return sequence_diffs
 
 
@@ -286,13 +287,6 @@ def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
         chosen.append((place, place + left_out))
         left_out = best[place + 1][left_out][1]
     return chosen[::-1]
-
-
-def _pair_of(
-    sequence_diff: SequenceDiff, i: ItemIndex, other: SequenceDiff, j: ItemIndex
-) -> SequenceDiff:
-    messages = evolve(sequence_diff.messages, b=other.messages.b)
-    return SequenceDiff(messages, Changes(changed=[((i,), (j,))]))
 
 
 def _remove(sequence_diff: SequenceDiff, i: ItemIndex, other: SequenceDiff, j: ItemIndex) -> None:

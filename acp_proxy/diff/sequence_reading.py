@@ -167,8 +167,9 @@ class _FrameHandler:
         """Adds a frame that is compared."""
         self.side.frames += 1
         method, raw = frame.method, frame.raw
-        if raw is None:
-            self._take_large(frame)
+        if raw is None:  # too large to parse
+            digest = digest_of_pieces(frame.kind, self._reader.pieces(frame.seq))
+            self._builder.add(self._route(frame, None), frame.seq, Canonical(hash(digest)))
         elif method == UPDATE and (chunk := self._chunks.chunk(frame)) is not None:
             self._builder.add_chunk(self._route(frame, chunk.update), frame.seq, chunk)
         elif (method == PUSH and self._is_pushed(frame, raw)) or (
@@ -195,11 +196,6 @@ class _FrameHandler:
     def end(self) -> None:
         """Finishes all texts."""
         self._builder.end()
-
-    def _take_large(self, frame: StoredFrame) -> None:
-        """Adds a line that is too large to parse; it is read in pieces."""
-        digest = digest_of_pieces(frame.kind, self._reader.pieces(frame.seq))
-        self._builder.add(self._route(frame, None), frame.seq, Canonical(hash(digest)))
 
     def _is_pushed(self, frame: StoredFrame, raw: bytes) -> bool:
         """Adds pushed output and skips acknowledgements; returns whether it was either."""

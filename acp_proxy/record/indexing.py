@@ -95,7 +95,8 @@ class Indexing:
                 self._leave_log(indexer)
                 return
             except (sqlite3.Error, OSError) as e:
-                if time.monotonic() > deadline or not _may_pass(e):
+                is_locked = isinstance(e, sqlite3.OperationalError) and "locked" in str(e)
+                if time.monotonic() > deadline or not is_locked:
                     self._complain(e)
                     return
                 time.sleep(0.05)
@@ -190,7 +191,3 @@ def _until(deadline: float, rows: Iterable[Any], _: int) -> Iterator[Any]:
         if time.monotonic() > deadline:
             raise TimeoutError
         yield row
-
-
-def _may_pass(error: Exception) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)

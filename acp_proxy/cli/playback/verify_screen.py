@@ -1,6 +1,6 @@
 """Prints and writes the result of a verification, and chooses the exit code."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -158,9 +158,10 @@ def conclude(
     if settings.on_report is not None:
         settings.on_report(report)
     compared = [] if cases is None else cases.cases
+    title = f"acp-proxy verify {report.recording}"
     written = write_reports(
         (settings.report, lambda: json_report(report)),
-        (settings.junit, lambda: _junit(report, compared)),
+        (settings.junit, lambda: suite(title, [*_cases_of(report), *compared])),
     )
     return code if written else code or WRONG_USE
 
@@ -219,10 +220,6 @@ def _print_conversation(play_report: PlayReport) -> None:
         say(line)
     for line in (*plays.remarks(play_report), *masked_lines(play_report.divergences)):
         warn(line)
-
-
-def _junit(report: VerifyReport, compared: Sequence[Case]) -> str:
-    return suite(f"acp-proxy verify {report.recording}", [*_cases_of(report), *compared])
 
 
 def _cases_of(report: VerifyReport) -> Iterator[Case]:

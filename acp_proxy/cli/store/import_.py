@@ -176,7 +176,8 @@ def _import(file: str, options: _Options) -> None:
         if output is None:
             make_private(str(directory))
         with _opened(file) as opened:
-            target = directory / f"{stem or _log_name(file)}.db"
+            log_name = "imported" if file == "-" else Path(file).stem
+            target = directory / f"{stem or log_name}.db"
             if (source := _recognized(opened, path, options.source)) is not None:
                 pieces = progress(opened.lines(_PIECE), label="importing")
                 entries = source.read(pieces, opened.head)
@@ -189,11 +190,6 @@ def _import(file: str, options: _Options) -> None:
             _say(made, stem)
     except OSError as e:
         raise Refusal(f"cannot make a database in {directory}: {reason(e)}") from None
-
-
-def _log_name(file: str) -> str:
-    """Returns a name for the recording of a log: the file's name without its suffix."""
-    return "imported" if file == "-" else Path(file).stem
 
 
 def _recognized(opened: HeadedInput, path: Path, name: str) -> LogFormat | None:

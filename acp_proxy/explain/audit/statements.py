@@ -228,7 +228,7 @@ def _read_arguments(said: Statement, given: Any) -> None:
         said.directory = word(given, *_DIRECTORIES) or said.directory
     else:
         names = (*_PATHS, *_MOVED) if said.kind is ActionKind.MOVE else _PATHS
-        said.paths += _named(given, names)
+        said.paths += ((path, None) for path in _strings(given, names) if "\n" not in path)
         if isinstance(changes := given.get("changes"), dict):  # Codex has an object by paths
             said.paths += ((path, None) for path in [*changes][:PARTS] if path)
     said.url = next(_strings(given, _URLS), None) or said.url
@@ -236,10 +236,6 @@ def _read_arguments(said: Statement, given: Any) -> None:
         text = f"{word(given, 'prompt')[:5000]} {said.title or ''}"
         match = _URL.search(text)
         said.url = match[0] if match else None
-
-
-def _named(value: Value, names: Iterable[str]) -> Iterator[tuple[str, None]]:
-    return ((path, None) for path in _strings(value, names) if "\n" not in path)
 
 
 def _strings(value: Value, names: Iterable[str]) -> Iterator[str]:

@@ -127,15 +127,10 @@ def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
             by_stream.setdefault(stream, []).append(event)
     for stream, events in by_stream.items():
         count = sum(n for e in events if isinstance(n := e.data.get("bytes"), int))
-        frames = _lost_frames(context, stream, events[-1].seq)
+        near = events[-1].seq - CHUNK, events[-1].seq + 1000
+        frames = undelivered_frames(context.reader, stream, near, LISTED)
         what = f" ({numbered(frames)})" if frames else ""
         text = f"{READERS[stream]} was gone: {count:,} bytes could not be delivered to it{what}"
         seqs = tuple(frames) or (events[0].seq,)
         why = "the receiver had left"
         yield Finding("pipe.undelivered", Severity.INFO, None, seqs[0], text, seqs[1:], why)
-
-
-def _lost_frames(context: DiagnosisContext, stream: str, around: int) -> list[int]:
-    """Returns the frames that were not delivered whole; all are near the event of the loss."""
-    span = around - CHUNK, around + 1000
-    return undelivered_frames(context.reader, stream, span, LISTED)

@@ -108,7 +108,8 @@ class DivergenceHandler:
             live: the live message; a message that came early or late is noted.
         """
         self._schedule.read_to(match.step.seq)
-        step = self._in_lane(match.step)
+        # The lane's own object for the step; reading ahead makes another object.
+        step = self._schedule.expected_with(match.step.key) or match.step
         lane = self._schedule.lanes[step.lane]
         what = f"{step.method} #{step.seq}"
         if step.is_awaited and self._state.scheduler.has_earlier_frames(step):
@@ -232,10 +233,6 @@ class DivergenceHandler:
             lane.first_missing.seq if lane.first_missing else None,
             summary,
         )
-
-    def _in_lane(self, step: Step) -> Step:
-        """Returns the lane's own object for a step; reading ahead makes another object."""
-        return self._schedule.expected_with(step.key) or step
 
     def _step_like(self, seq: int | None, live: ClientMessage) -> Step | None:
         """Returns the recorded client message with a number, if the live message has its kind."""

@@ -214,17 +214,14 @@ class Replay:
         moments = [ready.due for ready in self._scheduler.ready_frames() if ready.due > now]
         is_paced = bool(moments)
         waits = self._schedule.connection.waiting or self._schedule.optional_waits
-        if any(map(_is_overtaken, self._schedule.overtaken)) or waits or self._ending.is_near:
+        is_overtaken = any(e.is_overtaken and not e.abandoned for e in self._schedule.overtaken)
+        if is_overtaken or waits or self._ending.is_near:
             moments.append(self._progress.settles_at)
         stalls_at = self._progress.stalls_at
         is_awaited = any(lane.first_missing is not None for lane in self._schedule.expecting)
         if not is_paced and stalls_at is not None and is_awaited:
             moments.append(stalls_at)
         return min((moment for moment in moments if moment > now), default=None)
-
-
-def _is_overtaken(lane: Lane) -> bool:
-    return lane.is_overtaken and not lane.abandoned
 
 
 class Progress:

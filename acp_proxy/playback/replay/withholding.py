@@ -199,7 +199,8 @@ class Withholding:
         """Whether a message requests more than an inert agent may request."""
         raw = message.raw or b""
         if message.kind is Kind.INVALID:
-            return _may_be_a_request(raw)
+            # A less strict client may accept the line as a request.
+            return b"{" in raw and (b"method" in raw.lower() or b"\\" in raw)
         if _is_ambiguous(raw):
             return True
         if message.kind not in (Kind.REQUEST, Kind.NOTIFICATION):
@@ -240,11 +241,6 @@ def _tokens(message: Message) -> frozenset[str]:
     if message.kind is not Kind.REQUEST or not message.rpc_id:
         return frozenset()
     return frozenset({message.rpc_id})
-
-
-def _may_be_a_request(raw: bytes) -> bool:
-    """Whether a less strict client may accept a line as a request."""
-    return b"{" in raw and (b"method" in raw.lower() or b"\\" in raw)
 
 
 def _is_ambiguous(raw: bytes) -> bool:

@@ -115,7 +115,8 @@ class PermissionGuard:
         """
         request = json_or_none(live.raw)
         if frame.lane.turns.was_cancelled_after(frame.seq):
-            self._note_late(frame, step, live)
+            summary = f"{PERMISSION} #{live.recorded.step.seq} came when the turn was cancelled"
+            self._state.divergences.note(DivergenceKind.LATE, frame.lane, summary, seq=step.seq)
             return None, reply(live.token, cancellation(request))
         recorded = self._recording.messages.request(live.recorded)
         answer = self._recording.messages.sent(step)
@@ -130,10 +131,6 @@ class PermissionGuard:
             self._note_without_option(frame, step, live)
             return None, reply(live.token, cancellation(request))
         return chosen.option, None
-
-    def _note_late(self, frame: ClientFrame, step: Step, live: LiveRequest) -> None:
-        summary = f"{PERMISSION} #{live.recorded.step.seq} came when the turn was cancelled"
-        self._state.divergences.note(DivergenceKind.LATE, frame.lane, summary, seq=step.seq)
 
     def _note_changed(
         self, frame: ClientFrame, live: LiveRequest, title: str, changes: tuple[Difference, ...]

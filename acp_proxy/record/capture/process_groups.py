@@ -64,7 +64,7 @@ class Program:
         Raises:
             OSError: the program cannot be executed.
         """
-        actions = _stdio(*self.descriptors)
+        actions = [(os.POSIX_SPAWN_DUP2, fd, n) for n, fd in enumerate(self.descriptors)]
         command, env, mask = self.command, self.env, self.mask
         if group is None:
             return os.posix_spawnp(
@@ -221,11 +221,6 @@ def _start_guardian() -> int:
         raise
     finally:
         os.close(lifeline)
-
-
-def _stdio(stdin: int, stdout: int, stderr: int) -> "list[tuple[int, int, int]]":
-    """Returns `os.posix_spawn` file actions that make these descriptors 0, 1 and 2."""
-    return [(os.POSIX_SPAWN_DUP2, fd, n) for n, fd in enumerate((stdin, stdout, stderr))]
 
 
 def reap(pid: int) -> None:

@@ -225,9 +225,6 @@ class _Guardian:
         try:
             os.read(self._lifeline, 1)
             if not self._is_childless:
-                kill_all(self._find)
+                kill_all(lambda: members(os.getpid(), self._group, all_processes()))
         finally:
             os._exit(0)
-
-    def _find(self) -> "list[Process]":
-        return members(os.getpid(), self._group, all_processes())

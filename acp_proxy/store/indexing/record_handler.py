@@ -78,7 +78,8 @@ class RecordHandler:
 
     def _handle(self, record: LogRecord) -> None:
         if record.kind == capture_log.MASKING:  # its time says nothing about the conversation
-            self._continue_masking(record)
+            if self.masking is None:
+                self.masking = line_masking.load(self._log, record.payload, waits=self._waits)
             return
         self._state.last_ns = record.t_ns
         stream = LOG_STREAMS.get(record.stream)
@@ -310,10 +311,6 @@ class RecordHandler:
         self._state.closed = True
         ended_at = self._iso(record.t_ns)
         self._update(state="complete", ended_at=ended_at, end_reason=fields.get("reason"))
-
-    def _continue_masking(self, record: LogRecord) -> None:
-        if self.masking is None:
-            self.masking = line_masking.load(self._log, record.payload, waits=self._waits)
 
     def _masked_made(self, stream: Stream, line: bytes) -> bytes:
         """Masks a line that a fault changed or injected."""
