@@ -6,14 +6,20 @@ program may run for a day. A silence counts only if a peer had to act and nothin
 """
 
 import heapq
+from collections.abc import Sequence
 from enum import StrEnum
 
 from attrs import define, field, frozen
 
 from acp_proxy.base.limits import SHORT_LIST
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import counted
 from acp_proxy.protocol.dialects import LOGIN, PERMISSION
 
-_PERSON = {PERMISSION, "elicitation/create", *LOGIN}
+_PERSON = {
+    PERMISSION: "permission", "elicitation/create": "form", **dict.fromkeys(LOGIN, "login"),
+}  # fmt: skip
+"""The requests that a person answers, each with a word for it."""
 _PROGRAM = {"terminal/wait_for_exit"}
 
 
@@ -43,6 +49,27 @@ def answering_party(direction: str, method: str | None) -> Party:
     if method in _PROGRAM:
         return Party.PROGRAM
     return Party.AGENT if direction == "to-agent" else Party.CLIENT
+
+
+def named_wait(party: Party, method: str | None, calls: Sequence[str] = ()) -> str:
+    """Returns who is waited for, in words that can follow "waiting for".
+
+    Args:
+        party: who has to act.
+        method: the method of the request that they have to answer.
+        calls: the titles of the tool calls that run, if the agent has to act.
+    """
+    if calls and party in (Party.AGENT, Party.PROGRAM):
+        more = f" and {counted(len(calls) - 1, 'other')}" if len(calls) > 1 else ""
+        return f"call {calls[0]}{more}"
+    match party:
+        case Party.PERSON:
+            return f"a person: {_PERSON.get(method or '', 'answer')}"
+        case Party.PROGRAM:
+            return "a program"
+        case Party.CLIENT:
+            return f"the client: {plain(method or 'a request')[:80]}"
+    return "the agent"
 
 
 @frozen

@@ -10,6 +10,7 @@ from acp_proxy.check.judgement import summarize_whole
 from acp_proxy.explain.choice import chosen_in, of_turn
 from acp_proxy.explain.message_pass import MessagePass
 from acp_proxy.explain.observed_faults import FiredRule, read_rules
+from acp_proxy.explain.pauses import Pause, Pauses
 from acp_proxy.explain.show.summary_values import Summary
 from acp_proxy.explain.stats.statistics import Statistics, TurnsAndCalls, gather, with_texts
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, Waterfalls
@@ -78,6 +79,8 @@ class ReportData:
     is_unredacted: bool
     """Whether the user asked to show secrets."""
     last_turn: int
+    pauses: list[Pause]
+    """The marked pauses, in order; empty if the times are not known."""
 
 
 def read_report_data(
@@ -119,6 +122,7 @@ def read_report_data(
         is_masked=reader.is_masked or reader.masked_rows is not None,
         is_unredacted=reader.unredacted,
         last_turn=last_turn(reader),
+        pauses=[*Pauses(reader).every(passed.end_ns)],
     )
 
 
@@ -152,6 +156,7 @@ def described(data: ReportData) -> dict[str, Any]:
         "waterfalls": data.waterfalls,
         "known_labels_complete": is_whole,
         "last_turn": data.last_turn,
+        "pauses": data.pauses,
     }
     if not has_times:
         values["has_times"] = False

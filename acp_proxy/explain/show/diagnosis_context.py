@@ -19,7 +19,7 @@ from acp_proxy.explain.show.conversation_summary import (
     read_prompts,
 )
 from acp_proxy.explain.show.error_groups import Rules, read_errors
-from acp_proxy.explain.show.frame_pass import FrameCounts, running_calls
+from acp_proxy.explain.show.frame_pass import FrameCounts, RunningCalls
 from acp_proxy.explain.show.summary_values import ErrorTally, InvalidLines, OpenRequest
 from acp_proxy.explain.waits import OpenWait
 from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION
@@ -266,7 +266,7 @@ class DiagnosisContext:
         """
         if turn is None or last is None:
             return {}
-        return running_calls(self.reader, turn, (first, last))
+        return RunningCalls(self.reader, turn, first).at(last)
 
     def is_stuck(self, turn: TurnRow, end: int = _END) -> bool:
         """Whether the agent did nothing after its permission request was answered.
@@ -282,7 +282,7 @@ class DiagnosisContext:
         answers = [row.response_seq or 0 for row in asked if row.session == turn.session]
         if last is None or not answers or max(answers) < last.seq:
             return False
-        return not running_calls(self.reader, turn.id, span, ("in_progress",))
+        return not RunningCalls(self.reader, turn.id, span[0]).at(end, ("in_progress",))
 
 
 def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:

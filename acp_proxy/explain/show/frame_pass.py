@@ -10,7 +10,7 @@ from acp_proxy.base.safe_text import plain
 from acp_proxy.explain.describe.phrases import word
 from acp_proxy.explain.describe.tool_texts import params_of, tool_content
 from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of
-from acp_proxy.explain.show.chosen_messages import read_messages
+from acp_proxy.explain.show.chosen_messages import StoredMessage, read_messages
 from acp_proxy.explain.show.summary_values import FailedCall, ToolTally
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.connection_state import Transition
@@ -19,7 +19,7 @@ from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, UPDATE, kind_and_update
 from acp_proxy.recording.recording import FrameRun
-from acp_proxy.store.queries.frames import Span, call_updates_of_turn
+from acp_proxy.store.queries.frames import call_updates_of_turn
 from acp_proxy.store.reader import RecordingReader
 
 
@@ -153,26 +153,44 @@ class FrameCounts(Listener):
             calls.add(key, run.seq, raw)
 
 
-def running_calls(
-    reader: RecordingReader, turn: int, span: Span, statuses: Collection[str | None] = RUNNING
-) -> dict[int, str]:
-    """Returns the titles of a turn's tool calls that were not over at the time of a frame.
-
-    The titles have the numbers of the first frames of the calls as keys.
+class RunningCalls:
+    """Finds the tool calls of a turn that were not over at the time of a frame.
 
     Args:
         reader: the recording.
         turn: the number of the turn.
-        span: the number of the turn's prompt, and the number of the frame.
-        statuses: the statuses of running calls.
+        first: the number of the turn's prompt.
+
+    Attributes:
+        upto: the number of the last frame that was read.
     """
-    calls = CallLog()
-    last = LastCalls[CallKey](reader.recording.dialect)
-    for message in read_messages(reader, call_updates_of_turn(reader, turn, span), LINE_EDGE):
-        if message.tool_call is not None and message.turn == turn and message.method == UPDATE:
-            key = message.session, message.tool_call
-            kind, update = kind_and_update(message.part("params"))
-            if last.begins(key, turn, UPDATE, kind, word(update, "status")):
-                calls.begin(key)
-            calls.add(key, message.seq, message.raw)
-    return {call.seq: call.title[:80] for call in calls.calls if call.status in statuses}
+
+    def __init__(self, reader: RecordingReader, turn: int, first: int) -> None:
+        self.upto = first - 1
+        self._reader, self._turn = reader, turn
+        self._log = CallLog()
+        self._last = LastCalls[CallKey](reader.recording.dialect)
+
+    def at(self, seq: int, statuses: Collection[str | None] = RUNNING) -> dict[int, str]:
+        """Returns the titles of the calls, with the numbers of their first frames as keys.
+
+        Args:
+            seq: the number of the frame, which must not be before `upto`.
+            statuses: the statuses of running calls.
+        """
+        span = self.upto + 1, seq
+        updates = call_updates_of_turn(self._reader, self._turn, span)
+        for message in read_messages(self._reader, updates, LINE_EDGE):
+            self._take(message)
+        self.upto = seq
+        running = (call for call in self._log.calls if call.status in statuses)
+        return {call.seq: call.title[:80] for call in running}
+
+    def _take(self, message: StoredMessage) -> None:
+        if message.tool_call is None or message.turn != self._turn or message.method != UPDATE:
+            return
+        key = message.session, message.tool_call
+        kind, update = kind_and_update(message.part("params"))
+        if self._last.begins(key, self._turn, UPDATE, kind, word(update, "status")):
+            self._log.begin(key)
+        self._log.add(key, message.seq, message.raw)

@@ -51,6 +51,10 @@ _TURNS = (
 )
 
 
+_DURING = f"{{}}_seq <= ? AND ifnull({{}}_seq, {LAST_NUMBER}) >= ?"
+"""Whether something that begins and ends with frames was open between two frames."""
+
+
 def exchanges(
     rows: Rows,
     *,
@@ -59,6 +63,7 @@ def exchanges(
     outcome: str | None = None,
     is_open: bool = False,
     span: tuple[int, int] | None = None,
+    during: tuple[int, int] | None = None,
     order: str = "id",
     most: int = -1,
 ) -> Iterator[ExchangeRow]:
@@ -71,6 +76,7 @@ def exchanges(
         outcome: only exchanges with this outcome.
         is_open: only exchanges without an answer.
         span: only exchanges whose request is in this range: its first and its last number.
+        during: only exchanges that were open all the time between two neighbouring frames.
         order: the column to sort by.
         most: the largest number of exchanges; no limit if it is negative.
     """
@@ -80,10 +86,12 @@ def exchanges(
     conditions += [f"{name} = ?" for name in equal]
     conditions += ["response_seq IS NULL"] if is_open else []
     conditions += ["request_seq BETWEEN ? AND ?"] if span is not None else []
+    conditions += [_DURING.format("request", "response")] if during is not None else []
     names = ", ".join(ExchangeRow._fields)
     where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
     sql = f"SELECT {names} FROM exchanges {where} ORDER BY {order} LIMIT {most}"
-    selected = rows.query(sql, (*methods, *equal.values(), *(span or ())))
+    values = (*methods, *equal.values(), *(span or ()), *(during or ()))
+    selected = rows.query(sql, values)
     return (ExchangeRow(*row.values()) for row in selected)
 
 
@@ -188,6 +196,18 @@ def turn_of(rows: Rows, turn: int) -> TurnRow | None:
     """
     matches = rows.query(f"{_TURNS} WHERE id = ?", (turn,))
     return next((TurnRow(*row.values()) for row in matches), None)
+
+
+def turns_during(rows: Rows, before: int, after: int) -> Iterator[TurnRow]:
+    """Yields the turns that were open all the time between two neighbouring frames.
+
+    Args:
+        rows: the recording.
+        before: the number of the first of the two frames.
+        after: the number of the second.
+    """
+    sql = f"{_TURNS} WHERE {_DURING.format('prompt', 'end')} ORDER BY id"
+    return (TurnRow(*row.values()) for row in rows.query(sql, (before, after)))
 
 
 def turn_count(rows: Rows) -> int:

@@ -31,6 +31,25 @@ def last_ns(rows: Rows) -> int:
     return max(0, _last(rows, "t_ns", "frames"), _last(rows, "t_ns", "events"))
 
 
+def gaps(rows: Rows, least_ns: int) -> Iterator[tuple[int, int, int]]:
+    """Yields the pauses between neighbouring frames or events, in order.
+
+    Each pause is the number of the row before it, the number of the row after it, and its length in
+    nanoseconds, up to the first byte of the row after it.
+
+    Args:
+        rows: the recording.
+        least_ns: the length of the shortest pause.
+    """
+    sql = (
+        "SELECT before, seq, ns FROM (SELECT seq, lag(seq) OVER w AS before,"
+        " t_ns - lag_ns - lag(t_ns) OVER w AS ns FROM (SELECT seq, t_ns, lag_ns FROM frame_rows"
+        " UNION ALL SELECT seq, t_ns, 0 FROM events) WINDOW w AS (ORDER BY seq))"
+        " WHERE before = seq - 1 AND ns >= ?"
+    )
+    return ((row["before"], row["seq"], row["ns"]) for row in rows.query(sql, (least_ns,)))
+
+
 def first_prompt(rows: Rows, most: int) -> bytes | None:
     """Returns the start of the first ``session/prompt`` request; None if there is none.
 

@@ -1,0 +1,132 @@
+"""Finds the pauses of a conversation that are worth a line, and who was waited for in each.
+
+A pause is a time between two neighbouring frames or events. It is marked if it takes at least a
+tenth of the turn that was open, and at least `LEAST_NS`; it is always marked from `ALWAYS_NS` on.
+The answer to the question who was waited for comes from stored requests, turns and tool calls, so
+that one pause can be described without a pass over the recording, and a timeline stays a stream.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from attrs import define, field
+
+from acp_proxy.base.limits import TITLE
+from acp_proxy.explain.show.frame_pass import RunningCalls
+from acp_proxy.explain.stats.turn_times import WAITING, Part, waiting_part
+from acp_proxy.explain.waits import Party, answering_party, named_wait
+from acp_proxy.recording.recording import Recording
+from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow, exchanges, turns_during
+from acp_proxy.store.queries.frames import frame_times, gaps, last_ns, last_number
+from acp_proxy.store.reader import RecordingReader
+
+LEAST_NS, ALWAYS_NS = 10**9, 5 * 10**9
+"""A shorter pause is never marked, and a pause of at least the second length always is."""
+_SHARE = 10
+"""A pause is marked if it takes at least this part of its turn: a tenth."""
+
+
+class Pause(NamedTuple):
+    """A marked pause between two neighbouring frames or events."""
+
+    before: int
+    """The number of the frame or event before the pause."""
+    after: int | None
+    """The number of the frame or event after it; None if nothing came so far."""
+    length_ns: int
+    awaited: str
+    """Who was waited for, in words that can follow "waiting for"."""
+    never_ended: bool
+    """Whether the answer that was waited for never came."""
+
+
+@define
+class Pauses:
+    """Finds the marked pauses of one recording.
+
+    Args:
+        reader: the recording.
+    """
+
+    reader: RecordingReader
+    _recording: Recording = field(init=False)
+    _calls: dict[int, RunningCalls] = field(factory=dict, init=False)
+    """The tool calls of the turns of the last pause, by turn."""
+
+    def __attrs_post_init__(self) -> None:
+        self._recording = self.reader.recording
+
+    def find(self, before: int, after: int | None, length_ns: int) -> Pause | None:
+        """Returns the pause between two neighbours; None if the pause is not marked.
+
+        Args:
+            before: the number of the frame or event before the pause.
+            after: the number of the next one; None if nothing came so far.
+            length_ns: the length of the pause, in nanoseconds.
+        """
+        if length_ns < LEAST_NS or not self._recording.knows("middle", "durations"):
+            return None
+        later = before + 1 if after is None else after
+        turns = list(turns_during(self.reader, before, later))
+        if length_ns < ALWAYS_NS:
+            shortest = min(map(self._duration_ns, turns), default=None)
+            if shortest is None or length_ns * _SHARE < shortest:
+                return None
+        awaited, never_ended = self._awaited(before, later, turns)
+        return Pause(before, after, length_ns, awaited, never_ended)
+
+    def every(self, now_ns: int | None = None) -> Iterator[Pause]:
+        """Yields all marked pauses, in order.
+
+        Args:
+            now_ns: the time now, since the recording began, for a recording that still runs.
+        """
+        if not self._recording.knows("middle", "durations"):
+            return
+        for before, after, length_ns in gaps(self.reader, LEAST_NS):
+            if (pause := self.find(before, after, length_ns)) is not None:
+                yield pause
+        if now_ns is not None and self.reader.live:
+            since_ns = now_ns - last_ns(self.reader)
+            pause = self.find(last_number(self.reader), None, since_ns)
+            yield from () if pause is None else (pause,)
+
+    def _duration_ns(self, turn: TurnRow) -> int:
+        """Returns how long a turn took; an open turn lasts until the last frame or event."""
+        if turn.duration_ns is not None:
+            return turn.duration_ns
+        return last_ns(self.reader) - frame_times(self.reader, [turn.prompt_seq])[turn.prompt_seq]
+
+    def _awaited(self, before: int, after: int, turns: list[TurnRow]) -> tuple[str, bool]:
+        """Returns who was waited for between two frames, and whether the answer never came."""
+        open_ = [*exchanges(self.reader, during=(before, after), order="request_seq")]
+        asked = [row for row in open_ if row.direction == "to-client"]
+        first = min(asked, key=_precedence, default=None)
+        calls = [title for turn in turns for title in self._running(turn, before)]
+        if first is not None:
+            party = answering_party(first.direction, first.method)
+            if party is Party.PROGRAM and calls:
+                return named_wait(Party.AGENT, None, calls), self._is_lost(first.response_seq)
+            return named_wait(party, first.method), self._is_lost(first.response_seq)
+        if turns:
+            return named_wait(Party.AGENT, None, calls), self._is_lost(turns[0].end_seq)
+        if open_:
+            party = answering_party("to-agent", open_[0].method)
+            return named_wait(party, open_[0].method), self._is_lost(open_[0].response_seq)
+        return "the client", False
+
+    def _is_lost(self, answer: int | None) -> bool:
+        return answer is None and not self.reader.is_open
+
+    def _running(self, turn: TurnRow, before: int) -> list[str]:
+        """Returns the titles of the tool calls of a turn that were running after a frame."""
+        calls = self._calls.get(turn.id)
+        if calls is None or calls.upto > before:
+            self._calls.clear()
+            calls = self._calls[turn.id] = RunningCalls(self.reader, turn.id, turn.prompt_seq)
+        return [title[:TITLE] for title in calls.at(before).values()]
+
+
+def _precedence(row: ExchangeRow) -> int:
+    part = waiting_part(row.method)
+    return WAITING.index(part) if part in WAITING else len(Part)

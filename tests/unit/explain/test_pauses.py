@@ -1,0 +1,113 @@
+"""Pauses are marked by their share of a turn, with the words for whoever was waited for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.explain.pauses import Pause, Pauses
+from acp_proxy.store.reader import RecordingReader
+from tests.support.log_writer import (
+    MS,
+    LogWriter,
+    handshake,
+    notification,
+    request,
+    result,
+    text,
+    update,
+)
+from tests.support.waiting_chat import record_waiting_chat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SECOND = 1000 * MS
+
+
+def pauses_of(path: Path, now_ns: int | None = None) -> list[Pause]:
+    """Returns all marked pauses of a recording."""
+    with RecordingReader(path) as reader:
+        return [*Pauses(reader).every(now_ns)]
+
+
+def record(path: Path, *steps: Callable[[LogWriter], None]) -> Path:
+    """Records a handshake and then some steps, of which each takes as long as it says."""
+    with LogWriter(path) as recorder:
+        handshake(recorder)  # 2, 3
+        for step in steps:
+            step(recorder)
+        recorder.end()
+        recorder.close()
+        recorder.finish()
+    return path
+
+
+def wait(ns: int) -> Callable[[LogWriter], None]:
+    """Nothing is sent for a time; each record takes a millisecond of it."""
+
+    def step(recorder: LogWriter) -> None:
+        recorder.t_ns += ns - MS
+
+    return step
+
+
+def asks(*messages: Any) -> Callable[[LogWriter], None]:
+    """The client sends messages."""
+    return lambda recorder: recorder.to_agent(*messages)
+
+
+def says(*messages: Any) -> Callable[[LogWriter], None]:
+    """The agent sends messages."""
+    return lambda recorder: recorder.to_client(*messages)
+
+
+PROMPT = asks(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+CHUNK = says(update("s", "agent_message_chunk", content=text("ok")))
+END = says(result(1, stopReason="end_turn"))
+
+
+@pytest.mark.parametrize(
+    ("pause_ns", "turn_ns", "is_marked"),
+    [
+        (SECOND, 10 * SECOND, True),
+        (SECOND, 10 * SECOND + MS, False),
+        (SECOND - 1, 3 * SECOND, False),
+        (4 * SECOND, 40 * SECOND, True),
+        (4 * SECOND, 41 * SECOND, False),
+        (5 * SECOND, 400 * SECOND, True),
+        (5 * SECOND - 1, 400 * SECOND, False),
+    ],
+)
+def test_a_pause_is_marked_from_a_tenth_of_its_turn_on(
+    tmp_path: Path, pause_ns: int, turn_ns: int, *, is_marked: bool
+) -> None:
+    """A pause of 1 s to 5 s is marked if it is at least a tenth of its turn, and others by size."""
+    rest_ns = turn_ns - pause_ns
+    steps = [step for _ in range(200) for step in (wait(rest_ns // 200), CHUNK)]
+    path = record(tmp_path / "x.db", PROMPT, *steps, wait(pause_ns), END)
+    found = [pause for pause in pauses_of(path) if pause.length_ns == pause_ns]
+    assert bool(found) is is_marked
+
+
+def test_a_pause_outside_of_turns_is_marked_from_five_seconds_on(tmp_path: Path) -> None:
+    """Without an open turn, only a pause of at least five seconds is marked."""
+    after = notification("session/cancel", sessionId="s")
+    steps = (wait(4 * SECOND), PROMPT, END, wait(5 * SECOND), asks(after))
+    assert pauses_of(record(tmp_path / "x.db", *steps)) == [
+        Pause(5, 6, 5 * SECOND, "the client", never_ended=False)
+    ]
+
+
+def test_each_pause_names_who_was_waited_for(tmp_path: Path) -> None:
+    """A pause names the agent, a tool call, a person or the client."""
+    path = record_waiting_chat(tmp_path / "x.db").path
+    assert [(pause.length_ns // SECOND, pause.awaited) for pause in pauses_of(path)] == [
+        (31, "a person: permission"),
+        (9, "call npm test 测试"),
+        (6, "the agent"),
+        (30, "the client"),
+        (25, "a person: permission"),
+    ]
