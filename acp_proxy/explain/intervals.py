@@ -31,6 +31,7 @@ from attrs import define, evolve, field
 
 from acp_proxy.explain.stats.turn_times import (
     Interval,
+    Part,
     RunningTurn,
     TurnTime,
     WholeTime,
@@ -324,6 +325,21 @@ class Intervals:
         busy = min(self._busy_ns, end_ns - before)
         whole = WholeTime(before, busy, end_ns - before - busy)
         return sorted(self._finished, key=lambda turn: turn.id), whole
+
+    def spent(self, end_ns: int) -> Counter[Part]:
+        """Returns the time that each part took in all turns so far, in nanoseconds.
+
+        Args:
+            end_ns: the end of the recording, or the time now if the recording is live.
+        """
+        spent = Counter[Part]()
+        for turn in self._finished:
+            spent.update({part: turn.part_ns(part) for part in Part})
+        for running in self.running.values():
+            upto_end = evolve(running, spent={**running.spent})
+            upto_end.pass_time(end_ns)
+            spent.update(upto_end.spent)
+        return spent
 
     def _begin_turn(self, turn: Turn, t_ns: int) -> None:
         if self._first_ns is None:

@@ -11,6 +11,7 @@ from acp_proxy.explain.choice import chosen_in, of_turn
 from acp_proxy.explain.message_pass import MessagePass
 from acp_proxy.explain.observed_faults import FiredRule, read_rules
 from acp_proxy.explain.pauses import Pause, Pauses
+from acp_proxy.explain.show.facts_line import facts_line
 from acp_proxy.explain.show.summary_values import Summary
 from acp_proxy.explain.stats.statistics import Statistics, TurnsAndCalls, gather, with_texts
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, Waterfalls
@@ -157,6 +158,7 @@ def described(data: ReportData) -> dict[str, Any]:
         "known_labels_complete": is_whole,
         "last_turn": data.last_turn,
         "pauses": data.pauses,
+        "facts": facts_line(data.summary),
     }
     if not has_times:
         values["has_times"] = False

@@ -415,7 +415,8 @@ WITHIN = {NamedAnswer: "Origin", UncheckedRules: "Checked recording"}
 
 def json_fields(value: type[Any]) -> list[Attribute[Any]]:
     """Returns the fields of a value that are members of its JSON."""
-    return [field for field in fields(value) if field.init or field.metadata]
+    shown = (field for field in fields(value) if "hidden" not in field.metadata)
+    return [field for field in shown if field.init or field.metadata]
 
 
 @pytest.mark.parametrize("value", [*SECTIONS, *WITHIN], ids=lambda value: value.__name__)

@@ -102,6 +102,7 @@ def summarize(
         stderr_tail=[
             plain(line.decode(errors="replace")) for line in _last_stderr_lines(reader, counts)
         ],
+        spent=dict(messages.intervals.spent(context.end_ns)),
     )
     return known_value(recording, summary)
 
@@ -173,6 +174,7 @@ def counted(
         pause_ns: the longest time between two pieces of a run, in nanoseconds.
     """
     messages = messages or MessagePass(reader)
+    messages.intervals.divides_turns = True
     counts = FrameCounts(reader, messages)
     messages.play_to([*listeners, counts], pause_ns, watch, single_upto)
     for turn in chain.from_iterable(messages.connection.state.turns.values()):

@@ -3,6 +3,7 @@
 from attrs import define, field, frozen
 
 from acp_proxy.explain.findings import Finding
+from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.explain.waits import Silence
 from acp_proxy.recording.recording import Recording, needs
 
@@ -249,6 +250,8 @@ class Summary:
     events: list[str] = field(factory=list)
     """Signals, gaps, undelivered bytes and notes, in words."""
     stderr_tail: list[str] = field(factory=list)
+    spent: dict[Part, int] = field(factory=dict, metadata={"hidden": True})
+    """The time that each part took in all turns together, in nanoseconds; empty without a turn."""
 
     @property
     @needs("ending")

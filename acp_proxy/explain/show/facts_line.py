@@ -1,0 +1,113 @@
+"""One line of facts about a recording: what was asked, done and changed, and how long it took.
+
+`show` prints the line after the findings, and a report has it below its verdict. Facts that an
+imported recording lacks are left out; they are never 0.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from acp_proxy.base.wording import counted, duration, share
+from acp_proxy.explain.show.summary_values import Summary
+from acp_proxy.explain.stats.turn_times import Part
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.updates import FAILED, FINAL
+
+PARTS = {
+    Part.STREAMING: "agent streaming",
+    Part.SILENT: "agent silent",
+    Part.PERSON: "a person",
+    Part.TERMINALS: "terminals",
+    Part.FILES: "files",
+    Part.OTHER: "other requests",
+}
+"""The words for the parts of a turn's time."""
+_LEAST_NS = 10**9
+"""Turns that took less are not divided among those who were waited for."""
+_LEAST_SHARE = 10
+"""A wait is named if it takes at least a tenth of the time of all turns."""
+_ANSWERS = {
+    "allow_once": "allowed", "allow_always": "allowed", "granted": "allowed",
+    "reject_once": "rejected", "reject_always": "rejected", "denied": "rejected",
+}  # fmt: skip
+
+
+@frozen
+class Fact:
+    """A fact of the line."""
+
+    text: str
+    tone: str = ""
+    """good, trouble or caution; empty for a plain fact."""
+
+
+def facts_line(summary: Summary) -> list[Fact]:
+    """Returns the facts of a recording, in the order in which they are printed.
+
+    Args:
+        summary: the summary of the recording.
+    """
+    return [*_facts(summary)]
+
+
+def _facts(summary: Summary) -> Iterator[Fact]:
+    if summary.turns:
+        yield Fact(counted(len(summary.turns), "turn"))
+    yield from _time(summary)
+    yield from _calls(summary)
+    yield from _answers(summary)
+
+
+def _time(summary: Summary) -> Iterator[Fact]:
+    spent, recording = summary.spent, summary.recording
+    if not spent or not recording.knows("middle", "durations"):
+        return
+    total = sum(spent.values())
+    waits = {part: ns for part, ns in spent.items() if part is not Part.STREAMING}
+    longest = max(waits, key=lambda part: waits[part])
+    text = duration(total, recording.step_ns)
+    if total >= _LEAST_NS and waits[longest] * _LEAST_SHARE >= total:
+        text = f"{text}, {share(waits[longest], total)} {PARTS[longest]}"
+    yield Fact(text)
+
+
+def _calls(summary: Summary) -> Iterator[Fact]:
+    statuses = Counter[str]()
+    for tally in summary.tool_calls:
+        statuses.update(tally.statuses)
+    if not (count := statuses.total()):
+        return
+    failed = sum(statuses[name] for name in FAILED)
+    unended = sum(n for name, n in statuses.items() if name not in FINAL)
+    odd = {
+        "failed": failed,
+        "cancelled": statuses["cancelled"],
+        "open" if summary.is_open else "never ended": unended,
+    }
+    words = [word if n == count == 1 else f"{n:,} {word}" for word, n in odd.items() if n]
+    text = (" " if count == 1 else ", ").join([counted(count, "call"), *words])
+    if failed or (unended and not summary.is_open):
+        yield Fact(f"{text} ✗", "trouble")
+    elif statuses["completed"] == count:
+        yield Fact(f"{text} ✓", "good")
+    else:
+        yield Fact(text)
+
+
+def _answers(summary: Summary) -> Iterator[Fact]:
+    """Yields the permissions and forms that a person was asked for, with the answers."""
+    answers = Counter[str]()
+    for answer, count in summary.answers.items():
+        answers[_ANSWERS.get(answer, answer)] += count
+    if not (count := answers.total()):
+        return
+    is_lost = "open" in answers and not summary.is_open
+    if is_lost:
+        answers["never answered"] = answers.pop("open")
+    are_permissions = all(question.method == PERMISSION for question in summary.questions)
+    noun = counted(count, "permission" if are_permissions else "question")
+    words = ", ".join(f"{n:,} {answer}" for answer, n in answers.items())
+    words = next(iter(answers)) if len(answers) == 1 else words
+    yield Fact(f"{noun} ({words}){' ✗' * is_lost}", "trouble" if is_lost else "")
