@@ -78,7 +78,9 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
         seq, related = error.seq, (error.request_seq,)
         if error.why and by != FAULT:  # the sender is to blame
             seq, related = error.request_seq, (error.seq,)
-        yield Finding(ANSWER, severity, by, seq, text, related, unblamed)
+        times = f" ×{error.count:,}" if error.count > 1 else ""
+        brief = "" if error.code is None else f"{error.code}{times}"
+        yield Finding(ANSWER, severity, by, seq, text, related, unblamed, brief=brief)
 
 
 def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:

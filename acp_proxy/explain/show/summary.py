@@ -23,6 +23,7 @@ from acp_proxy.explain.show.conversation_summary import (
 )
 from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
 from acp_proxy.explain.show.frame_pass import FrameCounts
+from acp_proxy.explain.show.result_words import ending_words, exit_words
 from acp_proxy.explain.show.summary_values import CurrentWait, Extent, Summary
 from acp_proxy.explain.show.unanswered import UNANSWERED, find_waiting
 from acp_proxy.recording.recording import needs
@@ -219,15 +220,11 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
     recording = context.recording
     if context.reader.live:
         return "still running"
-    parts = []
-    if recording.exit_signal is not None:
-        parts.append(f"sig {recording.exit_signal}")
-    elif recording.exit_code is not None:
-        parts.append(f"exit {recording.exit_code}")
     last_gap = next(reversed(context.of_kind("gap")), None)
+    parts = [exit_words(recording)]
     if recording.state != "incomplete":
-        parts.append(_end_reason(context))
-    elif last_gap is not None and last_gap.seq > counts.last_seq:
+        return ending_words(recording, _end_reason(context))
+    if last_gap is not None and last_gap.seq > counts.last_seq:
         why = plain(str(last_gap.data.get("reason", "")))
         at = seconds(last_gap.t_ns)
         parts.append(f"incomplete: recording had stopped at {at} s ({why})")

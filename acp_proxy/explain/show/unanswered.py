@@ -37,6 +37,8 @@ class _Judgement:
     severity: Severity = Severity.ERROR
     said: str = ""
     """The words on stderr about the cause."""
+    brief: str = ""
+    """The finding in a few words."""
 
 
 def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
@@ -161,7 +163,8 @@ def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, 
             return _Judgement(CLIENT, None, Severity.INFO)
         return _Judgement(None, "the client left while the agent was at work", Severity.INFO)
     if running:
-        return _Judgement(None, "a tool call was running")
+        brief = f"call hung #{max(running)}"
+        return _Judgement(None, "a tool call was running", brief=brief)
     reason, line = stderr_line(context)
     if reason in OUTSIDE:
         return _Judgement(ENVIRONMENT, said=f"{reason}: {line}")
@@ -176,7 +179,8 @@ def _finding(
         return Finding(UNANSWERED, Severity.WARNING, FAULT, seq, text, related)
     said = f'; stderr says "{judgement.said}"' if judgement.said else ""
     by, severity = judgement.by, judgement.severity
-    return Finding(UNANSWERED, severity, by, seq, f"{text}{said}", related, judgement.unblamed)
+    return Finding(UNANSWERED, severity, by, seq, f"{text}{said}", related, judgement.unblamed,
+                   brief=judgement.brief)  # fmt: skip
 
 
 def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:

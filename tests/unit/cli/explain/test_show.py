@@ -122,7 +122,7 @@ def test_a_killed_agent_ended_by_a_signal(tmp_path: Path) -> None:
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.EXIT, signal=9)
         recorder.close("told to stop")
-    assert shown(recorder.path)["ended"] == "sig 9, told to stop"
+    assert shown(recorder.path)["ended"] == "killed: SIGKILL"
 
 
 def test_peers_without_a_name(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +10,9 @@ from acp_proxy.explain.show.facts_line import facts_line
 from acp_proxy.explain.show.summary import summarize
 from acp_proxy.store.reader import RecordingReader
 from tests.support.shipped_recordings import DIRECTORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def line_of(path: Path) -> str:

@@ -1,0 +1,96 @@
+"""Says how a conversation went, in a few words: for lists, titles, and the line of the ending."""
+
+from collections.abc import Sequence
+
+from acp_proxy.base.system import SIGKILL, signal_name, signals
+from acp_proxy.explain.findings import Finding, Severity
+from acp_proxy.explain.show.agent_end import EMPTY, ENDED, NOT_STARTED
+from acp_proxy.explain.show.unanswered import UNANSWERED
+from acp_proxy.recording.recording import Recording
+
+_FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
+STOPPED = "told to stop"
+"""The reason that a recorder notes for an agent that its client stopped with a signal."""
+_REASONS = {STOPPED: "stopped by the client", "by itself": "on its own"}
+_WORDS = {
+    NOT_STARTED: "did not start",
+    EMPTY: "no messages",
+    "agent.slow-start": "slow start #{}",
+    "answer.error": "error #{}",
+    "answer.empty-turn": "empty turn #{}",
+    "fault.effect": "fault #{}",
+    "pipe.not-reading": "{} does not read #{}",
+    "pipe.undelivered": "not delivered #{}",
+    "recording.gap": "gap #{}",
+    "recording.incomplete": "recorder killed",
+    "wait.call-hung": "call hung #{}",
+    "wait.cancel-ignored": "cancel ignored #{}",
+    "wait.client-silent": "client silent #{}",
+    "wait.silence": "{} silent #{}",
+}
+_NO_ANSWER = {
+    "agent": "agent hung #{}",
+    "client": "client: no answer #{}",
+    "environment": "agent never started #{}",
+    "fault": "fault: no answer #{}",
+    None: "never answered #{}",
+}
+"""The words for a request without an answer, by who is to blame."""
+
+
+def result_words(
+    findings: Sequence[Finding], recording: Recording, waiting: str = "", *, live: bool = False
+) -> str:
+    """Returns the result of a conversation, such as ``agent hung #6`` or ``ok``.
+
+    Args:
+        findings: the findings, the worst first.
+        recording: the row of the recording.
+        waiting: who is waited for now, in words.
+        live: whether the recorder is running.
+    """
+    first = next((f for f in findings if f.severity is not Severity.INFO), None)
+    if first is not None:
+        return _of_finding(first, recording)
+    if live:
+        return waiting or "no prompt is open"
+    if recording.state != "complete":
+        return recording.shown_state
+    return exit_words(recording) if recording.exit_code else "ok"
+
+
+def _of_finding(finding: Finding, recording: Recording) -> str:
+    if finding.rule == ENDED:
+        return exit_words(recording)
+    if finding.brief:
+        return finding.brief
+    words = _WORDS.get(finding.rule, "{} broke a rule #{}")
+    if finding.rule == UNANSWERED:
+        words = _NO_ANSWER[finding.by]
+    values = [finding.by or "nobody", finding.seq]
+    return words.format(*values[2 - words.count("{}") :])
+
+
+def exit_words(recording: Recording) -> str:
+    """Returns how the agent ended, such as ``crashed: SIGABRT`` or ``exit 1``; empty if unknown."""
+    if (signum := recording.exit_signal) is None:
+        return "" if recording.exit_code is None else f"exit {recording.exit_code}"
+    how = "crashed"
+    if recording.end_reason == STOPPED and signum != SIGKILL:
+        how = _REASONS[STOPPED]
+    elif signum in _FROM_OUTSIDE:
+        how = "killed"
+    return f"{how}: {signal_name(signum)}"
+
+
+def ending_words(recording: Recording, reason: str) -> str:
+    """Returns how the agent ended, and why.
+
+    Args:
+        recording: the row of the recording.
+        reason: why the connection ended, as the recorder noted it.
+    """
+    how = exit_words(recording)
+    if recording.exit_signal is not None and reason in _REASONS:
+        return how  # the words already say who stopped the agent
+    return ", ".join(filter(None, (how, _REASONS.get(reason, reason))))
