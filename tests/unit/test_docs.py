@@ -39,6 +39,7 @@ from acp_proxy.explain.audit.audit_values import (
 from acp_proxy.explain.findings import Finding
 from acp_proxy.explain.log.frame_json import FRAME_MEMBERS, event_json
 from acp_proxy.explain.show.summary_values import (
+    BegunCall,
     Capabilities,
     CurrentWait,
     ErrorTally,
@@ -368,6 +369,7 @@ SECTIONS: dict[type[Any], str] = {
     OpenRequest: "Unanswered request",
     Capabilities: "Capabilities",
     SessionSummary: "Session",
+    BegunCall: "Begun call",
     FailedCall: "Failed call",
     ToolTally: "Tool calls",
     PersonRequest: "Question",

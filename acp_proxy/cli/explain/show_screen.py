@@ -3,24 +3,23 @@
 import shlex
 from collections.abc import Sequence
 from functools import partial
-from itertools import zip_longest
 
 from acp_proxy.base.limits import EXAMPLES, NAMED
 from acp_proxy.base.wording import counted, duration
 from acp_proxy.cli.screens.output import stdout_screen
 from acp_proxy.cli.screens.recording_page import (
-    LABEL,
     SHORT_ID,
     RecordingPage,
     shortened,
     started_at,
     verdict,
 )
-from acp_proxy.cli.screens.styled_text import Ink, Piece, columns_of, piece, text_of, wrap
+from acp_proxy.cli.screens.styled_text import Ink, Piece, piece
 from acp_proxy.cli.screens.table import aligned
 from acp_proxy.explain.describe.tool_texts import call_label
-from acp_proxy.explain.findings import CONVERSATION, Finding, by_rule
+from acp_proxy.explain.findings import CONVERSATION, Finding, Severity, by_rule
 from acp_proxy.explain.observed_faults import times_fired
+from acp_proxy.explain.show.agent_end import ENDED
 from acp_proxy.explain.show.error_groups import error_text
 from acp_proxy.explain.show.summary_values import (
     PersonRequest,
@@ -31,6 +30,7 @@ from acp_proxy.explain.show.summary_values import (
 )
 from acp_proxy.explain.show.unanswered import silence_text, waiting_for
 from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.updates import FAILED, RUNNING
 
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
@@ -43,7 +43,7 @@ _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"
 
 
 def show_summary(summary: Summary, word: str, page: RecordingPage | None = None) -> None:
-    """Prints the summary of a recording.
+    """Prints the summary of a recording: the problems, then the course, and the origin at the end.
 
     Args:
         summary: the summary of the recording.
@@ -53,13 +53,27 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     has_hint = page is None
     page = page or RecordingPage(stdout_screen())
     page.headline(summary.recording, *_verdict(summary), live=summary.live)
-    _about(page, summary)
-    page.print()
-    _peers(page, summary)
+    grave = [finding for finding in summary.findings if finding.severity is not Severity.INFO]
+    has_crashed = any(finding.rule == ENDED for finding in grave)
+    _findings(page, summary, grave, word)
+    if has_crashed:
+        _stderr(page, summary)
+    _waiting(page, summary)
     page.print()
     _course(page, summary)
-    _findings(page, summary, word)
-    _stderr(page, summary)
+    if notes := [finding for finding in summary.findings if finding not in grave]:
+        page.print()
+        page.print(piece("notes", bold=True))
+        _findings(page, summary, notes, word)
+    if not summary.checked.is_whole:
+        text = f"rules were checked up to #{summary.checked.last_seq:,}: {_check(word)}"
+        page.wrap(piece("  "), piece(f"{text} checks all frames", Ink.FAINT))
+    if not has_crashed:
+        _stderr(page, summary)
+    page.print()
+    _peers(page, summary)
+    _traffic(page, summary)
+    _about(page, summary)
     if has_hint and page.screen.columns is not None:
         page.print()
         _next(page, summary, word)
@@ -84,6 +98,7 @@ def _verdict(summary: Summary) -> list[Piece]:
 
 
 def _about(page: RecordingPage, summary: Summary) -> None:
+    """Prints the origin of the recording: its file, and how the recorder was started."""
     recording = summary.recording
     page.row("file", summary.path)
     page.row("command", " ".join(recording.words))
@@ -93,52 +108,42 @@ def _about(page: RecordingPage, summary: Summary) -> None:
     took = f"last heard of after {took}" if summary.live else took
     began = started_at(recording)
     page.row("started" if began else "took", ", ".join(filter(None, (began, took))))
-    page.row("ended", summary.known_ending or "")
-    page.row("signals", "; ".join(_first(summary.signals, "more")))
     if recording.dialect:
         version = f", protocol {recording.protocol_version}" if recording.protocol_version else ""
         why = f" ({recording.dialect_reason})" if recording.dialect_reason else ""
         page.row("dialect", f"{recording.dialect}{version}{why}")
-    if summary.faults:
-        seed = "" if recording.seed is None else f" (seed {recording.seed})"
-        page.row("faults", times_fired(summary.faults) + seed)
-    page.row("note", recording.note or "")
 
 
 def _peers(page: RecordingPage, summary: Summary) -> None:
+    """Prints a row for each peer: its name and its capabilities."""
     recording, can = summary.recording, summary.capabilities
-    client = recording.client_title or recording.unnamed
-    agent = recording.agent_title or recording.unnamed
-    rows = [("", "client", "agent"), ("name", client, agent)]
-    names = zip_longest(_few(can.client), _few(can.agent), fillvalue="")
-    rows += [("" if n else "can", mine, theirs) for n, (mine, theirs) in enumerate(names)]
-    if can.required:
-        rows.append(("needs", "", ", ".join(can.required)))
-    if can.auth_methods:
-        rows.append(("auth", "", ", ".join(can.auth_methods)))
-    wide = max(columns_of(piece(mine)[0]) for _, mine, _ in rows)
-    if page.screen.columns is not None:
-        wide = min(wide, (page.screen.columns - LABEL) // 2 - 2)
-    for number, row in enumerate(rows):
-        _pair(page, row, wide, number)
+    client, agent = recording.client_title, recording.agent_title
+    page.row("client", piece(client or recording.unnamed, Ink.TO_AGENT), _abilities(can.client))
+    page.row(
+        "agent",
+        piece(agent or recording.unnamed, Ink.TO_CLIENT),
+        _abilities(can.agent),
+        _abilities(can.required, "needs "),
+        _abilities(can.auth_methods, "login by "),
+    )
 
 
-def _pair(page: RecordingPage, row: tuple[str, str, str], wide: int, number: int) -> None:
-    """Prints a label and two cells; the first cell is `wide` columns wide."""
-    label, mine, theirs = row
-    inks = (Ink.TO_AGENT, Ink.TO_CLIENT) if number < 2 else (None, None)
-    room = None if page.screen.columns is None else max(1, page.screen.columns - LABEL - wide - 2)
-    left = wrap([piece(mine, inks[0], bold=number == 0)], max(1, wide))
-    right = wrap([piece(theirs, inks[1], bold=number == 0)], room)
-    for mine_pieces, other in zip_longest(left, right, fillvalue=list[Piece]()):
-        gap = " " * (wide + 2 - columns_of(text_of(mine_pieces)))
-        page.print(piece(label.ljust(LABEL)), *mine_pieces, piece(gap), *other)
-        label = ""
-
-
-def _few(names: list[str]) -> list[str]:
+def _abilities(names: list[str], lead: str = "can ") -> str:
     is_long = len(names) > _MOST_CAPABILITIES
-    return _first(names, "more", _MOST_CAPABILITIES - 1) if is_long else names
+    shown = _first(names, "more", _MOST_CAPABILITIES - 1) if is_long else names
+    return f" · {lead}{', '.join(shown)}" if names else ""
+
+
+def _traffic(page: RecordingPage, summary: Summary) -> None:
+    """Prints the numbers of frames, and the sessions."""
+    groups = [
+        ", ".join(f"{n:,} {name}" for name, n in counts.items())
+        for counts in (summary.frames, summary.kinds, {"updates": summary.updates or None})
+        if any(counts.values())
+    ]
+    total = sum(summary.frames.values())
+    page.row("frames", f"{total:,}: {' · '.join(groups)}" if groups else "none")
+    _sessions(page, summary.opened)
 
 
 def _first(texts: Sequence[str], more: str, most: int = EXAMPLES) -> list[str]:
@@ -147,14 +152,11 @@ def _first(texts: Sequence[str], more: str, most: int = EXAMPLES) -> list[str]:
 
 
 def _course(page: RecordingPage, summary: Summary) -> None:
-    """Prints the traffic: frames, sessions, turns, tool calls, requests, files and terminals."""
-    total = sum(summary.frames.values())
-    frames = ", ".join(f"{n:,} {name}" for name, n in summary.frames.items())
-    page.row("frames", f"{total:,}: {frames}" if frames else "none")
-    kinds = ", ".join(f"{n:,} {name}" for name, n in summary.kinds.items())
-    page.row("kinds", kinds)
-    page.row("updates", f"{summary.updates:,}" if summary.updates else "")
-    _sessions(page, summary.opened)
+    """Prints the turns, tool calls, requests, files and terminals, and the ending."""
+    if summary.faults:
+        seed = "" if summary.recording.seed is None else f" (seed {summary.recording.seed})"
+        page.row("faults", times_fired(summary.faults) + seed)
+    page.row("note", summary.recording.note or "")
     _turns(page, summary)
     _tool_calls(page, summary)
     _questions(page, summary)
@@ -168,6 +170,8 @@ def _course(page: RecordingPage, summary: Summary) -> None:
         text = silence_text(silence, summary.recording.step_ns, end)
         page.row("silence", f"at the longest {text}")
     _errors(page, summary)
+    page.row("ended", summary.known_ending or "")
+    page.row("signals", "; ".join(_first(summary.signals, "more")))
 
 
 def _sessions(page: RecordingPage, sessions: list[SessionSummary]) -> None:
@@ -238,15 +242,28 @@ def _tool_calls(page: RecordingPage, summary: Summary) -> None:
     if (more := len(summary.tool_calls) - _MOST_TOOL_KINDS) > 0:
         pieces.append(piece(f", ... and {more} more kinds"))
     page.row("tool calls", *pieces)
+    unended = piece("open") if summary.is_open else piece("never ended", Ink.TROUBLE)
     rows = [
         [
             piece(f"#{call.seq}", Ink.FAINT),
+            piece(call.kind),
+            unended if call.status in RUNNING else piece(call.status),
+            piece(call_label(call.title, call.tool_call)),
+        ]
+        for call in summary.first_calls
+        if call.status not in FAILED
+    ]
+    failed = [
+        [
+            piece(f"#{call.seq}", Ink.FAINT),
+            piece(""),
             piece(call.status, Ink.TROUBLE),
             piece(": ".join(filter(None, (call_label(call.title, call.tool_call), call.text)))),
         ]
         for call in summary.failed_calls[:EXAMPLES]
     ]
-    _list(page, rows, len(summary.failed_calls))
+    rows[max(0, EXAMPLES - len(failed)) :] = failed
+    _list(page, rows, count)
 
 
 def _questions(page: RecordingPage, summary: Summary) -> None:
@@ -281,18 +298,15 @@ def _errors(page: RecordingPage, summary: Summary) -> None:
     texts = []
     for error in summary.error_codes:
         if error.is_routine:
-            times = f"{error.count:,} ×, first " if error.count > 1 else ""
+            times = f"{error.count:,} times, first " if error.count > 1 else ""
             texts.append(f"{error.method} {error_text(error)} ({times}#{error.seq})")
-    page.row("routine", "; ".join(_first(texts, "more kinds of error")))
+    page.row("errors", "; ".join(_first(texts, "more kinds of error")))
 
 
-def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
-    """Prints the findings, and the current waits of a running conversation."""
-    if summary.findings:
-        page.print()
-        page.print(piece("findings", bold=True))
-    name = shlex.quote(word)
-    for group in by_rule(summary.findings):
+def _findings(
+    page: RecordingPage, summary: Summary, findings: Sequence[Finding], word: str
+) -> None:
+    for group in by_rule(findings):
         rule, is_conversation = group[0].rule, group[0].group in CONVERSATION
         listed = sum(finding.rule == rule for finding in summary.findings)
         shown = group[: EXAMPLES if is_conversation else NAMED]
@@ -300,14 +314,16 @@ def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
             text = finding.text if is_conversation else f"{_where(finding)}{finding.text}"
             page.finding(finding.severity, text, f"  [{rule} {finding.whose}]")
         if more := len(group) + summary.finding_counts[rule] - listed - len(shown):
-            text = f"... and {more:,} more of this kind: acp-proxy check {name}"
+            text = f"... and {more:,} more of this kind: {_check(word)}"
             page.wrap(piece("    "), piece(text, Ink.FAINT))
-    if not summary.checked.is_whole:
-        text = f"rules were checked up to #{summary.checked.last_seq:,}: acp-proxy check {name}"
-        page.wrap(piece("  "), piece(f"{text} checks all frames", Ink.FAINT))
-    if summary.waiting:
-        page.print()
-        page.print(piece("waiting", bold=True))
+
+
+def _check(word: str) -> str:
+    return f"acp-proxy check {shlex.quote(word)}"
+
+
+def _waiting(page: RecordingPage, summary: Summary) -> None:
+    """Prints the current waits of a running conversation."""
     for waiting in summary.waiting[:EXAMPLES]:
         page.wrap(piece("  … "), piece(waiting.text))
     _more(page, len(summary.waiting) - EXAMPLES)
@@ -320,17 +336,12 @@ def _where(finding: Finding) -> str:
 def _stderr(page: RecordingPage, summary: Summary) -> None:
     if not summary.stderr_tail:
         return
-    shown, lines = len(summary.stderr_tail), counted(summary.frames["stderr"], "line")
+    tail, lines = summary.stderr_tail, counted(summary.frames["stderr"], "line")
+    is_whole = len(tail) == summary.frames["stderr"]
+    part = f"  ({lines})" if is_whole else f"  (the last {len(tail)} of {lines})"
     page.print()
-    page.print(
-        piece("stderr", bold=True),
-        piece(
-            f"  ({lines})"
-            if shown == summary.frames["stderr"]
-            else f"  (the last {shown} of {lines})"
-        ),
-    )
-    for line in summary.stderr_tail:
+    page.print(piece("stderr", bold=True), piece(part))
+    for line in tail:
         page.wrap(piece("  "), piece(line, Ink.STDERR), indent=4)
 
 

@@ -35,7 +35,8 @@ def verdict(counts: dict[str, int], if_none: str) -> list[Piece]:
         if counts.get(severity.value):
             mark, ink = MARKS[severity]
             lead = f"{mark} " if severity is Severity.ERROR else ""
-            text = f"{', ' if pieces else ''}{lead}{counted(counts[severity], severity)}"
+            noun = "note" if severity is Severity.INFO else severity.value
+            text = f"{', ' if pieces else ''}{lead}{counted(counts[severity], noun)}"
             pieces.append(piece(text, ink, bold=severity is Severity.ERROR))
     return pieces or [piece(if_none, Ink.TO_CLIENT)]
 

@@ -11,7 +11,7 @@ from acp_proxy.explain.describe.phrases import word
 from acp_proxy.explain.describe.tool_texts import params_of, tool_content
 from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of
 from acp_proxy.explain.show.chosen_messages import StoredMessage, read_messages
-from acp_proxy.explain.show.summary_values import FailedCall, ToolTally
+from acp_proxy.explain.show.summary_values import BegunCall, FailedCall, ToolTally
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import body
@@ -70,6 +70,13 @@ class CallLog:
             statuses[call.status or "no status"] += 1
         every = [ToolTally(kind, sum(n.values()), dict(n)) for kind, n in tallies.items()]
         return sorted(every, key=lambda tally: (-tally.count, tally.kind))
+
+    def first(self) -> list[BegunCall]:
+        """Returns the first calls, in the order of their beginnings."""
+        return [
+            BegunCall(call.seq, *call.key, call.title[:80], call.kind or call.tool, call.status)
+            for call in self.calls[:LISTED]
+        ]
 
     def failed(self, reader: RecordingReader) -> list[FailedCall]:
         """Returns the first calls that failed, in the order of the failures."""

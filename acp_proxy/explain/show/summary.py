@@ -82,6 +82,7 @@ def summarize(
         ),
         updates=counts.updates,
         tool_calls=counts.calls.tallies(),
+        first_calls=counts.calls.first(),
         failed_calls=counts.calls.failed(reader),
         questions=asked[:LISTED],
         answers=dict(Counter(request.answer or "open" for request in asked)),

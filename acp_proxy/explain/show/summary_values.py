@@ -67,6 +67,20 @@ class ToolTally:
 
 
 @frozen
+class BegunCall:
+    """A tool call."""
+
+    seq: int
+    """The number of the update that announced the call."""
+    session: str | None
+    tool_call: str
+    title: str
+    kind: str
+    status: str
+    """The last status; empty if none was sent."""
+
+
+@frozen
 class FailedCall:
     """A tool call that has failed, or was denied."""
 
@@ -216,6 +230,8 @@ class Summary:
     turns: list[TurnSummary] = field(factory=list)
     updates: int = 0
     tool_calls: list[ToolTally] = field(factory=list)
+    first_calls: list[BegunCall] = field(factory=list)
+    """The first tool calls; at most 100."""
     failed_calls: list[FailedCall] = field(factory=list)
     """At most 100."""
     questions: list[PersonRequest] = field(factory=list)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     ("live", "counts", "shown"),
     [
         (False, {}, "complete  fine"),
-        (True, {"error": 1, "warning": 0, "info": 2}, "running  ✗ 1 error, 2 infos"),
+        (True, {"error": 1, "warning": 0, "info": 2}, "running  ✗ 1 error, 2 notes"),
         (False, {"error": 0, "warning": 1_200, "info": 0}, "complete  1,200 warnings"),
     ],
 )
