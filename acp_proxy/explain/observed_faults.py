@@ -134,7 +134,9 @@ def rules(plan: str | None) -> list[str]:
 
 def times_fired(faults: dict[str, int]) -> str:
     """Describes how often rules fired, and which rules never fired."""
-    fired = ", ".join(f"{plain(name)} {n:,} ×" for name, n in faults.items() if n)
+    fired = ", ".join(
+        f"{plain(name)} {f'{n:,} times' if n > 1 else 'once'}" for name, n in faults.items() if n
+    )
     never = ", ".join(plain(name) for name, n in faults.items() if not n)
     return "; ".join(filter(None, (fired, f"never fired: {never}" if never else "")))
 

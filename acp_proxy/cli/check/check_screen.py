@@ -124,7 +124,7 @@ def _group(
     total = sum(count.count for count in checked.broken if (count.rule, count.by) == key)
     known = sum(other.known for other in checked.findings if (other.rule, other.by) == key)
     times = max(total - known, len(findings))
-    count = f"  {times:,} ×" if times > 1 else ""
+    count = f"  {times:,} times" if times > 1 else ""
     page.print()
     title = [piece(first.rule, ink, bold=True), piece(f"  {first.whose}{count}")]
     page.wrap(piece(f"{mark} ", ink, bold=True), *title)
@@ -161,11 +161,8 @@ def _next(page: RecordingPage, report: CheckReport, words: Sequence[str]) -> Non
         findings = in_order([finding for finding in checked.findings if not finding.known])
         if findings:
             first, name = findings[0], shlex.quote(word)
-            page.print()
-            log = f"acp-proxy log {name} --seq {first.seq}"
-            page.wrap(piece(""), piece("Next: "), piece(log, bold=True))
             explain = f"acp-proxy check --explain {first.rule}"
-            page.wrap(piece("      "), piece(explain, bold=True))
+            page.next(f"acp-proxy log {name} --seq {first.seq}", explain)
             return
 
 

@@ -177,6 +177,5 @@ def _total(examination: Examination) -> list[Piece]:
     worth = sum(result.status is CheckStatus.WARNING for result in examination.results)
     verdict = piece(f"✗ {counted(wrong, 'problem')}", Ink.TROUBLE, bold=True)
     if not wrong:
-        verdict = piece("✓ nothing is wrong", Ink.TO_CLIENT, bold=True)
-    verb = "is" if worth == 1 else "are"
-    return [verdict, piece(f"; {worth} {verb} worth knowing" if worth else "")]
+        verdict = piece("✓ no problems", Ink.TO_CLIENT, bold=True)
+    return [verdict, piece(f", {counted(worth, 'note')}" if worth else "")]

@@ -13,7 +13,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.masking import is_unredacted, unredacted_option
 from acp_proxy.cli.options import unknown
-from acp_proxy.cli.screens.output import Writer, ask, say, say_json, stdout_screen, warn
+from acp_proxy.cli.screens.output import Page, Writer, ask, say, say_json, stdout_screen, warn
 from acp_proxy.editors.acp_client import AcpClient
 from acp_proxy.editors.agents import ConfiguredAgent, RecordedAgent, known_agent, recorded
 from acp_proxy.editors.hiding import hidden_agent
@@ -143,11 +143,14 @@ def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
     for problem in (problem for state in clients for problem in state.problems):
         warn(problem)
     plain = [state for state in clients if _unrecorded(state, machine)]
-    say()
+    page = Page(stdout_screen())
     if not plain and any(state.recorded for state in clients):
-        say("Next: use an agent that is recorded, and then: acp-proxy list")
+        say()
+        say("Use an agent that is recorded, and then look at the recording.")
+        page.next("acp-proxy list")
     else:
-        say(f"Next: acp-proxy setup {(plain or clients)[0].client.name}")
+        page.next(f"acp-proxy setup {(plain or clients)[0].client.name}")
+    page.flush()
 
 
 def _own_agent(words: tuple[str, ...]) -> ConfiguredAgent:

@@ -178,7 +178,7 @@ def permission(action: Action, recording: Recording) -> str:
             perhaps = f"; #{action.refused_before} refused the same"
         return _missing(recording, f"not asked{perhaps}{mode}")
     last = action.permissions[-1]
-    times = f"{len(action.permissions)} ×, last " if len(action.permissions) > 1 else ""
+    times = f"{len(action.permissions)} times, last " if len(action.permissions) > 1 else ""
     if last.answer_seq is None:
         return f"{times}no answer to #{last.seq}"
     word = last.option if last.option and last.decision in ("granted", "denied") else last.decision

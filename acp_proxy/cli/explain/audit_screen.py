@@ -35,8 +35,8 @@ def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
     """
     page = RecordingPage(stdout_screen())
     count = sum(finding.severity == PROBLEM for finding in audit.findings)
-    text = f"{len(audit.findings) or 'nothing'} to look at"
-    verdict = piece(text)
+    remarks = counted(len(audit.findings), "remark")
+    verdict = piece(remarks if audit.findings else "nothing to look at")
     if count:
         verdict = piece(f"✗ {counted(count, 'problem')}", Ink.TROUBLE, bold=True)
     page.headline(audit.recording, verdict, live=audit.live)
@@ -55,7 +55,6 @@ def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
         page.wrap(piece(""), piece(rows.CLAIMED_NOTE, Ink.FAINT))
         page.wrap(piece(""), piece(rows.PATHS_NOTE, Ink.FAINT))
     if page.screen.columns is not None:
-        page.print()
         _next(page, audit, word)
     page.flush()
 
@@ -167,4 +166,4 @@ def _next(page: RecordingPage, audit: Audit, word: str) -> None:
     seqs += [action.seq for action in audit.actions]
     name = shlex.quote(word)
     more = f" --around {seqs[0]}" if seqs else ""
-    page.wrap(piece(""), piece("Next: "), piece(f"acp-proxy log {name}{more}", bold=True))
+    page.next(f"acp-proxy log {name}{more}")

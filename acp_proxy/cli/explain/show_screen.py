@@ -75,7 +75,6 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     _traffic(page, summary)
     _about(page, summary)
     if has_hint and page.screen.columns is not None:
-        page.print()
         _next(page, summary, word)
     page.flush()
 
@@ -246,7 +245,6 @@ def _tool_calls(page: RecordingPage, summary: Summary) -> None:
     rows = [
         [
             piece(f"#{call.seq}", Ink.FAINT),
-            piece(call.kind),
             unended if call.status in RUNNING else piece(call.status),
             piece(call_label(call.title, call.tool_call)),
         ]
@@ -256,14 +254,12 @@ def _tool_calls(page: RecordingPage, summary: Summary) -> None:
     failed = [
         [
             piece(f"#{call.seq}", Ink.FAINT),
-            piece(""),
             piece(call.status, Ink.TROUBLE),
             piece(": ".join(filter(None, (call_label(call.title, call.tool_call), call.text)))),
         ]
         for call in summary.failed_calls[:EXAMPLES]
     ]
-    rows[max(0, EXAMPLES - len(failed)) :] = failed
-    _list(page, rows, count)
+    _list(page, [*failed, *rows][:EXAMPLES], count)
 
 
 def _questions(page: RecordingPage, summary: Summary) -> None:
@@ -352,7 +348,7 @@ def _next(page: RecordingPage, summary: Summary, word: str) -> None:
         command = f"{command} --around {summary.findings[0].seq}"
     elif summary.live:
         command = f"{command} --follow"
-    page.wrap(piece(""), piece("Next: "), piece(command, bold=True))
+    page.next(command)
 
 
 def _tally(tally: Tally, what: str, unanswered: str) -> str:

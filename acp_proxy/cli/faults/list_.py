@@ -10,11 +10,30 @@ from acp_proxy.cli.options import complete_kind
 from acp_proxy.cli.screens.output import say, say_json
 from acp_proxy.cli.screens.output import width as terminal_width
 from acp_proxy.cli.screens.pager import pages
-from acp_proxy.cli.screens.styled_text import pad
+from acp_proxy.cli.screens.styled_text import Ink, pad
 from acp_proxy.faults.manual import KindManual, Setting, manual_of, trigger_manual
 from acp_proxy.faults.plan import KINDS, load_plan, ready_plans
 
 _WIDTH = 100
+PLANS = {
+    "hangs": (
+        "agent-hangs", "silent-start", "unsettled-prompt", "lost-reply", "hung-permission",
+        "lost-permission-request", "ignored-cancel", "slow-agent", "slow-handshake", "slow-pipe",
+        "late-reply", "late-updates",
+    ),
+    "crashes": ("agent-killed", "crash-at-start", "crash-mid-frame", "quiet-exit", "stdout-closed"),
+    "wrong bytes": (
+        "bad-utf8", "split-utf8", "truncated-frame", "garbage-line", "json-log-line",
+        "stray-stdout", "terminal-escapes", "windows-newlines", "noisy-stderr", "huge-frame",
+        "giant-frame",
+    ),
+    "wrong protocol": (
+        "error-on-prompt", "auth-required", "lost-auth", "newer-protocol", "duplicate-reply",
+        "orphan-reply", "wrong-reply-id", "duplicate-updates", "unknown-update", "unknown-session",
+        "unknown-request", "flaky-agent",
+    ),
+}  # fmt: skip
+"""The ready plans by what a client gets to see."""
 
 
 @cli_command(
@@ -58,7 +77,7 @@ def list_(kinds: tuple[str, ...], json: bool) -> None:
 
 
 def _say_kind(manual: KindManual) -> None:
-    say(manual.kind, bold=True)
+    say(manual.kind, bold=True, fg=int(Ink.TO_AGENT))
     only = "" if len(manual.directions) == 2 else f" Only {manual.directions[0]}."
     _say_wrapped(manual.about + only, "  ")
     _say_settings(manual.settings)
@@ -66,11 +85,12 @@ def _say_kind(manual: KindManual) -> None:
 
 
 def _say_plans(plans: dict[str, str]) -> None:
-    say("ready plans, for --faults", bold=True)
     longest = max(map(len, plans)) + 1
-    for name, about in plans.items():
-        _say_wrapped(about, f"  {pad(f'@{name}', longest)}  ")
-    say()
+    for group, names in PLANS.items():
+        say(f"ready plans, for --faults: {group}", bold=True, fg=int(Ink.TO_AGENT))
+        for name in names:
+            _say_wrapped(plans[name], f"  {pad(f'@{name}', longest)}  ")
+        say()
 
 
 def _say_settings(settings: tuple[Setting, ...]) -> None:

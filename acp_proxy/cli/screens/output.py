@@ -6,6 +6,7 @@ through `_print_error`. Only help and the progress bar are printed by click.
 
 import functools
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +16,7 @@ import click
 
 from acp_proxy.base.safe_text import visible, visible_json
 from acp_proxy.cli.masking import without_secrets
-from acp_proxy.cli.screens.styled_text import Piece, Screen, fit
+from acp_proxy.cli.screens.styled_text import Piece, Screen, columns_of, fit, piece
 from acp_proxy.protocol.json_text import encode_json
 
 _PATIENCE_S = 1.0
@@ -95,9 +96,22 @@ def say(text: str = "", **style: Any) -> None:
 def warn(text: str) -> None:
     """Prints a message on stderr after the name of the program; an empty text prints a blank line.
 
-    Secrets in the message are masked, as in all other output of the command.
+    Secrets in the message are masked, as in all other output of the command. On a terminal, lines
+    break at spaces, but not within a command in backticks.
     """
-    _print_error(f"acp-proxy: {visible(without_secrets(text))}\n" if text else "\n")
+    line = f"acp-proxy: {visible(without_secrets(text))}" if text else ""
+    if sys.stderr.isatty():
+        line = _wrapped(line, _columns())
+    _print_error(f"{line}\n")
+
+
+def _wrapped(text: str, columns: int) -> str:
+    lines = [""]
+    for token in re.findall(r"(?:`[^`]*`|[^ ])* *", text):
+        if lines[-1] and columns_of(lines[-1]) + columns_of(token.rstrip()) > columns:
+            lines.append("  ")
+        lines[-1] += token
+    return "\n".join(map(str.rstrip, lines))
 
 
 def show_status(text: str) -> None:
@@ -223,6 +237,17 @@ class Page(Writer):
         """Writes finished lines."""
         for line in lines:
             self.line(line)
+
+    def next(self, *commands: str) -> None:
+        """Writes a blank line, and the commands to type next.
+
+        Args:
+            *commands: the commands.
+        """
+        self.line("")
+        for number, command in enumerate(commands):
+            lead = piece("      " if number else "Next: ")
+            self.wrap(lead, piece(command, bold=True))
 
 
 def progress(

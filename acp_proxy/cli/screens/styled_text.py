@@ -259,7 +259,7 @@ def _stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
 
 
 def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
-    """Yields words with the space after them; a word wider than a line is split."""
+    """Yields words with the space after them; one wider than a line is split, at best after `/`."""
     for text, ink, bold in pieces:
         for word in text.replace(" ", " \0").split("\0"):
             if columns_of(word) <= columns:
@@ -269,8 +269,10 @@ def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
             part, wide = "", 0
             for cluster in clusters(word):
                 if wide + columns_of(cluster) > columns:
-                    yield part, ink, bold
-                    part, wide = "", 0
+                    end = part.rfind("/") + 1 or len(part)
+                    yield part[:end], ink, bold
+                    part = part[end:]
+                    wide = columns_of(part)
                 part += cluster
                 wide += columns_of(cluster)
             yield part, ink, bold

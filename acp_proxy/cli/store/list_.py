@@ -178,18 +178,18 @@ def overview(directory: Path) -> None:
         say(f"    {words} record --", bold=True)
         say()
         say("`acp-proxy setup` finds your editors, and prints or writes their settings.")
-        say("Then: acp-proxy list        (acp-proxy --help shows all commands)")
+        say("`acp-proxy --help` lists all commands.")
         return
     _print_recordings(entries)
     if (more := len(paths(directory)) - _NEWEST) > 0:
         say(f"... and {more} more: acp-proxy list")
-    say()
     newest = next((e for e in entries if e.recording is not None), None)
     if newest is not None and newest.recording is not None:
         name = shlex.quote(newest.path.stem)  # two recordings may have one name, never one path
         follow = " --follow" if newest.live else ""
-        say(f"Next: acp-proxy show {name}")
-        say(f"      acp-proxy log {name}{follow}")
+        page = Page(stdout_screen())
+        page.next(f"acp-proxy show {name}", f"acp-proxy log {name}{follow}")
+        page.flush()
 
 
 def checked_entries(recordings: Iterable[Path]) -> list[ListedRecording]:

@@ -66,7 +66,7 @@ class CorruptFault(Fault):
 
 _WORDS = {
     CorruptMode.FLIP: "has a bit flipped",
-    CorruptMode.BAD_UTF8: "has a byte in it that is no UTF-8",
+    CorruptMode.BAD_UTF8: "has a byte in it that is not UTF-8",
     CorruptMode.BAD_JSON: "lacks its last bracket",
     CorruptMode.NUL: "has a NUL byte in it",
     CorruptMode.BOM: "begins with a byte order mark",

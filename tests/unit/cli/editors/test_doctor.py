@@ -64,7 +64,7 @@ def test_a_healthy_machine(tmp_path: Path) -> None:
         result.stdout
     )
     last = result.stdout.splitlines()[-1]
-    assert last.startswith("✓ nothing is wrong")
+    assert last.startswith("✓ no problems")
 
 
 def test_a_sick_machine(tmp_path: Path) -> None:

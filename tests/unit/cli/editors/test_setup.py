@@ -76,8 +76,7 @@ def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path)
     (tmp_path / ZED).write_text(json.dumps({"agent_servers": plain}))
     assert setup(tmp_path).stdout.splitlines()[-1] == "Next: acp-proxy setup zed"
     setup(tmp_path, "zed", "--write", "--yes")
-    last = "Next: use an agent that is recorded, and then: acp-proxy list"
-    assert setup(tmp_path).stdout.splitlines()[-1] == last
+    assert setup(tmp_path).stdout.splitlines()[-1] == "Next: acp-proxy list"
 
 
 def test_it_lists_them_as_json(home: Path) -> None:

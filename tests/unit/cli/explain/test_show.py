@@ -61,7 +61,7 @@ client does not offer  [fs.read-capability by the agent]
 turns       1
   1.  #6–15  end_turn  9 ms  3 updates  1 tool call  hello 你好
 tool calls  1: 1 other (1 completed)
-  #8    completed  Edit (c-1)
+  #8  completed  Edit (c-1)
 permissions 1: 1 allow_once
   #9  permission  allow_once  after 1 ms  Edit (c-1)
 files       0 read (1 failed)

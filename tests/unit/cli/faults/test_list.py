@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from acp_proxy.cli.faults.list_ import PLANS
 from acp_proxy.faults.plan import KINDS, ready_plans
 from tests.support.command_line import complaint, run
 
@@ -17,6 +18,11 @@ def test_list_has_all_kinds_and_plans() -> None:
         assert f"  @{name} " in said
     assert "  latency_ms = 100.0  number. The delay.\n" in said
     assert "  probability = 1.0  number." in said
+
+
+def test_each_plan_is_in_one_group() -> None:
+    """The groups that `faults list` prints have each ready plan once."""
+    assert sorted(name for names in PLANS.values() for name in names) == sorted(ready_plans())
 
 
 def test_list_can_be_narrowed() -> None:

@@ -199,3 +199,19 @@ def test_the_bar_is_cleared_when_the_loop_stops_early(monkeypatch: pytest.Monkey
     close = getattr(items, "close")  # noqa: B009  an iterator, for all that its caller knows
     close()
     assert terminal.getvalue().endswith("\r\x1b[2K\x1b[?25h")
+
+
+def test_a_message_breaks_at_spaces_outside_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message on a terminal is wrapped between words, and a command in backticks stays whole."""
+    terminal = on_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "40")
+    output.warn("put `acp-proxy record --` before the command of the agent")
+    assert terminal.getvalue() == (
+        "acp-proxy: put `acp-proxy record --`\n  before the command of the agent\n"
+    )
+    terminal.truncate(0)
+    terminal.seek(0)
+    output.warn("no recordings in /a/very/long/directory/of/the/user; `a`")
+    assert terminal.getvalue() == (
+        "acp-proxy: no recordings in\n  /a/very/long/directory/of/the/user;\n  `a`\n"
+    )

@@ -163,3 +163,11 @@ def test_a_text_is_cut_in_its_middle() -> None:
         "…",
         "",
     ]
+
+
+def test_a_long_path_breaks_after_a_slash() -> None:
+    """A path that is wider than a line is wrapped between its parts if they fit."""
+    path = "/home/someone/projects/acp-proxy/.venv/bin/python"
+    lines = [*Screen(20).wrapped(piece("  "), piece(f"at {path}"))]
+    parts = ["  at /home/someone/", "  projects/", "  acp-proxy/.venv/", "  bin/python"]
+    assert lines == parts

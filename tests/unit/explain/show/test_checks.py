@@ -448,7 +448,7 @@ def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
     assert (call.seq, call.title, call.status) == (7, "pytest -q", "failed")
     assert call.text == "command not found"
     shown = run("inspect", "show", recorder.path).stdout
-    assert "  #7  failed  pytest -q (a): command not found\n" in shown
+    assert "  #7  failed     pytest -q (a): command not found\n" in shown
 
 
 def test_every_check_declares_what_it_needs() -> None:
