@@ -21,6 +21,7 @@ from acp_proxy.explain.findings import CONVERSATION, Finding, Severity, by_rule
 from acp_proxy.explain.observed_faults import times_fired
 from acp_proxy.explain.show.agent_end import ENDED
 from acp_proxy.explain.show.error_groups import error_text
+from acp_proxy.explain.show.facts_line import facts_line
 from acp_proxy.explain.show.summary_values import (
     PersonRequest,
     SessionSummary,
@@ -39,6 +40,7 @@ _SPARE_OF_TURN = (4, 5, 3)
 and time."""
 _SILENCE_NS = 10**9
 """Only silences of at least this length have a line."""
+_TONES = {"good": Ink.TO_CLIENT, "trouble": Ink.TROUBLE, "caution": Ink.STDERR}
 _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
 
 
@@ -60,6 +62,7 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
         _stderr(page, summary)
     _waiting(page, summary)
     page.print()
+    _facts(page, summary)
     _course(page, summary)
     if notes := [finding for finding in summary.findings if finding not in grave]:
         page.print()
@@ -94,6 +97,16 @@ def _verdict(summary: Summary) -> list[Piece]:
     if waits := waiting_for(summary.waiting):
         pieces.insert(0, piece(f"{waits}, ", Ink.TO_AGENT, bold=True))
     return pieces
+
+
+def _facts(page: RecordingPage, summary: Summary) -> None:
+    """Prints the line of facts."""
+    pieces: list[Piece] = []
+    for fact in facts_line(summary):
+        pieces += [piece(" · ", Ink.FAINT)] if pieces else []
+        pieces.append(piece(fact.text, _TONES.get(fact.tone)))
+    if pieces:
+        page.wrap(piece(""), *pieces)
 
 
 def _about(page: RecordingPage, summary: Summary) -> None:
