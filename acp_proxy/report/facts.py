@@ -4,7 +4,7 @@ Every value here is also printed by a command. A shortened list says how many it
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from attrs import evolve, frozen
 
@@ -38,8 +38,8 @@ class Verdict:
     """The frame to look at first; None if nothing went wrong."""
     text: str
     """A sentence about this frame, or a sentence that nothing went wrong."""
-    more: int = 0
-    """The number of other findings with the same severity."""
+    rule: str | None = None
+    """The id of the finding's rule."""
     is_trouble: bool = True
     is_rule: bool = False
     """Whether a broken rule is the only known problem."""
@@ -57,13 +57,14 @@ def find_verdict(summary: Summary) -> Verdict:
     is_trouble = first is not None and (first.severity is Severity.ERROR or first.by == FAULT)
     if first is None or not is_trouble:
         return Verdict(None, None, _nothing_wrong(summary), is_trouble=False)
-    more = summary.severities[first.severity] - 1
     is_rule = first.group not in CONVERSATION
-    return Verdict(first.by, first.seq, first.text, more, is_rule=is_rule, unblamed=first.unblamed)
+    return Verdict(
+        first.by, first.seq, first.text, first.rule, is_rule=is_rule, unblamed=first.unblamed
+    )
 
 
 def _nothing_wrong(summary: Summary) -> str:
-    words = "No problem was found"
+    words = f"No {'error' if summary.severities.get(Severity.WARNING) else 'problem'} was found"
     if summary.recording.origin is not None:
         words += " in the imported messages"
     elif summary.recording.state == "incomplete" and not summary.live:
@@ -72,11 +73,9 @@ def _nothing_wrong(summary: Summary) -> str:
         waits = waiting_for(summary.waiting)
         words += f" so far; the recording is still running{', ' if waits else ''}{waits}"
     if summary.findings:
-        words += "; what is worth knowing is listed below"
-    else:
-        upto = "" if summary.checked.is_whole else f" up to #{summary.checked.last_seq:,}"
-        words += f", and no rule of the protocol was broken{upto}"
-    return f"{words}."
+        return f"{words}; worth knowing:"
+    upto = "" if summary.checked.is_whole else f" up to #{summary.checked.last_seq:,}"
+    return f"{words}, and no rule of the protocol was broken{upto}."
 
 
 _MOST_OF_RULE = 10
@@ -165,6 +164,10 @@ class HeadFacts:
     """The number of frames with a fault whose sending time is not recorded."""
     has_crashed: bool
     """Whether the agent ended by itself while something was unfinished."""
+    line: list[Any]
+    """The line of facts."""
+    others: Shortened[Finding]
+    """The findings after the one that the verdict names, for the head."""
     findings: list[FindingGroup]
     """The groups of findings, in the order in which all commands print findings."""
     turns: Shortened[TurnFacts]
@@ -206,16 +209,20 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     is_open = summary.is_open
     turns = [_turn(turn, times.get(turn.id), longest_ns, is_open) for turn in summary.turns]
     total = {part: sum(turn.part_ns(part) for turn in times.values()) for part in Part}
+    verdict = find_verdict(summary)
+    others = summary.findings[1 if verdict.is_trouble else 0 :]
     return HeadFacts(
         contents=contents,
         summary=evolve(summary, recording=with_clock(recording)),
         statistics=statistics,
-        verdict=find_verdict(summary),
+        verdict=verdict,
         faults=data.faults,
         faulted_frames=data.faulted_frames,
         first_faulted=min((seq for rule in data.faults for seq in rule.seqs), default=None),
         undated=data.undated_frames,
         has_crashed=any(finding.rule == ENDED for finding in summary.findings),
+        line=[],
+        others=shortened(others, NAMED, sum(summary.severities.values()) - verdict.is_trouble),
         findings=[_group(group, summary) for group in by_rule(summary.findings)],
         turns=shortened(turns, LISTED),
         longest_ns=longest_ns,

@@ -167,7 +167,7 @@ export function mountDetail(container, state) {
       recording.hasPayloads && copyButton("JSON", async () => new TextDecoder().decode(await recording.line(state.row))),
       copyButton("mermaid", () => mermaidAround(recording, state.row))),
     copied, tabs.element, panel];
-  clear(container, h("p", { class: "note" }, "Choose a row to see what it says."));
+  clear(container, h("p", { class: "note" }, recording.rows ? "" : "Nothing was recorded."));
 
   /** @param {string} name */
   function choose(name) {

@@ -52,6 +52,9 @@ class ListView {
     matchMedia(NARROW).addEventListener("change", () => this.build());
   }
 
+  /** @param {number} most */
+  printed = (most) => this.list.printed(most);
+
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
     if (change === "row") this.goTo(this.state.row);

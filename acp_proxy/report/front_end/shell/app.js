@@ -11,7 +11,7 @@ import { waterfallView } from "../pictures/waterfall.js";
 import { applyFilter, search } from "../search/search.js";
 import { clear, h } from "./dom.js";
 import { keyTable, listenForKeys } from "./keyboard.js";
-import { followLink, keepLink, readLink } from "./link.js";
+import { keepLink } from "./link.js";
 import { State, messageOf } from "./state.js";
 import { tabList } from "./tabs.js";
 import { countInWords } from "./words.js";
@@ -28,6 +28,7 @@ import { countInWords } from "./words.js";
  * @property {(change: Change) => void} update called while the view is seen; for "view" when it comes
  * @property {() => void} [hide]
  * @property {import("./virtual_list.js").VirtualList} [list] what the keyboard moves in
+ * @property {(most: number) => HTMLElement} [printed] the view on paper; the list is printed without it
  */
 
 /** @type {View[]} */
@@ -36,6 +37,8 @@ const VIEWS = [listView, sequenceView, waterfallView, callsView];
 /** @typedef {import("./state.js").Change | "loaded"} Change */
 /** @type {Record<TimeForm, string>} */
 const TIME_FORMS = { elapsed: "elapsed time", delta: "time since row above", clock: "clock time" };
+/** How many rows are printed. */
+const PRINTED = 1000;
 /** As in shell.css: the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
 
@@ -67,7 +70,10 @@ class App {
     this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
     this.commands = this.makeCommands();
     const onClick = (/** @type {MouseEvent} */ event) => this.onRowClick(event);
-    clear(root, this.makeTools(), this.message, this.overview,
+    this.paper = h("div", { class: "paper" });
+    window.addEventListener("beforeprint", () => clear(this.paper, this.printed()));
+    window.addEventListener("afterprint", () => clear(this.paper));
+    clear(root, this.paper, this.makeTools(), this.message, this.overview,
       h("div", { class: "panes" }, h("div", { class: "main", on: { click: onClick } }, this.panels), this.detail), this.help);
     mountDetail(this.detail, state);
     state.on("view", () => this.showView());
@@ -141,10 +147,22 @@ class App {
       const isCurrent = view.name === this.state.view;
       this.panels[place].hidden = !isCurrent;
       if (!isCurrent) return this.mounted.get(view.name)?.hide?.();
-      const mounted = this.current ?? view.mount(this.panels[place], this.state);
-      this.mounted.set(view.name, mounted);
-      mounted.update("view");
+      this.mount(view, place).update("view");
     });
+  }
+
+  /** @param {View} view @param {number} place @returns {MountedView} */
+  mount(view, place) {
+    const mounted = this.mounted.get(view.name) ?? view.mount(this.panels[place], this.state);
+    this.mounted.set(view.name, mounted);
+    return mounted;
+  }
+
+  /** The rows on paper, as the view shows them or else as a list. */
+  printed() {
+    const list = this.mount(listView, VIEWS.indexOf(listView));
+    if (list !== this.current) list.update("view");
+    return (this.current?.printed ?? list.printed)?.(PRINTED);
   }
 
   showCounts() {
@@ -223,20 +241,18 @@ function field(id, placeholder, onText, onEnter) {
 /** Reads the recording and shows it; says what is wrong if that fails. */
 async function startApp() {
   const root = /** @type {HTMLElement} */ (document.getElementById("app"));
-  root.hidden = false;
+  root.classList.add("started");
   clear(root, h("p", { class: "message", role: "status" }, "Reading the recording…"));
   try {
     const recording = await Recording.read(new EmbeddedSource());
     const state = new State(recording, { applyFilter, search });
+    state.view = VIEWS[0].name;
     const app = new App(root, state);
     await pause();
     new OverviewStrip(app.overview, state);
     const names = VIEWS.map((view) => view.name);
-    keepLink(state, names, () => app.arrive());
+    await keepLink(state, names, () => app.arrive());
     Object.assign(window, { acpReport: { state, recording } });
-    const link = readLink(location.hash);
-    await followLink(state, link, names);
-    if (link.seq !== null || link.turn !== null) app.arrive();
   } catch (error) {
     clear(root, h("p", { class: "message" }, `The data of this page cannot be shown: ${messageOf(error)}`));
     throw error;

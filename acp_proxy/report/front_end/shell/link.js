@@ -1,70 +1,136 @@
-// Keeps what is shown in the address behind the `#`, so that a link leads to it again.
+// Keeps what is shown in the address behind the `#`, so that a link leads to it again, and makes the
+// history that a reader expects: a view, a filter and a range of time are a step back each. A chosen
+// row replaces the one before it, since the arrow keys choose many; a link such as `#12` is a step.
 
 /**
  * @typedef {import("./state.js").State} State
- * @typedef {{seq: number | null, view: string | null, filter: string | null, query: string | null, turn: number | null}} Link
+ * @typedef {object} Link what an address says; null for what it leaves out
+ * @property {number | null} seq
+ * @property {string | null} view
+ * @property {string | null} filter
+ * @property {string | null} query
+ * @property {number | null} turn
+ * @property {[number, number] | null} range nanoseconds since the start
+ * @property {number} connection
+ * @property {number} channel
  */
 
 const WRITE_AFTER_MS = 250;
+/** While a filter is typed, so that not each letter is a step. */
+const TYPED_AFTER_MS = 1000;
+/** The parts of an address of which a change is a step. */
+const STEP_PARTS = ["view", "f", "t"];
+const LINK_RANGE = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/;
 
 /** @param {string} hash @returns {Link} */
 export function readLink(hash) {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
-  const [seq, turn] = ["seq", "turn"].map((name) => (/^\d+$/.test(values.get(name) ?? "") ? Number(values.get(name)) : null));
-  return { seq, turn, view: values.get("view"), filter: values.get("f"), query: values.get("q") };
+  const number = (/** @type {string} */ name) =>
+    /^\d+$/.test(values.get(name) ?? "") ? Number(values.get(name)) : null;
+  const [, from, to] = LINK_RANGE.exec(values.get("t") ?? "") ?? [];
+  return {
+    seq: number("seq"), turn: number("turn"), view: values.get("view"), filter: values.get("f"),
+    query: values.get("q"), range: from === undefined ? null : [nanosecondsOf(from), nanosecondsOf(to)],
+    connection: number("c") ?? 0, channel: number("ch") ?? 0,
+  };
 }
 
 /** @param {Link} link @returns {string} without the `#`; empty if nothing is chosen */
-export function writeLink({ seq, view, filter, query, turn }) {
-  const values = Object.entries({ seq, view, f: filter, q: query, turn });
-  return new URLSearchParams(values.filter(([, value]) => value !== null && value !== "").map(([name, value]) => [name, String(value)])).toString();
+export function writeLink({ seq, view, filter, query, turn, range, connection, channel }) {
+  const t = range && range.map(secondsOf).join("-");
+  const values = Object.entries({ seq, view, f: filter, q: query, turn, t, c: connection || null, ch: channel || null })
+    .filter(([, value]) => value !== null && value !== "");
+  return new URLSearchParams(values.map(([name, value]) => [name, String(value)])).toString();
+}
+
+/** @param {string} text seconds with up to nine decimals */
+const nanosecondsOf = (text) => Math.round(Number(text) * 1e9);
+
+/** @param {number} ns */
+const secondsOf = (ns) => (ns / 1e9).toFixed(9).replace(/\.?0+$/, "");
+
+/**
+ * The row to look at first: that of the first finding, else of the first prompt, else the first one.
+ * @param {import("../data/recording.js").Recording} recording
+ */
+export function firstRow({ meta, nearest, rows }) {
+  const [problem, [turn]] = [meta.summary?.problems?.[0], meta.summary?.turns ?? []];
+  const isSerious = problem !== undefined && problem.severity !== "info";
+  return rows ? nearest((isSerious ? problem.seq : turn?.prompt_seq) ?? 0) : -1;
 }
 
 /**
  * Shows what a link says. A frame that the filter hides is shown without it, unless the link has one.
  * @param {State} state @param {Link} link @param {string[]} views
+ * @param {boolean} isWhole what the link leaves out is as at first, else as it is now
  */
-export async function followLink(state, link, views) {
-  if (link.view !== null && views.includes(link.view)) state.setView(link.view);
-  if (link.filter !== null && link.filter !== state.filter) await state.setFilter(link.filter);
-  if (link.query !== null && link.query !== state.query) void state.setQuery(link.query);
-  if (link.turn !== null) state.setTurn(link.turn);
+export async function followLink(state, link, views, isWhole) {
   const { recording } = state;
+  const view = link.view ?? (isWhole ? views[0] : "");
+  if (views.includes(view)) state.setView(view);
+  const [filter, query] = isWhole ? [link.filter ?? "", link.query ?? ""] : [link.filter, link.query];
+  if (filter !== null && filter !== state.filter) await state.setFilter(filter);
+  if (query !== null && query !== state.query) void state.setQuery(query);
+  if (isWhole || link.turn !== null) state.setTurn(link.turn);
+  const hasRange = isWhole || link.range !== null;
+  if (hasRange && String(link.range) !== String(state.range)) state.setRange(link.range);
+  if (link.connection || link.channel) state.setError("This page has no other connection or channel than 0.");
   const turnRows = link.seq === null && link.turn !== null ? recording.rowsOfTurn(link.turn) : null;
-  const row = link.seq !== null && recording.rows > 0 ? recording.nearest(link.seq) : turnRows ? turnRows[0] : -1;
+  const otherwise = turnRows?.[0] ?? (isWhole ? firstRow(recording) : -1);
+  const row = link.seq !== null && recording.rows > 0 ? recording.nearest(link.seq) : otherwise;
   if (row < 0) return;
-  if (link.filter === null && state.filter !== "" && !state.shown.includes(row)) await state.setFilter("");
-  if (state.range !== null && !state.shown.includes(row)) state.setRange(null);
+  const isHidden = () => !state.shown.includes(row);
+  if (link.filter === null && state.filter !== "" && isHidden()) await state.setFilter("");
+  if (link.range === null && state.range !== null && isHidden()) state.setRange(null);
   state.select(row);
 }
 
 /**
- * Writes the address after every change, and follows links.
- * @param {State} state @param {string[]} views @param {() => void} onArrival
+ * Follows the address now and whenever it changes, and writes it after every change of the state.
+ * @param {State} state @param {string[]} views @param {() => void} onArrival at a frame or a turn
  */
-export function keepLink(state, views, onArrival) {
-  let timer = 0;
-  const write = () => {
-    const { seq, view, filter, query, turn } = state;
-    const hash = writeLink({ seq, view: view === views[0] ? null : view, filter, query, turn });
-    // No history: going back would walk through every row.
-    if (`#${hash}` !== (location.hash || "#")) history.replaceState(null, "", `#${hash}`);
+export async function keepLink(state, views, onArrival) {
+  let [timer, isFollowing] = [0, false];
+  const now = () => {
+    const { seq, view, filter, query, turn, range } = state;
+    const others = { connection: 0, channel: 0 };
+    return writeLink({ seq, view: view === views[0] ? null : view, filter, query, turn, range, ...others });
   };
+  const write = (/** @type {boolean} */ mayStep) => {
+    const [before, after] = [location.hash.slice(1), now()];
+    if (isFollowing || before === after || (before === "" && after === first)) return;
+    const [old, next] = [before, after].map((hash) => new URLSearchParams(hash));
+    const isStep = mayStep && STEP_PARTS.some((name) => old.get(name) !== next.get(name));
+    history[isStep ? "pushState" : "replaceState"](true, "", `#${after}`);
+  };
+  const follow = async () => {
+    const { hash } = location;
+    if (document.getElementById(hash.slice(1))) return;
+    // An address that this page has written is all of what was shown; others are links.
+    const isWhole = history.state !== null || hash.length < 2;
+    isFollowing = true;
+    await followLink(state, readLink(hash), views, isWhole);
+    isFollowing = false;
+    write(false);
+    history.replaceState(true, "");
+    if (hash.length > 1) onArrival();
+  };
+  await followLink(state, readLink(""), views, true);
+  const first = now();
+  let following = follow();
+  await following;
+  const followNext = () => (following = following.then(follow));
   for (const change of /** @type {const} */ (["row", "view", "shown", "matched", "turn"])) {
     state.on(change, () => {
       clearTimeout(timer);
-      timer = window.setTimeout(write, WRITE_AFTER_MS);
+      const isTyped = document.activeElement?.id === "filter";
+      timer = window.setTimeout(() => write(true), isTyped ? TYPED_AFTER_MS : WRITE_AFTER_MS);
     });
   }
-  const follow = async () => {
-    await followLink(state, readLink(location.hash), views);
-    onArrival();
-    write();
-  };
-  window.addEventListener("hashchange", follow);
+  window.addEventListener("hashchange", followNext);
   document.addEventListener("click", ({ target }) => {
     const link = target instanceof Element ? target.closest("a[href^='#']") : null;
     // For a link to where the page is already there is no other event.
-    if (link?.getAttribute("href") === location.hash) follow();
+    if (link?.getAttribute("href") === location.hash) followNext();
   });
 }

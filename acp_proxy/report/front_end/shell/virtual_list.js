@@ -2,6 +2,7 @@
 // elements of some 16 million pixels, so a longer list is scaled: its scroll bar moves in larger
 // steps, while the wheel and the keyboard move by rows as ever.
 import { h, setAttribute } from "./dom.js";
+import { countInWords } from "./words.js";
 
 /**
  * @typedef {object} ListOptions
@@ -154,6 +155,17 @@ export class VirtualList {
     for (const [index, node] of this.nodes) if (isStale(node) && this.nodes.delete(index)) node.remove();
     this.draw();
     if (hasFocus) this.focus();
+  }
+
+  /** The first rows in an element that scrolls nowhere, for paper. @param {number} most */
+  printed(most) {
+    const rows = Array.from({ length: Math.min(most, this.items.length) }, (_, index) => {
+      const node = h("div", { class: "list-row" });
+      this.options.render(this.items[index], node, index);
+      return node;
+    });
+    const more = this.items.length - rows.length;
+    return h("div", { class: "list" }, rows, more > 0 && h("p", null, `and ${countInWords(more, "more line")}`));
   }
 
   /** Puts the keyboard on the active row, or on the list where that is not on the screen. */
