@@ -4,7 +4,7 @@ Every value here is also printed by a command. A shortened list says how many it
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from attrs import evolve, frozen
 
@@ -13,6 +13,7 @@ from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity, b
 from acp_proxy.explain.observed_faults import FiredRule
 from acp_proxy.explain.origins import origin_rows, why_no_times
 from acp_proxy.explain.show.agent_end import ENDED
+from acp_proxy.explain.show.facts_line import Fact, facts_line
 from acp_proxy.explain.show.summary_values import (
     FailedCall,
     OpenRequest,
@@ -32,39 +33,36 @@ from acp_proxy.report.report_model import ReportData, with_clock
 class Verdict:
     """The answer to the question what went wrong."""
 
-    by: str | None
-    """Who is to blame: client, agent, environment or fault; None for nobody."""
-    seq: int | None
-    """The frame to look at first; None if nothing went wrong."""
+    finding: Finding | None
+    """The finding to look at first: the first error, effect of a fault, or warning."""
     text: str
-    """A sentence about this frame, or a sentence that nothing went wrong."""
-    rule: str | None = None
-    """The id of the finding's rule."""
-    is_trouble: bool = True
-    is_rule: bool = False
-    """Whether a broken rule is the only known problem."""
-    unblamed: str | None = None
-    """Why nobody is to blame."""
+    """A sentence that nothing went wrong; empty if something did."""
+
+    @property
+    def is_trouble(self) -> bool:
+        """Whether the finding is an error, or was caused by a fault."""
+        one = self.finding
+        return one is not None and (one.severity is Severity.ERROR or one.by == FAULT)
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether a broken rule is the only known problem."""
+        return self.finding is not None and self.finding.group not in CONVERSATION
 
 
 def find_verdict(summary: Summary) -> Verdict:
-    """Returns who is to blame for the first finding that is an error or was caused by a fault.
+    """Returns the first finding, unless the recording has only hints.
 
     Args:
         summary: the recording's summary, with all findings.
     """
     first = next(iter(summary.findings), None)
-    is_trouble = first is not None and (first.severity is Severity.ERROR or first.by == FAULT)
-    if first is None or not is_trouble:
-        return Verdict(None, None, _nothing_wrong(summary), is_trouble=False)
-    is_rule = first.group not in CONVERSATION
-    return Verdict(
-        first.by, first.seq, first.text, first.rule, is_rule=is_rule, unblamed=first.unblamed
-    )
+    is_hint = first is None or (first.severity is Severity.INFO and first.by != FAULT)
+    return Verdict(None, _nothing_wrong(summary)) if is_hint else Verdict(first, "")
 
 
 def _nothing_wrong(summary: Summary) -> str:
-    words = f"No {'error' if summary.severities.get(Severity.WARNING) else 'problem'} was found"
+    words = "No problem was found"
     if summary.recording.origin is not None:
         words += " in the imported messages"
     elif summary.recording.state == "incomplete" and not summary.live:
@@ -164,8 +162,7 @@ class HeadFacts:
     """The number of frames with a fault whose sending time is not recorded."""
     has_crashed: bool
     """Whether the agent ended by itself while something was unfinished."""
-    line: list[Any]
-    """The line of facts."""
+    line: list[Fact]
     others: Shortened[Finding]
     """The findings after the one that the verdict names, for the head."""
     findings: list[FindingGroup]
@@ -210,7 +207,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     turns = [_turn(turn, times.get(turn.id), longest_ns, is_open) for turn in summary.turns]
     total = {part: sum(turn.part_ns(part) for turn in times.values()) for part in Part}
     verdict = find_verdict(summary)
-    others = summary.findings[1 if verdict.is_trouble else 0 :]
+    named = 0 if verdict.finding is None else 1
     return HeadFacts(
         contents=contents,
         summary=evolve(summary, recording=with_clock(recording)),
@@ -221,8 +218,10 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         first_faulted=min((seq for rule in data.faults for seq in rule.seqs), default=None),
         undated=data.undated_frames,
         has_crashed=any(finding.rule == ENDED for finding in summary.findings),
-        line=[],
-        others=shortened(others, NAMED, sum(summary.severities.values()) - verdict.is_trouble),
+        line=facts_line(summary),
+        others=shortened(
+            summary.findings[named:], NAMED, sum(summary.severities.values()) - named
+        ),
         findings=[_group(group, summary) for group in by_rule(summary.findings)],
         turns=shortened(turns, LISTED),
         longest_ns=longest_ns,

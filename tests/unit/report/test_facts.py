@@ -65,36 +65,43 @@ def hello(*findings: Finding) -> Summary:
 def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
     """The verdict is at the first bad frame; while a tool call runs, nobody is to blame."""
     verdict = find_verdict(summary_of(name))
-    assert (verdict.is_trouble, verdict.by, verdict.seq) == (True, by, seq)
-    assert verdict.text.startswith(words)
-    assert (verdict.unblamed is None) == (by is not None)
+    one = verdict.finding
+    assert one is not None
+    assert (verdict.is_trouble, one.by, one.seq) == (True, by, seq)
+    assert one.text.startswith(words)
+    assert (one.unblamed is None) == (by is not None)
 
 
 @pytest.mark.parametrize(
-    "name", ["hello", "tour", "terminal", "edit-allowed", "cancelled", "late-updates"]
+    "name", ["hello", "tour", "terminal", "edit-allowed", "cancelled"]
 )
 def test_sound_recordings_have_nobody(name: str) -> None:
-    """Hints and warnings do not make a verdict."""
+    """Hints do not make a verdict."""
     verdict = find_verdict(summary_of(name))
-    assert (verdict.is_trouble, verdict.by, verdict.seq) == (False, None, None)
-    kind = "error" if name == "late-updates" else "problem"
-    assert verdict.text.startswith(f"No {kind} was found")
+    assert (verdict.is_trouble, verdict.finding) == (False, None)
+    assert verdict.text.startswith("No problem was found")
+
+
+def test_a_warning_is_named_but_is_no_trouble() -> None:
+    """Without an error, the verdict names the first warning."""
+    verdict = find_verdict(summary_of("late-updates"))
+    assert verdict.finding is not None
+    assert (verdict.is_trouble, verdict.text, verdict.finding.seq) == (False, "", 10)
 
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
     """A fault's effects are not a peer's problem, but the first thing to know."""
-    assert find_verdict(hello(HINT, FAULT)) == Verdict("fault", 9, FAULT.text, FAULT.rule)
-    assert find_verdict(hello(FAULT, GAP)).by is None
+    assert find_verdict(hello(HINT, FAULT)) == Verdict(FAULT, "")
+    assert find_verdict(hello(FAULT, GAP)).finding == GAP
+    assert Verdict(FAULT, "").is_trouble
 
 
 def test_the_conversation_comes_before_a_broken_rule() -> None:
     """The first problem of the conversation is the verdict, and comes before broken rules."""
-    assert find_verdict(hello(HINT, BROKEN)) == Verdict(
-        "client", 8, "wrong", BROKEN.rule, is_rule=True
-    )
-    assert find_verdict(hello(HINT, BROKEN, GAP)) == Verdict(
-        None, 5, "bytes are missing", GAP.rule, unblamed="no room"
-    )
+    verdict = find_verdict(hello(HINT, BROKEN))
+    assert (verdict.finding, verdict.is_rule) == (BROKEN, True)
+    verdict = find_verdict(hello(HINT, BROKEN, GAP))
+    assert (verdict.finding, verdict.is_rule) == (GAP, False)
 
 
 def test_nothing_wrong_is_not_more_than_is_known() -> None:
