@@ -15,6 +15,7 @@ import msgspec
 from acp_proxy import __version__
 from acp_proxy.explain.stats.turn_times import waiting_part
 from acp_proxy.protocol.json_text import encode_json
+from acp_proxy.report.conversation_entries import ConversationEntries
 from acp_proxy.report.report_model import ReportData, ReportOptions, described, read_report_data
 from acp_proxy.report.row_data import (
     DIFFERENCES,
@@ -79,7 +80,11 @@ def report_blocks(
     chosen = options.chosen(reader)
     maker = _BlockMaker(reader, has_payloads=options.payloads)
     yield from maker.make(reader.rows(chosen))
-    yield _block("meta", encode_json({**maker.counts(), **described(data)}))
+    conversation = ConversationEntries(reader, options, data.images)
+    for name, content in conversation.parts():
+        yield _block(name, content)
+    counts = {**maker.counts(), **conversation.counts()}
+    yield _block("meta", encode_json({**counts, **described(data)}))
 
 
 class _BlockMaker:

@@ -111,6 +111,8 @@ class Contents:
     """A sentence about the masked values."""
     is_private: bool
     """Whether the conversation is masked too, not only secrets."""
+    images: int
+    """The number of images in the file that are shown as images; nothing in them is masked."""
 
 
 @frozen
@@ -195,7 +197,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     options = data.options
     contents = Contents(
         rows, data.rows_in_recording, options.filter.strip(), options.turn, options.payloads,
-        not data.is_masked, masked, is_private,
+        not data.is_masked, masked, is_private, len(data.images),
     )  # fmt: skip
     open_count = sum(method.unanswered for method in statistics.methods)
     failed_count = sum(call.statuses.get(name, 0) for call in summary.tool_calls for name in FAILED)

@@ -161,6 +161,7 @@ def content_policy(scripts: Iterable[str], style: str) -> str:
             "default-src 'none'",
             f"script-src {' '.join(map(source_hash, scripts))}",
             f"style-src {source_hash(style)}",
+            "img-src data:",
             "worker-src blob:",
             "base-uri 'none'",
             "form-action 'none'",

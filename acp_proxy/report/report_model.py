@@ -19,6 +19,7 @@ from acp_proxy.explain.stats.statistics import Statistics, TurnsAndCalls, gather
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, Waterfalls
 from acp_proxy.recording.filters import EVERYTHING, Filter, all_of
 from acp_proxy.recording.recording import Recording, needs
+from acp_proxy.report.images import PageImage, read_images
 from acp_proxy.store.queries.exchanges import last_turn, turns
 from acp_proxy.store.queries.fired_faults import count_undated_frames, touched_frames
 from acp_proxy.store.reader import RecordingReader
@@ -84,6 +85,8 @@ class ReportData:
     last_turn: int
     pauses: list[Pause]
     """The marked pauses, in order; empty if the times are not known."""
+    images: dict[str, PageImage]
+    """The images in the report's rows that a page can show, by their data in base64."""
 
 
 def read_report_data(
@@ -100,7 +103,7 @@ def read_report_data(
         BadFilter: the filter of the options is invalid for this recording.
         UnreadableRecording: the file is damaged or locked.
     """
-    options.chosen(reader)  # before the long work
+    chosen = options.chosen(reader)  # before the long work
     frames = reader.count()
     messages = MessagePass(reader)
     passed = TurnsAndCalls(reader, messages)
@@ -126,6 +129,7 @@ def read_report_data(
         is_unredacted=reader.unredacted,
         last_turn=last_turn(reader),
         pauses=[*Pauses(reader).every(passed.end_ns)],
+        images=read_images(reader, chosen) if options.payloads else {},
     )
 
 

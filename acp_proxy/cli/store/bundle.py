@@ -14,7 +14,7 @@ from attrs import evolve
 
 from acp_proxy import __version__
 from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import byte_size
+from acp_proxy.base.wording import byte_size, counted
 from acp_proxy.check.judgement import summarize_whole
 from acp_proxy.cli.explain.show_screen import show_summary
 from acp_proxy.cli.explain.transcript import transcript_parts
@@ -30,6 +30,7 @@ from acp_proxy.cli.screens.styled_text import Screen
 from acp_proxy.explain.masked_secrets import masked_values
 from acp_proxy.explain.origins import origin_rows
 from acp_proxy.recording.recording import Recording
+from acp_proxy.report.facts import HeadFacts
 from acp_proxy.report.report_model import ReportOptions
 from acp_proxy.store.copies.text_export import write_parts
 from acp_proxy.store.files.database import SQLITE_VERSION
@@ -73,9 +74,10 @@ def bundle(rec: str, output: Path, level: str, force: bool) -> None:
     """
     sizes: dict[str, int] = {}
     with open_recording(rec, level=Level(private=level == "private")) as reader:
+        facts, page = _report(reader, level)
         files = {
             "recording.jsonl": write_parts(reader),
-            "report.html": _report(reader, level),
+            "report.html": page,
             "transcript.md": transcript_parts(reader),
             "show.txt": _summary(reader),
             "versions.txt": _versions(reader.recording),
@@ -84,16 +86,17 @@ def bundle(rec: str, output: Path, level: str, force: bool) -> None:
         write_files({output: parts}, force=force)
         masked = masked_summary([*masked_values(reader)], level)
     named = ", ".join(f"{name} ({byte_size(size)})" for name, size in sizes.items())
+    if images := facts.contents.images:
+        masked += f"; {counted(images, 'image')}, not masked"
     warn(f"{output} has {named}; {masked}")
     said = "paths and ids are" if level == "private" else "prompts, files and paths are"
     warn(f"read it before you share it: {said} as they were")
 
 
-def _report(reader: RecordingReader, level: str) -> Iterator[bytes]:
-    """Yields the page of `report`, which shows the recording's file name instead of its path."""
+def _report(reader: RecordingReader, level: str) -> tuple[HeadFacts, Iterator[bytes]]:
+    """Returns the page of `report`, which shows the recording's file name instead of its path."""
     options = ReportOptions(now_ns=time.monotonic_ns() if reader.live else None)
-    _, parts = page_parts(reader, options, level=level, path=Path(reader.path).name)
-    yield from parts
+    return page_parts(reader, options, level=level, path=Path(reader.path).name)
 
 
 def _summary(reader: RecordingReader) -> Iterator[bytes]:

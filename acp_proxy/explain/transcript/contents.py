@@ -19,6 +19,7 @@ from acp_proxy.explain.observed_faults import mark
 from acp_proxy.explain.transcript.entries import (
     CutText,
     EntryKind,
+    MediaBlock,
     TextBlock,
     TextForm,
     TranscriptEntry,
@@ -228,8 +229,7 @@ def _of_block(block: Value, most: int | None, label: str, depth: int) -> Iterato
         case "terminal":
             yield from _terminal(block, most)
         case _:
-            if text := describe(block):
-                yield note_block(text)
+            yield from _note(block, part(block, "source") or block)
 
 
 def _diffs(block: Value, most: int | None) -> Iterator[TextBlock]:
@@ -259,7 +259,16 @@ def _resource(block: Value, most: int | None) -> Iterator[TextBlock]:
     if isinstance(text, str) and text:
         yield text_block(text, most, word(inner, "uri") or "resource")
     else:
-        yield note_block(describe(block))
+        yield from _note(block, inner)
+
+
+def _note(block: Value, source: Value) -> Iterator[TextBlock]:
+    """Yields a description of a block, with the data that its source contains."""
+    note, data = note_block(describe(block)), source.get("data", source.get("blob"))
+    if isinstance(data, str) and note.text.characters:
+        yield MediaBlock(form=note.form, text=note.text, data=data)
+    elif note.text.characters:
+        yield note
 
 
 def _terminal(block: Value, most: int | None) -> Iterator[TextBlock]:

@@ -61,6 +61,14 @@ class TextBlock:
     """The name of the text, such as ``output`` or the path of a file."""
 
 
+@frozen(kw_only=True)
+class MediaBlock(TextBlock):
+    """A note about content with data, which may be an image. The JSON of an entry has no data."""
+
+    data: str = field(repr=False)
+    """The data in base64, as the peer has sent it."""
+
+
 @frozen
 class EntryChoice:
     """An option of a permission request, or a step of a plan."""

@@ -79,6 +79,17 @@ def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
     return ((row["stream"], row["raw"]) for row in rows.query(sql, (largest,)))
 
 
+def frames_with(rows: Rows, text: bytes) -> Iterator[int]:
+    """Yields the numbers of the frames whose lines contain a text before any masking, in order.
+
+    Args:
+        rows: the recording.
+        text: the text, as its bytes in a line.
+    """
+    sql = "SELECT seq FROM frames WHERE instr(raw, ?) ORDER BY seq"
+    return (row["seq"] for row in rows.query(sql, (text,)))
+
+
 def masked_frames(rows: Rows) -> Iterator[Row]:
     """Yields the frames with masked values, in order."""
     sql = "SELECT seq, stream, kind, size, raw FROM frames WHERE masked = 1 ORDER BY seq"

@@ -169,7 +169,7 @@ def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
 
 
 def test_nothing_is_allowed_but_the_two() -> None:
-    """The policy allows the script and the style by their hashes, and a worker; nothing else."""
+    """The policy allows the script and the style by their hashes, images in it, a worker."""
     script, style = "let a = 'ä';", "a { b: c }"
     actual = dict(
         part.split(" ", 1) for part in content_policy((script, script), style).split("; ")
@@ -179,6 +179,7 @@ def test_nothing_is_allowed_but_the_two() -> None:
         "default-src": "'none'",
         "script-src": f"{source_hash(script)} {source_hash(script)}",
         "style-src": source_hash(style),
+        "img-src": "data:",
         "worker-src": "blob:",
         "base-uri": "'none'",
         "form-action": "'none'",

@@ -1,0 +1,103 @@
+"""Makes the conversation of a report: the sections and entries of `transcript`, in blocks.
+
+A page draws one entry after the other and groups nothing itself. Texts of prompts, messages and
+other entries of a single sender travel with them. What tool calls, terminals and requests consist
+of is read from the lines of the report, so that a report of some frames has no text of others.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.base.forms import converter
+from acp_proxy.explain.choice import chosen_in
+from acp_proxy.explain.transcript.entries import (
+    EntryKind,
+    MediaBlock,
+    TranscriptEntry,
+    TranscriptSection,
+)
+from acp_proxy.explain.transcript.transcript import TranscriptReader
+from acp_proxy.protocol.json_text import encode_json
+from acp_proxy.recording.filters import EVERYTHING
+from acp_proxy.report.images import PageImage
+from acp_proxy.report.report_model import ReportOptions
+from acp_proxy.store.reader import RecordingReader
+
+ENTRIES = 256
+"""The number of sections and entries in one block."""
+_FROM_LINES = (
+    EntryKind.TOOL_CALL,
+    EntryKind.TERMINAL,
+    EntryKind.PERMISSION,
+    EntryKind.REQUEST,
+)
+"""Kinds of entries whose texts a page reads from the lines."""
+
+
+class ConversationEntries:
+    """Makes the entries of a report and the images in them.
+
+    Args:
+        reader: the recording.
+        options: the options of the report.
+        images: the images that the page may show, by their data in base64.
+    """
+
+    def __init__(
+        self, reader: RecordingReader, options: ReportOptions, images: dict[str, PageImage]
+    ) -> None:
+        chosen = chosen_in(reader, options.filter) if options.filter.strip() else EVERYTHING
+        self._transcript = TranscriptReader(reader, chosen, turn=options.turn)
+        self._has_texts = options.payloads
+        self._images = images
+        self._shown: dict[str, int] = {}
+        """The number of each image that an entry shows, by its data."""
+        self._index: list[tuple[int, int | None, str]] = []
+        self._session: str | None = None
+        self._seen: set[str | None] = set()
+
+    def parts(self) -> Iterator[tuple[str, bytes]]:
+        """Yields the name and the content of each block, not compressed."""
+        values: list[dict[str, Any]] = []
+        for item in self._transcript.read():
+            if isinstance(item, TranscriptSection):
+                values.append(self._section(item))
+                self._index.append((item.seq, item.last_seq, "section"))
+            else:
+                values.append(self._entry(item))
+                self._index.append((item.seq, item.last_seq, item.kind.value))
+            if len(values) == ENTRIES:
+                yield f"e{len(self._index) // ENTRIES - 1}", encode_json(values)
+                values = []
+        if values:
+            yield f"e{len(self._index) // ENTRIES}", encode_json(values)
+        yield "entries", encode_json([*zip(*self._index, strict=True)])
+        for encoded, number in self._shown.items():
+            yield f"g{number}", self._images[encoded].data
+
+    def counts(self) -> dict[str, Any]:
+        """Returns the members of ``meta`` that describe the blocks, after all parts."""
+        shown = [self._images[encoded] for encoded in self._shown]
+        sizes = [[image.type, image.width, image.height] for image in shown]
+        return {"entries": len(self._index), "images": sizes}
+
+    def _entry(self, entry: TranscriptEntry) -> dict[str, Any]:
+        value: dict[str, Any] = {"type": "entry", **converter.unstructure(entry)}
+        kept = []
+        for block, plain in zip(entry.blocks, value["blocks"], strict=True):
+            if isinstance(block, MediaBlock) and block.data in self._images:
+                number = self._shown.setdefault(block.data, len(self._shown))
+                kept.append({**plain, "image": number})
+            elif self._has_texts and entry.kind not in _FROM_LINES:
+                kept.append(plain)
+        return {**value, "blocks": kept}
+
+    def _section(self, section: TranscriptSection) -> dict[str, Any]:
+        """Returns a section, with the session as a heading if it is another session."""
+        value: dict[str, Any] = {"type": "section", **converter.unstructure(section)}
+        session, heading = section.session, ""
+        if section.turn is not None and (session != self._session or not self._seen):
+            heading = "continued" if session in self._seen else "begins"
+            self._session = session
+            self._seen.add(session)
+        return {**value, "heading": heading}
