@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _FRONT_END = files(__package__) / "front_end"
 LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/app.js", "search/worker.js"
 """The module that starts the page, the main module, and the module of the page's worker."""
-_STYLES = ("base.css", "shell.css", "pictures.css", "content.css")
+_STYLES = ("base.css", "shell.css", "list.css", "pictures.css", "content.css")
 """The styles that come first, in this order; all other styles follow."""
 _COMPARISON_SCRIPT = "comparison/comparison.js"
 _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
