@@ -11,8 +11,9 @@ the time.
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -62,17 +63,13 @@ _CONTINUES = (
     " AND f.turn = p.turn"
     f" AND p.kind = {_NOTIFICATION} AND p.tool_call IS NULL AND p.terminal IS NULL"
     " AND f.flags = p.flags"
-    f" AND f.flags & 3 = {STREAM_CODES[Stream.TO_CLIENT]} AND f.method = p.method"
-    " AND f.method = ? AND f.seq > ? AND f.t_ns - p.t_ns <= ?"
-    " AND f.seq NOT IN (SELECT e.seq FROM turns AS t CROSS JOIN {rows} AS e ON e.seq = t.end_seq"
-    f" WHERE e.kind = {_NOTIFICATION})"
+    f" AND f.flags & 3 = {STREAM_CODES[Stream.TO_CLIENT]} AND f.method = ?2 AND p.method = ?2"
+    " AND f.seq > ?3 AND f.t_ns - p.t_ns <= ?4"
+    " AND (NOT EXISTS (SELECT 1 FROM ends) OR f.seq NOT IN ends)"
 )
 """Whether a frame ``f`` continues the run of the frame ``p`` directly before it: both are updates
-of one turn that concern neither a tool call nor a terminal, and do not end the turn. The query for
-updates that end a turn is cheap, since there are hardly any."""
-
-_Begun = tuple[int, int, str, str, bytes | None]
-"""The first frame of a run: its number, time, stream, kind and line."""
+of one turn that concern neither a tool call nor a terminal, and do not end the turn. Few recordings
+have updates that end a turn; in all others, frames are not searched for among them."""
 
 
 @frozen
@@ -167,31 +164,36 @@ class FrameTable:
             single_upto: up to this number each frame is a run by itself.
         """
         execute, lines = self.connection.execute, self.lines
-        continues = _CONTINUES.format(rows=self.rows)
         last_before = f"SELECT seq, t_ns FROM {self.rows} WHERE seq < ? ORDER BY seq DESC LIMIT 1"
         is_held = f"f.kind != {_STDERR} AND {lines.size} <= {LARGE_LINE}"
         sql = (
-            "SELECT f.seq, f.t_ns, f.flags & 3, f.kind,"
+            f"WITH ends AS (SELECT e.seq FROM turns AS t CROSS JOIN {self.rows} AS e"
+            f" ON e.seq = t.end_seq WHERE e.kind = {_NOTIFICATION})"
+            " SELECT f.seq, f.t_ns, f.flags & 3, f.kind,"
             f" CASE WHEN {is_held} THEN {lines.line} END, p.seq, p.t_ns"
             f" FROM {self.rows} AS f LEFT JOIN {self.rows} AS p ON p.seq = f.seq - 1"
-            f" WHERE f.seq >= ? AND ({continues}) IS NOT TRUE ORDER BY f.seq"
+            f" WHERE f.seq >= ?1 AND ({_CONTINUES}) IS NOT TRUE ORDER BY f.seq"
         )
         label = execute(f"SELECT id FROM {self.labels} WHERE text = ?", (UPDATE,)).fetchone()
         update = label[0] if label is not None and pause_ns >= 0 else None
         values = first, update, max(first, single_upto), pause_ns
-        begun: _Begun | None = None
-        for seq, t_ns, stream, kind, line, *last in execute(sql, values):
+        begun: tuple[int, int, str, str, bytes | None] | None = None
+        beyond = LAST_NUMBER, 0, STREAM_CODES[Stream.STDERR], _STDERR, None, None, None
+        rows = chain(execute(sql, values), [beyond])
+        for seq, t_ns, stream, kind, line, end, end_ns in rows:
             if begun is not None:  # the frame directly before a run is the end of the previous run
-                end = execute(last_before, (seq,)).fetchone() if last[0] is None else last
-                yield _run(begun, end)
+                if end is None:
+                    end, end_ns = execute(last_before, (seq,)).fetchone()
+                if type(end_ns) is not int:
+                    raise Mistyped(f"frame {end} has no time")
+                # The same as calling the NamedTuple, in half the time.
+                yield tuple.__new__(FrameRun, (*begun, end, end_ns))
             if type(t_ns) is not int or (type(line) is not bytes and line is not None):
                 raise Mistyped(f"frame {seq} has no time or no bytes")
             try:
                 begun = seq, t_ns, STREAM_NAMES[stream], KIND_NAMES[kind], line
             except (KeyError, TypeError):
                 raise Mistyped(f"frame {seq} has an unknown code") from None
-        if begun is not None:
-            yield _run(begun, execute(last_before, (LAST_NUMBER,)).fetchone())
 
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads one line piece by piece."""
@@ -313,12 +315,3 @@ def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[StoredFra
 def _head_of(row: Row, *, with_lines: bool) -> StoredFrame:
     head = StoredFrame._make(row[name] for name in StoredFrame._fields)
     return head if with_lines and head.size <= WHOLE_LINE else head._replace(raw=None)
-
-
-def _run(begun: _Begun, end: Sequence[Any]) -> FrameRun:
-    """Makes a run from its first frame, and the number and time of its last frame."""
-    last_seq, last_ns = end
-    if type(last_ns) is not int:
-        raise Mistyped(f"frame {last_seq} has no time")
-    # The same as calling the NamedTuple, in half the time.
-    return tuple.__new__(FrameRun, (*begun, last_seq, last_ns))
