@@ -17,7 +17,10 @@ _UNSEEN = (
 
 def plain(text: str) -> str:
     """Makes text safe to print on one line, and cuts it to `SHOWN_LINE` characters."""
-    return visible(text[:SHOWN_LINE].replace("\r\n", "\n").replace("\t", " "))[:SHOWN_LINE]
+    text = text[:SHOWN_LINE]
+    if text.isprintable():  # true for nearly every text
+        return text
+    return visible(text.replace("\r\n", "\n").replace("\t", " "))[:SHOWN_LINE]
 
 
 def visible(text: str) -> str:

@@ -18,6 +18,7 @@ from acp_proxy.protocol.updates import CONTENT_CHUNK, FAILED, FINAL, kind_and_up
 
 NAMES = ("title", "name", "tool")
 """The members that may name a tool call."""
+_TEXTS = (*NAMES, "kind", "status")
 _ABOUT_UPDATE = frozenset({"sessionUpdate", "_meta"})
 """Members of an update that do not belong to the tool call."""
 
@@ -75,10 +76,11 @@ class CallState(CallStatus):
             call: the members that `call_of` returned for the message.
             seq: the number of the message's frame.
         """
-        self.title = _text(call, *NAMES) or self.title
-        self.kind = _text(call, "kind") or self.kind
-        self.tool = _text(call, "tool") or self.tool
-        self.take_status(_text(call, "status"), seq)
+        said = {name: plain(word(call, name)[:TITLE]) for name in _TEXTS if name in call}.get
+        self.title = said("title") or said("name") or said("tool") or self.title
+        self.kind = said("kind") or self.kind
+        self.tool = said("tool") or self.tool
+        self.take_status(said("status"), seq)
         if self.members is not None:
             merge(self.members, call)
 
@@ -116,12 +118,9 @@ def call_of(params: dict[str, Any]) -> dict[str, Any]:
         The members; empty if there is no call. Those of an update include ``sessionUpdate``.
     """
     _, update = kind_and_update(params)
-    for call in (update, params.get("toolCall"), member(params, "subject", "toolCall")):
+    if update:
+        return update
+    for call in (params.get("toolCall"), member(params, "subject", "toolCall")):
         if isinstance(call, dict) and call:
             return call
     return {}
-
-
-def _text(call: dict[str, Any], *names: str) -> str:
-    text = word(call, *names)
-    return plain(text[:TITLE]) if text else ""
