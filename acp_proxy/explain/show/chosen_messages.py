@@ -5,7 +5,6 @@ a batch.
 """
 
 import itertools
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -23,7 +22,7 @@ from acp_proxy.explain.waits import answering_party
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.tool_calls import call_of
 from acp_proxy.store.queries.batch_members import members_of
-from acp_proxy.store.queries.exchanges import ExchangeRow, exchanges
+from acp_proxy.store.queries.exchanges import ExchangeRow, exchanges, outcome_counts
 from acp_proxy.store.queries.frames import Span, batches, frames_by_number
 from acp_proxy.store.reader import RecordingReader
 
@@ -228,11 +227,9 @@ def read_tally(reader: RecordingReader, method: str) -> Tally:
         reader: the recording.
         method: the method.
     """
-    counts: Counter[str] = Counter()
-    for row in exchanges(reader, methods=(method,), direction="to-client"):
-        is_done = row.outcome == "result"
-        counts["open" if row.response_seq is None else "done" if is_done else "failed"] += 1
-    return Tally(counts["done"], counts["failed"], counts["open"])
+    counts = outcome_counts(reader, method)
+    done, open_ = counts.pop("result", 0), counts.pop(None, 0)
+    return Tally(done, sum(counts.values()), open_)
 
 
 def prompt_of(params: Value, most: int | None = 200) -> str:

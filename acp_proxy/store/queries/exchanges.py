@@ -164,6 +164,20 @@ def error_count(rows: Rows) -> int:
     return _count(rows, "exchanges WHERE outcome = 'error'")
 
 
+def outcome_counts(rows: Rows, method: str) -> dict[str | None, int]:
+    """Counts the requests of a method to the client by their outcome; None for no answer.
+
+    Args:
+        rows: the recording.
+        method: the method.
+    """
+    sql = (
+        "SELECT CASE WHEN response_seq IS NOT NULL THEN ifnull(outcome, '') END AS outcome,"
+        " count(*) AS n FROM exchanges WHERE method = ? AND direction = 'to-client' GROUP BY 1"
+    )
+    return {row["outcome"]: row["n"] for row in rows.query(sql, (method,))}
+
+
 def first_request_of_sessions(rows: Rows) -> dict[str, int]:
     """Returns the number of the first request about each session, sorted by this number.
 
