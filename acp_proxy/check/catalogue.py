@@ -7,7 +7,7 @@ are not checked, each with the reason. The functions that find breaches are in t
 
 from collections.abc import Collection, Iterable
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from attrs import frozen
 
@@ -123,8 +123,7 @@ def no_such_rule(name: str) -> NoSuchRule:
 
 @cache
 def _read() -> _Catalogue:
-    text = resources.files("acp_proxy.check").joinpath("catalogue.json").read_text("utf-8")
-    return converter.loads(text, _Catalogue)
+    return converter.loads(Path(__file__).with_suffix(".json").read_bytes(), _Catalogue)
 
 
 def _named(words: Iterable[str]) -> Iterable[str]:
