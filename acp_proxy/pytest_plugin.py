@@ -294,5 +294,5 @@ def _keep(agent: AcpAgent, item: pytest.Item) -> str | None:
     except (AcpProxyError, OSError) as e:
         return f"acp replay: nothing was recorded: {e}"
     except NotKept as e:
-        return f"acp replay: what was recorded does not replay, so it was not kept\n\n{e}"
+        return f"acp replay: the new recording does not replay, so it was not kept\n\n{e}"
     return None

@@ -166,7 +166,7 @@ def open_recording(
     if reader.masked_rows is not None:
         note_masked(len(reader.masked_rows.made), f"in {reader.path}")
     elif is_unredacted() and reader.is_masked:
-        warn(f"{reader.path} was masked when it was made; what is masked is not in it")
+        warn(f"{reader.path} was masked when it was made; the masked values are not in it")
     return reader
 
 

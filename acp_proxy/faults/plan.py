@@ -250,8 +250,8 @@ def _chosen(where: str, place: str) -> Filter:
         for term in terms_of(where):
             if term in _UNKNOWN_THEN:
                 raise BadPlan(
-                    f"{place}: {term}: cannot be asked of a frame that passes:"
-                    f" {_UNKNOWN_THEN[term]} is not known then"
+                    f"{place}: {term}: cannot be used in a plan: {_UNKNOWN_THEN[term]} is not"
+                    " known yet when a frame passes"
                 )
         return parse(where, None)
     except BadFilter as e:

@@ -209,7 +209,7 @@ def _window(value: Any, _: Any) -> Window:
         raise _Wrong(f'expected two times, such as ["2s", "10s"], got {value!r}')
     begin, end = map(_ns, value)
     if end <= begin:
-        raise _Wrong(f"expected an end behind its beginning, got {value!r}")
+        raise _Wrong(f"expected an end after the beginning, got {value!r}")
     return Window(begin, end)
 
 

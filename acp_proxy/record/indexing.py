@@ -179,9 +179,9 @@ class Indexing:
         if self._has_complained:
             return
         self._has_complained = True
-        kept = f"the recording is kept in {self._log.path}, and inspect indexes it later"
+        kept = f"the recording is kept in {self._log.path}, and a later command indexes it"
         if not Path(self._log.path).exists():
-            kept = f"{self._log.path} was removed, so no more is kept than {self.path.name} has"
+            kept = f"{self._log.path} was removed, so only the frames in {self.path.name} are kept"
         warn(f"cannot index into {self.path}: {error}; {kept}")
 
 

@@ -192,7 +192,7 @@ class RecordingReader(Rows):
                 # The recorder, or a reader that finishes its work, may have changed the files.
                 if self._source is not None or self._state_of_files() == before:
                     raise
-        raise UnreadableRecording(self.path, "its log is empty, or keeps moving")
+        raise UnreadableRecording(self.path, "its log is empty, or changes too often to be read")
 
     def _state_of_files(self) -> list[tuple[int, int, int] | None]:
         """Returns inode, size and modification time of the database and the files beside it."""

@@ -315,7 +315,7 @@ class AcpAgent:
 
 def _failure(run: AgentRun) -> str:
     if (why := run.error) is not None:
-        return f"start {run.number} of the agent came to nothing: {why}"
+        return f"start {run.number} of the agent failed: {why}"
     return f"start {run.number} of the agent was killed before it could report"
 
 

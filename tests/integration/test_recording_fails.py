@@ -69,7 +69,7 @@ def cannot_index(path: Path, why: str) -> str:
     """The line on stderr after which the log is kept."""
     return (
         f"cannot index into {path}: {why}; the recording is kept in {path}.log, "
-        "and inspect indexes it later"
+        "and a later command indexes it"
     )
 
 
@@ -145,7 +145,7 @@ def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> No
     assert outcome.is_unharmed
     assert len(outcome.complaints) == 1
     assert complaint.startswith(f"acp-proxy: cannot index into {path}: ")
-    assert complaint.endswith("x.db.log, and inspect indexes it later\n")
+    assert complaint.endswith("x.db.log, and a later command indexes it\n")
     assert stream(path, "to-client") == outcome.received
     assert state(path) == "complete"
     assert events(path, "gap") == []

@@ -33,7 +33,7 @@ def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
     assert conversation.wait() == 0
     reason = (
         "cannot start the guardian '/nowhere/sh': No such file or directory;"
-        " if acp-proxy is killed, the agent may stay"
+        " if acp-proxy is killed, the agent may go on running"
     )
     assert conversation.stderr.decode() == f"acp-proxy: {reason}\n"
     (note,) = conversation.recording.events("note")
@@ -50,7 +50,7 @@ def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
     (line,) = conversation.stderr.decode().splitlines()
     assert line == (
         "acp-proxy: cannot run beside the agent: Too many open files;"
-        " the agent runs in our place, unrecorded"
+        " the agent runs unrecorded, in place of acp-proxy"
     )
 
 

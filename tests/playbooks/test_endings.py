@@ -77,7 +77,7 @@ def test_the_end_reports_an_optional_request_that_did_not_come(record: Record) -
     assert live.informed == ["missing-expected in connection 5"]
     (left_out,) = live.divergences
     assert left_out.summary == (
-        f"the client never sent session/list #{recorded.seq(5)}, and need not have;"
+        f"the client never sent session/list #{recorded.seq(5)}, which is optional;"
         f" its answer #{recorded.seq(6)} was not played"
     )
 

@@ -383,7 +383,7 @@ def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Recor
     live = verify(recorded).check(STARTED)
     assert live.informed == ["withheld in connection 6"]
     assert live.divergences[0].summary.endswith(
-        "was recorded before its request; it is sent when that comes"
+        "was recorded before its request; it is sent when the request comes"
     )
     assert live.play(f"<- {read('/b')}") == ["-> refusal #0"]
     assert live.play(f"<- {read('/a', '3')}") == [

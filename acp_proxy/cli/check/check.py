@@ -176,7 +176,7 @@ def _report(
     """Prints the findings in several recordings as one report."""
     if explain is not None:
         if any((json, github, junit, update_baseline)):
-            raise Refusal("expected --explain without options of reports: it checks nothing")
+            raise Refusal("expected --explain without options for reports, since it checks nothing")
         explain_rule(explain)
         return
     chosen = chosen_rules(rule, ignore_rule)

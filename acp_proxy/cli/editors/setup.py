@@ -180,7 +180,7 @@ def _agents(
         return [_agent_named(found_client, name, machine)]
     agents = _unrecorded(found_client, machine)
     if not agents and found_client.recorded:
-        raise Refusal(f"each agent of {title} is recorded already; --agent NAME takes another one")
+        raise Refusal(f"each agent of {title} is recorded already; --agent NAME chooses an agent")
     if not agents:
         agents = [
             known_agent(id_, machine)
@@ -190,7 +190,7 @@ def _agents(
     if not agents:
         has_none = f"{title} has no agent that can be recorded"
         if found_client.files and not found_client.client.owns_files:
-            has_none = f"{found_client.path}, which is only searched, names no known agent"
+            has_none = f"{found_client.path} names no known agent"
         raise Refusal(f"{has_none}, and PATH has no known one;"
                       f" name one, such as --agent opencode, or give its command, such as"
                       f" `acp-proxy setup {found_client.client.name} --"
@@ -214,11 +214,11 @@ def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> Conf
     for agent in here:
         if (startable := _startable(agent, machine)) is None:
             raise Refusal(
-                f"{found_client.client.title} keeps the command of {agent.name!r} to itself; name a"
+                f"{found_client.client.title} does not store the command of {agent.name!r}; name a"
                 " known agent, or add it as a custom one first"
             )
         if agent.proxy:
-            raise Refusal(f"{agent.name!r} is recorded already, as {agent.path} has it")
+            raise Refusal(f"{agent.name!r} is recorded already: see {agent.path}")
         return startable
     if id_ := agent_id(word):
         return known_agent(id_, machine)

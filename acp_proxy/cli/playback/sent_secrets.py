@@ -57,7 +57,7 @@ def fill(
         if marker is None:
             raise Refusal(
                 f"no message of the recorded client has the marker {match['marker']};"
-                " `acp-proxy secrets` lists those of a recording"
+                " `acp-proxy secrets` lists the markers of a recording"
             )
         if not (value := os.environ.get(variable)):
             raise Refusal(f"expected a value for {marker}: {variable} is not set")
@@ -66,7 +66,7 @@ def fill(
     script.fill(by_hash)
     if left := [marker for name, marker in markers.items() if name not in by_hash]:
         warn(
-            f"sent as the recording has it: {listed(left, EXAMPLES)};"
+            f"sent unchanged: {listed(left, EXAMPLES)};"
             " to send the value of an environment variable in place of a marker, use --secret"
         )
     return secrets

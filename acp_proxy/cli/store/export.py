@@ -133,7 +133,7 @@ def export(
                 say(str(path))
         return
     if turn is not None:
-        raise Refusal("expected --format pytest with --turn; a FILTER such as turn:2 is for others")
+        raise Refusal("expected --format pytest with --turn, or a FILTER such as turn:2 instead")
     if max is not None and format != "mermaid":
         raise Refusal("expected --format mermaid with --max")
     words, stream = " ".join(filter_words), _STREAMS.get(dir or "", "")

@@ -111,7 +111,7 @@ class _Entry:
         word = self._proxy[0]
         own = shlex.join(self._context.own)
         if self._before and PurePath(self._before[0]).name != "env":
-            text = f"{self._before[0]} starts its acp-proxy, which was therefore not asked"
+            text = f"{self._before[0]} starts its acp-proxy, whose version is not known"
             return None, [self._warning(text)]
         lookup = self._find(word)
         if lookup.path is None:
@@ -129,7 +129,7 @@ class _Entry:
                 text = f"{word} is in your PATH; a graphical client may have a shorter one"
                 troubles.append(self._warning(text, f"put {lookup.path} in its place"))
         if self._is_of_this_directory(lookup.path):
-            text = f"{lookup.path} was not asked for its version, since this directory names it"
+            text = f"{lookup.path} was not run, since anybody may have written this directory"
             return None, [*troubles, self._warning(text)]
         environ = {**self._context.machine.environ, **self._env}
         answer = self._context.ask([lookup.path, *self._proxy[1:]], environ)
@@ -220,7 +220,7 @@ class _Entry:
             elif complaint(name, value):
                 yield self._error(f"the value of {name} cannot be understood")
             elif self._context.removed(name, value):
-                yield self._warning(f"its {name} is of an option that was removed")
+                yield self._warning(f"its {name} belongs to an option that was removed")
             elif name == "ACP_PROXY_RECORDINGS" and value != str(self._context.recordings):
                 yield self._warning("its ACP_PROXY_RECORDINGS is another directory than yours")
 

@@ -54,7 +54,7 @@ def start_script(context: DoctorContext) -> Iterator[CheckResult]:
     elif (environment := _virtual_environment(script)) is not None:
         yield warning(
             "path",
-            f"it is in the virtual environment {environment} and goes with it",
+            f"it is removed with the virtual environment {environment}",
             advice="for an editor, install the checkout or the wheel with pipx or uv tool",
         )
     yield from _by_name(context, script)

@@ -80,12 +80,12 @@ def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult
 def _damaged(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
     damaged = sorted(name for name in names if _DAMAGED.search(name))
     if damaged:
-        what = "holds what" if len(damaged) == 1 else "hold what"
+        what = "holds an unreadable part" if len(damaged) == 1 else "hold unreadable parts"
         yield warning(
             "leftovers",
-            f"{listed(damaged, NAMED)} {what} could not be read of a damaged log, unmasked",
+            f"{listed(damaged, NAMED)} {what} of a damaged log, unmasked",
             _remove(context, damaged),
-            advice="nothing can bring it back into the recording, which has all the rest",
+            advice="no command can add it to the recording, which has all the rest",
         )
 
 
@@ -102,7 +102,7 @@ def _empty(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResul
         verb = "is" if len(empty) == 1 else "are"
         yield warning(
             "leftovers",
-            f"{listed(empty, NAMED)} {verb} empty, and no log is there",
+            f"{listed(empty, NAMED)} {verb} empty and without a log",
             _remove(context, empty),
         )
 

@@ -18,7 +18,7 @@ _UNUSUAL = {
     "ACP_PROXY_FAULT": "every agent that is recorded gets these faults",
     "ACP_PROXY_FAULTS": "every agent that is recorded gets the faults of this plan",
     "ACP_PROXY_REQUIRE_RECORDING": "an agent that cannot be recorded does not start",
-    "ACP_PROXY_PARENT": "this runs within a recording, as a part of it",
+    "ACP_PROXY_PARENT": "this runs as a part of a recording",
     "ACP_PROXY_SECRETS": "verify has started this",
     "ACP_PROXY_MADE_BY": "recordings count as runs of that command, and never are `latest`",
 }
@@ -84,7 +84,7 @@ def _unusual(context: DoctorContext, name: str, value: str) -> CheckResult | Non
     if name == "ACP_PROXY_OFF":
         if not is_off(value):
             return None
-        return make(error, f"{name}={value}: what is started from here is not recorded")
+        return make(error, f"{name}={value}: agents started from here are not recorded")
     if problem := complaint(name, value) or _plan_complaint(context, name, value):
         return make(error, problem)
     if name == "ACP_PROXY_RECORDINGS":

@@ -32,5 +32,5 @@ class LatencyFault(Fault):
     def describe(self) -> str:
         """Describes what becomes of a frame."""
         jitter = f", give or take {self.jitter_ms:g} ms" if self.jitter_ms else ""
-        order = "" if self.keep_order else ", behind what comes meanwhile"
+        order = "" if self.keep_order else ", after all frames that come meanwhile"
         return f"arrives {self.latency_ms:g} ms later{jitter}{order}"

@@ -66,9 +66,9 @@ class ReplyFault(Fault):
         """Describes what becomes of a frame."""
         match self.mode:
             case ReplyMode.LATE if self.after_cancel:
-                return f"arrives {self.latency_ms:g} ms after what gives up on it"
+                return f"arrives {self.latency_ms:g} ms after the message that gives up on it"
             case ReplyMode.LATE:
-                return f"arrives {self.latency_ms:g} ms later, behind what comes meanwhile"
+                return f"arrives {self.latency_ms:g} ms later, after all frames that come meanwhile"
             case ReplyMode.DOUBLE:
                 return "arrives twice"
             case ReplyMode.WRONG_ID:

@@ -307,7 +307,7 @@ class ReplayEnding:
         """Logs how many frames of each lane never went out."""
         for lane in self._schedule.live_lanes:
             if left := [*self._scheduler.unsent(lane)]:
-                summary = f"{counted(len(left), 'frame')} of the agent's never went out"
+                summary = f"the replay did not send {counted(len(left), 'frame')} of the agent"
                 self._log.note(DivergenceKind.UNPLAYED, lane, summary, seq=left[0])
 
     def note_harmless(self) -> None:
@@ -338,7 +338,7 @@ class ReplayEnding:
 
     def _note_left_out(self, lane: Lane, step: Step) -> None:
         what = step.method or "the line that is no message,"
-        summary = f"the client never sent {what} #{step.seq}, and need not have"
+        summary = f"the client never sent {what} #{step.seq}, which is optional"
         if step.response_seq is not None:
             summary += f"; its answer #{step.response_seq} was not played"
         elif not step.is_awaited:

@@ -193,7 +193,7 @@ class ClientSender:
 
     def _reason_to_skip(self, frame: ClientFrame) -> str | None:
         if self.conditions.is_pointless(frame):
-            return "what it cancels was over already"
+            return "the request or turn that it cancels was over already"
         if self._has_no_terminal(frame):
             self._state.pending.settle(frame.steps[0].exchange or 0)
             return "there is no such terminal"

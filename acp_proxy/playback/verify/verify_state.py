@@ -86,5 +86,5 @@ class VerifyState:
                 summary = f"the answer #{step.seq} has no request in the recording; it is not sent"
             else:
                 summary = f"{step.title} #{step.seq} was recorded before its request; it is sent"
-                summary += " when that comes"
+                summary += " when the request comes"
             self.divergences.note(DivergenceKind.WITHHELD, reply.lane, summary, seq=step.seq)

@@ -55,7 +55,7 @@ def give_way(
     if options.require_recording:
         reason = f"{problem}; the agent was not started, since it must be recorded"
     else:
-        reason = f"{problem}; the agent runs in our place, unrecorded"
+        reason = f"{problem}; the agent runs unrecorded, in place of acp-proxy"
     log.event(NOTE, {"action": "unrecorded", "reason": reason})
     log.event(CLOSE, {"reason": reason})
     warn(reason)

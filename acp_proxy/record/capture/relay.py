@@ -138,7 +138,7 @@ class Relay:
         if self.agent.was_stopped or why == _STOPPED:
             self.agent.kill_group()
         elif left := self.agent.group.let_go():
-            reason = f"what the agent has left behind lives on: {', '.join(dict.fromkeys(left))}"
+            reason = f"the agent has left these processes running: {', '.join(dict.fromkeys(left))}"
             self.log.event(NOTE, {"action": "left", "reason": reason, "program": left})
         self.interceptor.farewell()
         self.log.event(CLOSE, {"reason": self.end_reason or why})

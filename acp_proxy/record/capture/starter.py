@@ -94,7 +94,7 @@ def record(
 
         leave_without_agent(options.command[0], e, log, mask_text)
     if agent.group.complaint:
-        reason = f"{agent.group.complaint}; if acp-proxy is killed, the agent may stay"
+        reason = f"{agent.group.complaint}; if acp-proxy is killed, the agent may go on running"
         warn(reason)
         log.event(NOTE, {"action": "unguarded", "reason": reason})
     interceptor.attach(agent, log, identity.origin_ns)
@@ -152,7 +152,7 @@ def _why_unsupervised(error: BaseException) -> str:
         problem = str(error.strerror)
     else:
         problem = f"internal error: {type(error).__name__}: {error}"
-    return f"{problem}; recording goes on without its indexer, and inspect indexes it later"
+    return f"{problem}; recording goes on without its indexer; a later command indexes it"
 
 
 def _switched_off() -> bool:

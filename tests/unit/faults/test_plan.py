@@ -135,7 +135,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
         ("'drop'\ntimes = 0", "times: expected a number from 1 on, got 0"),
         ("'drop'\ntimes = true", "times: expected a whole number, got True"),
         ("'drop'\nwindow = ['5s', '2s']",
-         "window: expected an end behind its beginning, got ['5s',"
+         "window: expected an end after the beginning, got ['5s',"
          " '2s']"),
         ("'drop'\nwindow = ['-1s', '2s']",
          "window: expected a time such as 2s or 500ms, got"
@@ -162,17 +162,17 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
          "bad filter at column 5: 'to-clent' is not a direction: expected to-agent,"
          " to-client; did you mean to-client?"),
         ("kind:request latency:>2s",
-         "latency: cannot be asked of a frame that passes: an answer's latency is not"
-         " known then"),
+         "latency: cannot be used in a plan: an answer's latency is not"
+         " known yet when a frame passes"),
         ("seq:3",
-         "seq: cannot be asked of a frame that passes: a frame's number is not known"
-         " then"),
+         "seq: cannot be used in a plan: a frame's number is not"
+         " known yet when a frame passes"),
         ("not fault:any",
-         "fault: cannot be asked of a frame that passes: a fault is not known"
-         " then"),
+         "fault: cannot be used in a plan: a fault is not"
+         " known yet when a frame passes"),
         ("is:unanswered",
-         "is: cannot be asked of a frame that passes: what becomes of a frame is not"
-         " known then"),
+         "is: cannot be used in a plan: what becomes of a frame is not"
+         " known yet when a frame passes"),
         ("turn:last",
          "bad filter at column 6: only a single recording has a last turn; expected a"
          " number"),

@@ -113,8 +113,11 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
     ("gone", "said"),
     [
         ([".log"], None),
-        (["", ".log"], "it was removed; {log} was removed, so no more is kept than talk.db has"),
-        ([""], "it was removed; the recording is kept in {log}, and inspect indexes it later"),
+        (["", ".log"], "it was removed; {log} was removed, so only the frames in talk.db are kept"),
+        (
+            [""],
+            "it was removed; the recording is kept in {log}, and a later command indexes it",
+        ),
     ],
 )
 def test_only_what_is_there_is_said_to_be_kept(

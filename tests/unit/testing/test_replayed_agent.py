@@ -120,7 +120,7 @@ def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, o
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")
-    with pytest.raises(RuntimeError, match="start 2 of the agent came to nothing: no such thing"):
+    with pytest.raises(RuntimeError, match="start 2 of the agent failed: no such thing"):
         _ = agent_in(tmp_path).reports
     (tmp_path / "2.error").unlink()
     (tmp_path / "2.json").write_text('{"verdict":')

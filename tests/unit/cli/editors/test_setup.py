@@ -260,7 +260,7 @@ def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) ->
     file = home / ".config/nvim/init.lua"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text('require("codecompanion").setup({ commands = { "mine", "--acp" } })')
-    actual = f"{file}, which is only searched, names no known agent"
+    actual = f"{file} names no known agent"
     assert actual in refusal(home, "codecompanion")
     file.unlink()
     assert "CodeCompanion has no agent that can be recorded" in refusal(home, "codecompanion")
@@ -303,8 +303,8 @@ def test_it_never_writes_without_being_told_to(home: Path) -> None:
         (["zed", "--write"], "several agents can be recorded; expected --agent with one of"),
         (["acpx", "--agent", "a", "--write"], "the settings of acpx are yours to change: paste"),
         (["acpx", "--undo"], "acp-proxy never writes the settings of acpx"),
-        (["acpx", "--agent", "d"], "acpx keeps the command of 'd' to itself; name a known agent"),
-        (["avante", "--agent", "goose"], "'goose' is recorded already, as "),
+        (["acpx", "--agent", "d"], "acpx does not store the command of 'd'; name a known agent"),
+        (["avante", "--agent", "goose"], "'goose' is recorded already: see "),
     ],
 )
 def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:

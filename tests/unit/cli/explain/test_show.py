@@ -163,7 +163,7 @@ def test_signals_are_listed(tmp_path: Path) -> None:
 
 def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
     """A recording that could not be made is an error, and is marked in a list."""
-    reason = "cannot run beside the agent: no room; the agent runs in our place, unrecorded"
+    reason = "cannot run beside the agent: no room; the agent runs unrecorded"
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.NOTE, action="unrecorded", reason=reason)
         recorder.abandon()

@@ -201,7 +201,7 @@ def test_what_is_not_started(tmp_path: Path) -> None:
     agent = f"{tmp_path}/bin/agent"
     configure(tmp_path, "uvx", "acp-proxy", "record", "--", agent)
     assert lines(client_settings(machine(tmp_path, never))) == [
-        "! Zed 'Mine': uvx starts its acp-proxy, which was therefore not asked"
+        "! Zed 'Mine': uvx starts its acp-proxy, whose version is not known"
     ]
     (tmp_path / SETTINGS).unlink()
     own = f"{tmp_path}/bin/acp-proxy"
@@ -209,7 +209,7 @@ def test_what_is_not_started(tmp_path: Path) -> None:
     settings = {"agents": {"a": {"argv": [own, "record", "--", agent]}}}
     (tmp_path / "project/.acpxrc.json").write_text(json.dumps(settings))
     assert lines(client_settings(machine(tmp_path, never))) == [
-        f"! acpx 'a': {own} was not asked for its version, since this directory names it"
+        f"! acpx 'a': {own} was not run, since anybody may have written this directory"
     ]
 
 

@@ -46,7 +46,7 @@ def test_a_virtual_environment_may_go(tmp_path: Path, is_linked: bool) -> None:
     else:
         context = evolve(context, own=(str(script),))
     actual = lines(start_script(context))
-    assert f"! it is in the virtual environment {tmp_path}/venv and goes with it" in actual
+    assert f"! it is removed with the virtual environment {tmp_path}/venv" in actual
     assert any("is another one" in line for line in actual) is not is_linked
 
 

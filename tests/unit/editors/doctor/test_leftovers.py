@@ -117,7 +117,7 @@ def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
         (context.recordings / name).touch()
     (leftover,) = leftovers(context)
     assert lines([leftover]) == [
-        "! x.db.damaged, x.db.damaged-2 hold what could not be read of a damaged log, unmasked"
+        "! x.db.damaged, x.db.damaged-2 hold unreadable parts of a damaged log, unmasked"
     ]
     assert mend([leftover], context) == NOTHING
 
@@ -131,7 +131,7 @@ def test_empty_files(tmp_path: Path) -> None:
     assert lines(actual) == [
         "! y.db.log is empty: its recorder was killed before it had recorded anything",
         "! z.db.log is empty: its recorder was killed before it had recorded anything",
-        "! x.db is empty, and no log is there",
+        "! x.db is empty and without a log",
     ]
     assert mend(actual, context) == NOTHING
 

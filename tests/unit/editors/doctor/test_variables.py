@@ -38,8 +38,8 @@ def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: s
 @pytest.mark.parametrize(
     ("name", "value", "line"),
     [
-        ("OFF", "1", "✗ ACP_PROXY_OFF=1: what is started from here is not recorded"),
-        ("OFF", "maybe", "✗ ACP_PROXY_OFF=maybe: what is started from here is not recorded"),
+        ("OFF", "1", "✗ ACP_PROXY_OFF=1: agents started from here are not recorded"),
+        ("OFF", "maybe", "✗ ACP_PROXY_OFF=maybe: agents started from here are not recorded"),
         ("KEEP", "30", "✗ ACP_PROXY_KEEP: '30' is neither an age (30s, 10m, 8h, 30d, 4w) nor a "
                        "size (500kB, 500MB, 2GB, 2GiB); nothing is deleted"),
         ("GRACE", "x", "✗ ACP_PROXY_GRACE: 'x' is not a time: expected seconds, such as 5 or 0.5; "
