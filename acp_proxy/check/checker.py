@@ -80,8 +80,7 @@ class Checker(Listener):
         self._dialect = dialect or recording.dialect
         self.messages = messages or MessagePass(reader, dialect=self._dialect)
         self._most = most
-        connection = self.messages.connection
-        self._conversation = Conversation(connection, self._dialect)
+        self._conversation = Conversation(self.messages.connection, self._dialect)
         self._touched = touched_frames(reader)
         self._is_private = recording.redaction == "private"
         unchecked = unchecked_rules(recording.origin, is_private=self._is_private)

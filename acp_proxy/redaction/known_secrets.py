@@ -138,8 +138,7 @@ class SecretValues:
             for size in starts[start]:
                 marker = self.forms.get(text[start : start + size])
                 if marker is not None and start + size <= len(text):
-                    end = start + size
-                    matches.append(SecretMatch(start, end, marker))
+                    matches.append(SecretMatch(start, start + size, marker))
                     break
         return matches
 

@@ -117,8 +117,7 @@ def answers_a_request(message: CheckedMessage, conversation: Conversation) -> Br
     """Finds answers that belong to no request and that the next rules do not cover."""
     kind = _stray(message, conversation)
     if kind == "unknown" and not conversation.pairs.explains(message):
-        text = f"no request has the id {_id(message)} of this answer"
-        yield Breach(text)
+        yield Breach(f"no request has the id {_id(message)} of this answer")
 
 
 @rule("rpc.response-twice", answers=(ANY,))

@@ -233,8 +233,7 @@ def _has_just_changed(session: SessionRecord, message: CheckedMessage) -> bool:
 
 
 def _opened(message: CheckedMessage, conversation: Conversation) -> tuple[int, ...]:
-    session = conversation.session(message.session)
-    return frames_of(session)
+    return frames_of(conversation.session(message.session))
 
 
 def _listed_modes(message: CheckedMessage) -> list[str] | None:

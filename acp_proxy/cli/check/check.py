@@ -186,8 +186,7 @@ def _report(
         raise Refusal("expected --json or --github, got both")
     files = (junit, baseline)
     check_report_files(*files)
-    now_ns = time.monotonic_ns()
-    find = partial(check_whole, dialect=dialect, now_ns=now_ns)
+    find = partial(check_whole, dialect=dialect, now_ns=time.monotonic_ns())
     known = _known(baseline, update_baseline=update_baseline)
     written = BaselineWriter() if update_baseline else None
     report = CheckReport(fail_on)

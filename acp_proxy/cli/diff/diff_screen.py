@@ -46,8 +46,7 @@ class DiffScreen(DiffReporter):
 
     def begin(self, diff: Diff) -> None:
         """Prints what stands above the first entry: recordings, legend and handshake."""
-        newest = max(diff.a.frames, diff.b.frames)
-        self._lines = DiffLines(self._page.screen, newest)
+        self._lines = DiffLines(self._page.screen, max(diff.a.frames, diff.b.frames))
         self._aliases = diff.aliases
         self._page.lines(_sides(diff, self._page.screen))
         if diff.is_equal:

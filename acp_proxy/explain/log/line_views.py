@@ -175,8 +175,7 @@ def unfolded(raw: bytes) -> Iterator[Unfolded]:
     or one that is not an object, yields nothing.
     """
     message = message_of(raw) if len(raw) <= WHOLE_LINE else {}
-    params = part(message, "params")
-    kind, update = kind_and_update(params)
+    kind, update = kind_and_update(part(message, "params"))
     if kind in ("terminal_output_chunk", "terminal_update") and (
         output := _decoded(update.get("data", part(update, "output").get("data")))
     ):

@@ -238,8 +238,7 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
 def _end_reason(context: DiagnosisContext) -> str:
     """Returns why the agent ended; a client that left after the agent is not the reason."""
     reason = context.recording.end_reason or ""
-    first = context.first_end
-    is_afterwards = first is not None and context.client_end is None
+    is_afterwards = context.first_end is not None and context.client_end is None
     return "by itself" if reason == CLIENT_CLOSED and is_afterwards else reason
 
 

@@ -68,8 +68,7 @@ class AgentSender:
         if step is None:
             return {}
         requests = self._state.requests
-        ids = requests.ids if step.asks else {}
-        return ids | requests.answer(step)
+        return (requests.ids if step.asks else {}) | requests.answer(step)
 
     def _note_requests(self, step: Step, withheld: frozenset[str]) -> None:
         """Notes the requests in a frame, whether they went out or were withheld."""

@@ -21,6 +21,7 @@ from _signal import SIGCONT, SIGKILL, SIGPIPE, SIGSTOP, SIGTTIN, SIGTTOU, SIGXFS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from typing import Any
 
     from acp_proxy.record.capture.process_table import Process
 
@@ -65,24 +66,15 @@ class Program:
             OSError: the program cannot be executed.
         """
         actions = [(os.POSIX_SPAWN_DUP2, fd, n) for n, fd in enumerate(self.descriptors)]
-        command, env, mask = self.command, self.env, self.mask
-        if group is None:
-            return os.posix_spawnp(
-                command[0],
-                command,
-                env,
-                file_actions=actions,
-                setsigmask=mask,
-                setsigdef=_RESET,
-            )
+        in_group: dict[str, Any] = {} if group is None else {"setpgroup": group}
         return os.posix_spawnp(
-            command[0],
-            command,
-            env,
+            self.command[0],
+            self.command,
+            self.env,
             file_actions=actions,
-            setpgroup=group,
-            setsigmask=mask,
+            setsigmask=self.mask,
             setsigdef=_RESET,
+            **in_group,
         )
 
 

@@ -194,8 +194,7 @@ def list_recordings(
         unredacted: whether to show the secrets in the files.
         mapped: applies a function to all paths: `map`, or a version that uses several processes.
     """
-    work = partial(read_listed, find=find, unredacted=unredacted)
-    entries = mapped(work, recordings)
+    entries = mapped(partial(read_listed, find=find, unredacted=unredacted), recordings)
     return sorted(entries, key=lambda listed: listed.started_at, reverse=True)
 
 

@@ -209,8 +209,7 @@ def latest_running(directory: Path, here: Path) -> LatestRecording | None:
     if not running:
         return None
     own = [entry for entry in running if entry[1].cwd == str(here)]
-    newest = next(iter(newest_first(directory)))
-    return _latest((own or running)[0][0], newest)
+    return _latest((own or running)[0][0], next(iter(newest_first(directory))))
 
 
 def _latest(chosen: Path, newest: tuple[Path, Recording | None]) -> LatestRecording:

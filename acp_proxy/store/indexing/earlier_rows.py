@@ -79,8 +79,7 @@ def mask_rows(
     Returns:
         The row of the recording without secrets, as it was written.
     """
-    rows = MaskedRows(connection, redactor, ("main",))
-    rows.mask_again(redactor, until, watch)
+    MaskedRows(connection, redactor, ("main",)).mask_again(redactor, until, watch)
     for table, (key, place, columns) in _COLUMNS.items():
         masked = f"FROM {MASKED}.{table} AS k"
         values = (f"{c} = (SELECT k.{c} {masked} WHERE k.{place} = {table}.{key})" for c in columns)
