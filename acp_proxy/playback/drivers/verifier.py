@@ -277,7 +277,7 @@ class Verifier:
 
     @property
     def _stalls_at(self) -> float:
-        """Returns when writing counts as stalled if the agent does not read or write before."""
+        """Returns when writing counts as stalled, unless the agent reads or writes before then."""
         limit = self._engine.stall_ns
         return inf if limit is None or not self._unwritten else self.moved_at + limit
 

@@ -94,7 +94,7 @@ class AgentSender:
             schedule.match(reply)
 
     def _look_for_idle(self, wire: Wire) -> None:
-        """Ends the turn at an update that ends it: in v2, the answer to the prompt does not."""
+        """Ends the turn at an idle update, as in v2, where the answer to a prompt ends no turn."""
         if wire.method == UPDATE and b"idle" in wire.raw:
             message = read(wire.raw)
             if message.state == "idle":

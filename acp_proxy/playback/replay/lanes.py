@@ -268,7 +268,7 @@ class ConnectionFrames:
         return passed
 
     def skip(self, exchange: int) -> int:
-        """Removes the frames that answer only a request that will not come; counts them."""
+        """Removes the frames that answer only a request that will not come; returns how many."""
         skipped = [
             waiting
             for waiting in self.waiting

@@ -37,8 +37,9 @@ class Pacing:
         """Returns when a frame may go out.
 
         Args:
-            since_live: when its predecessor or anchor passed, in nanoseconds of the live clock.
-            since_recorded: when the predecessor or anchor passed in the recording.
+            since_live: when the message or frame that it waits for passed, in nanoseconds of the
+                live clock.
+            since_recorded: when that message or frame passed in the recording.
             recorded: when the frame itself passed in the recording.
         """
         gap = int(max(0, recorded - since_recorded) * self.factor)

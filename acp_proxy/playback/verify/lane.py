@@ -212,7 +212,7 @@ class LaneEnd:
 
     mark: ProgressMark = field(factory=ProgressMark)
     states: Mapping[str, int] = field(factory=dict)
-    """For each kind of state update that came since this point: how many the whole lane had."""
+    """How many state updates the whole lane had, for each kind that came since this point."""
     silence_ns: int = 0
     """The longest silence since the same point."""
 
@@ -245,7 +245,7 @@ class ClientLane:
 
     @property
     def is_done(self) -> bool:
-        """Whether only answers to requests that did not come and last messages are left."""
+        """Whether nothing is left but last messages, and answers to requests that did not come."""
         return self.queue.first is None and not self.turns.awaits_end
 
     @property

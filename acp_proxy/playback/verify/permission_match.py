@@ -6,7 +6,8 @@ announcements are read once, at the first live request, and only for tool calls 
 request names. An agent may also change a tool call between its request and the answer, so the
 request is compared again when the answer is sent.
 
-Differences that a user ignores in the comparison of two runs count here: they were not allowed.
+Differences that a user ignores in the comparison of two runs still count here, since an ignored
+difference is no permission.
 """
 
 from collections import OrderedDict
@@ -36,7 +37,8 @@ from acp_proxy.protocol.updates import FINAL, UPDATE
 from acp_proxy.redaction.markers import beside_markers
 
 _ANNOUNCED, _ASKED, _ANSWERED = range(3)
-"""The roles of a recorded frame for a permission request; within one frame in this order."""
+"""The roles of a recorded frame for a permission request. A frame may have several of them, which
+then count in this order."""
 _UNREADABLE = "(an update that cannot be read)"
 
 
@@ -110,7 +112,7 @@ class PermissionMatch:
 
 @frozen
 class _RecordedScope:
-    """The scope of a recorded request: when it was made, and when it was answered."""
+    """The scopes of a recorded request: at the time of the request, and of the answer."""
 
     title: str = ""
     """The whole title, see `title_of`."""

@@ -104,7 +104,7 @@ class AgentProcess:
         self.group.kill_holders(self._outputs)
 
     def _send_to_own_group(self, signum: int) -> None:
-        """Signals a group that the agent leads, as under setsid(1); else the agent goes on."""
+        """Signals a group that the agent leads, as under setsid(1); it would go on otherwise."""
         try:
             if not self.exited.is_set and os.getpgid(self.pid) == self.pid != self.group.id:
                 os.killpg(self.pid, signum)

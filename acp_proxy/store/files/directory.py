@@ -305,7 +305,7 @@ def prunable(
     spare: Path | None = None,
     with_noted: bool = False,
 ) -> list[OldRecording]:
-    """Returns the recordings to delete, oldest first: the too old ones, or all beyond a total size.
+    """Returns the recordings to delete, oldest first: too old ones, or those beyond a total size.
 
     Running recordings and unreadable files are never returned.
 

@@ -128,7 +128,7 @@ def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[i
 
 
 def is_any_open_at(rows: Rows, seq: int) -> bool:
-    """Whether a request before a frame was answered after it, or never.
+    """Whether any request before a frame was answered only after the frame, or never.
 
     Args:
         rows: the recording.
