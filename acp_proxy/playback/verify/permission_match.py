@@ -6,8 +6,8 @@ announcements are read once, at the first live request, and only for tool calls 
 request names. An agent may also change a tool call between its request and the answer, so the
 request is compared again when the answer is sent.
 
-Differences that a user ignores in the comparison of two runs still count here, since an ignored
-difference is no permission.
+Differences that a user ignores in the comparison of two runs still count here, since the user
+did not permit them.
 """
 
 from collections import OrderedDict
