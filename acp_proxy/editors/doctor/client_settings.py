@@ -27,8 +27,6 @@ from acp_proxy.editors.known_agents import expanded, known_names
 from acp_proxy.editors.known_clients import find_clients
 from acp_proxy.editors.machine import Machine
 
-_CHECK = "clients"
-
 
 def client_settings(context: DoctorContext) -> Iterator[CheckResult]:
     """Yields the results for each agent that a client of this machine starts by way of acp-proxy.
@@ -39,7 +37,7 @@ def client_settings(context: DoctorContext) -> Iterator[CheckResult]:
     known = set()
     for state in find_clients(context.machine):
         for problem in state.problems:
-            yield warning(_CHECK, f"{state.client.title}: {problem}")
+            yield warning(f"{state.client.title}: {problem}")
         for agent in state.recorded:
             key = agent.path, agent.name, agent.command
             if key not in known:  # two plugins of an editor may share its settings file
@@ -47,7 +45,7 @@ def client_settings(context: DoctorContext) -> Iterator[CheckResult]:
                 yield from _Entry(context, state.client, agent).results()
     if not known:
         text = "no settings of an ACP client were found that name acp-proxy"
-        yield warning(_CHECK, text, context.command("setup"))
+        yield warning(text, context.command("setup"))
 
 
 @frozen
@@ -84,7 +82,7 @@ class _Entry:
             return
         what = "plays a recording" if self._words[:1] == ["replay"] else "records"
         agent = f" {self._agent.agent[0]}" if self._agent.agent and what == "records" else ""
-        yield ok(_CHECK, f"{self._name}: acp-proxy {version} {what}{agent}")
+        yield ok(f"{self._name}: acp-proxy {version} {what}{agent}")
         yield from troubles
 
     @property
@@ -95,11 +93,11 @@ class _Entry:
     def _error(self, text: str, advice: str = "") -> CheckResult:
         where = f"change it in {self._agent.path}"
         advice = f"in {self._agent.path}, {advice}" if advice else where
-        return error(_CHECK, f"{self._name}: {text}", advice=advice)
+        return error(f"{self._name}: {text}", advice=advice)
 
     def _warning(self, text: str, advice: str = "") -> CheckResult:
         advice = f"in {self._agent.path}, {advice}" if advice else ""
-        return warning(_CHECK, f"{self._name}: {text}", advice=advice)
+        return warning(f"{self._name}: {text}", advice=advice)
 
     def _version(self) -> tuple[str | None, list[CheckResult]]:
         """Asks the acp-proxy in the settings for its version, unless that may not be safe.

@@ -27,7 +27,7 @@ class CheckResult:
     """One finding of a check, and what to do about it."""
 
     check: str
-    """The name of the check."""
+    """The name of the check; empty until `examine` sets it."""
     status: CheckStatus
     text: str
     advice: str = ""
@@ -101,35 +101,32 @@ def is_same(path: Path, other: Path) -> bool:
         return False
 
 
-def ok(check: str, text: str) -> CheckResult:
+def ok(text: str) -> CheckResult:
     """Returns a result for something that is as it should be.
 
     Args:
-        check: the name of the check.
         text: what was found.
     """
-    return CheckResult(check, CheckStatus.OK, text)
+    return CheckResult("", CheckStatus.OK, text)
 
 
-def warning(check: str, text: str, *commands: str, advice: str = "") -> CheckResult:
+def warning(text: str, *commands: str, advice: str = "") -> CheckResult:
     """Returns a result for something that is probably wrong, or that the user should know about.
 
     Args:
-        check: the name of the check.
         text: what was found.
         *commands: shell commands that solve the problem.
         advice: what to do, in words.
     """
-    return CheckResult(check, CheckStatus.WARNING, text, advice, [*commands])
+    return CheckResult("", CheckStatus.WARNING, text, advice, [*commands])
 
 
-def error(check: str, text: str, *commands: str, advice: str = "") -> CheckResult:
+def error(text: str, *commands: str, advice: str = "") -> CheckResult:
     """Returns a result for something that is wrong.
 
     Args:
-        check: the name of the check.
         text: what was found.
         *commands: shell commands that solve the problem.
         advice: what to do, in words.
     """
-    return CheckResult(check, CheckStatus.ERROR, text, advice, [*commands])
+    return CheckResult("", CheckStatus.ERROR, text, advice, [*commands])

@@ -22,7 +22,6 @@ def version(_context: DoctorContext) -> Iterator[CheckResult]:
     system = os.uname()
     python = ".".join(map(str, sys.version_info[:3]))
     yield ok(
-        "version",
         f"acp-proxy {__version__}, Python {python} ({sys.executable}), SQLite"
         f" {SQLITE_VERSION}, {system.sysname} {system.release} {system.machine}",
     )
@@ -37,23 +36,19 @@ def start_script(context: DoctorContext) -> Iterator[CheckResult]:
     script = Path(context.own[0])
     words = shlex.join(context.own)
     if len(context.own) > 1:
-        yield warning(
-            "path", f"{words}: no start script was found, so settings need all of these words"
-        )
+        yield warning(f"{words}: no start script was found, so settings need all of these words")
         return
     if not os.access(script, os.X_OK):
-        yield error("path", f"{words} cannot be executed", f"chmod u+x {shlex.quote(words)}")
+        yield error(f"{words} cannot be executed", f"chmod u+x {shlex.quote(words)}")
         return
-    yield ok("path", words)
+    yield ok(words)
     if context.is_temporary:
         yield warning(
-            "path",
             f"{words} is in a cache or a temporary directory and may be removed some day",
             advice="before an editor uses it, install the checkout or the wheel: pipx or uv tool",
         )
     elif (environment := _virtual_environment(script)) is not None:
         yield warning(
-            "path",
             f"it is removed with the virtual environment {environment}",
             advice="for an editor, install the checkout or the wheel with pipx or uv tool",
         )
@@ -65,11 +60,10 @@ def _by_name(context: DoctorContext, script: Path) -> Iterator[CheckResult]:
     machine = context.machine
     first = machine.find("acp-proxy")
     if first is not None and not is_same(Path(first), script):
-        yield warning("path", f"`acp-proxy` in your PATH is another one, {first}")
+        yield warning(f"`acp-proxy` in your PATH is another one, {first}")
     usual = evolve(machine, environ={**machine.environ, "PATH": SYSTEM_PATH})
     if usual.find("acp-proxy") is None:
         yield warning(
-            "path",
             f"a graphical editor may look through {SYSTEM_PATH} only, where acp-proxy is not",
             advice="settings need the absolute path above, which `acp-proxy setup` prints",
         )

@@ -42,7 +42,7 @@ def leftovers(context: DoctorContext) -> Iterator[CheckResult]:
     ]
     yield from results
     if not results:
-        yield ok("leftovers", "no log without its recorder, and nothing half written")
+        yield ok("no log without its recorder, and nothing half written")
 
 
 def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
@@ -55,7 +55,6 @@ def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult
         if not _size(context.recordings / name) and not _size(path):
             files = [file for file in (path.name, name) if file in names]
             yield warning(
-                "leftovers",
                 f"{name} is empty: its recorder was killed before it had recorded anything",
                 _remove(context, files),
             )
@@ -65,16 +64,16 @@ def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult
                 unfinished.append(path)
         except UnreadableRecording as e:
             advice = "no command can finish it; keep it for a bug report, or move it away"
-            yield error("leftovers", str(e), advice=advice)
+            yield error(str(e), advice=advice)
     if len(unfinished) == 1:
         path = unfinished[0]
         text = f"the log of {path.stem} is not in its database yet; its recorder is gone"
-        yield warning("leftovers", text, context.command("show", path))
+        yield warning(text, context.command("show", path))
     elif unfinished:
         stems = listed([path.stem for path in unfinished], NAMED)
         text = f"the logs of {counted(len(unfinished), 'recording')} are not in their databases"
         list_ = context.command("list", context.recordings)
-        yield warning("leftovers", f"{text} yet; their recorders are gone: {stems}", list_)
+        yield warning(f"{text} yet; their recorders are gone: {stems}", list_)
 
 
 def _damaged(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
@@ -82,7 +81,6 @@ def _damaged(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckRes
     if damaged:
         what = "holds an unreadable part" if len(damaged) == 1 else "hold unreadable parts"
         yield warning(
-            "leftovers",
             f"{listed(damaged, NAMED)} {what} of a damaged log, unmasked",
             _remove(context, damaged),
             advice="no command can add it to the recording, which has all the rest",
@@ -101,7 +99,6 @@ def _empty(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResul
     if empty:
         verb = "is" if len(empty) == 1 else "are"
         yield warning(
-            "leftovers",
             f"{listed(empty, NAMED)} {verb} empty and without a log",
             _remove(context, empty),
         )
@@ -119,14 +116,12 @@ def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[Check
         if database in names or f"{database}{LOG_SUFFIX}" in names:
             if f"{database}{LOG_SUFFIX}" not in names and suffix == "wal":
                 show = context.command("show", context.recordings / database)
-                yield warning("leftovers", f"{name} is not in its database yet", show)
+                yield warning(f"{name} is not in its database yet", show)
         else:
             lone.append(name)
     if lone:
         verb, its = ("is", "its database") if len(lone) == 1 else ("are", "their databases")
-        yield warning(
-            "leftovers", f"{listed(lone, NAMED)} {verb} without {its}", _remove(context, lone)
-        )
+        yield warning(f"{listed(lone, NAMED)} {verb} without {its}", _remove(context, lone))
 
 
 def _partial(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
@@ -140,7 +135,6 @@ def _partial(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckRes
         verb = "was" if len(partial) == 1 else "were"
         files = listed([path.name for path in partial], NAMED)
         yield warning(
-            "leftovers",
             f"{files} {verb} not finished by a command that was killed",
             shlex.join(["rm", "--", *map(str, partial)]),
         )

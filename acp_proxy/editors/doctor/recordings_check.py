@@ -50,24 +50,23 @@ def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
         yield _missing(context)
         return
     except OSError as e:
-        yield error("recordings", f"{where} cannot be read: {reason(e)}")
+        yield error(f"{where} cannot be read: {reason(e)}")
         return
     if not stat.S_ISDIR(status.st_mode):
         yield error(
-            "recordings",
             f"{where} is not a directory, so nothing is recorded",
             advice="move it away; the next recording makes the directory",
         )
         return
     troubles = [*_permissions(where, status), *_room(context)]
     if not troubles and (why := _trial(context)):
-        troubles.append(error("recordings", f"record does not work here: {why}"))
+        troubles.append(error(f"record does not work here: {why}"))
     if not any(trouble.status is CheckStatus.ERROR for trouble in troubles):
         files = paths(where)
         size = byte_size(sum(map(disk_size, files)))
         takes = "takes" if len(files) == 1 else "take"
         number = f"{counted(len(files), 'recording')} {takes} {size}" if files else "it is empty"
-        yield ok("recordings", f"{where}: {number}, {byte_size(_free(where))} are free")
+        yield ok(f"{where}: {number}, {byte_size(_free(where))} are free")
     yield from troubles
 
 
@@ -99,50 +98,35 @@ def _trial(context: DoctorContext) -> str:
 def _missing(context: DoctorContext) -> CheckResult:
     where = context.recordings
     if where.is_symlink():
-        return error("recordings", f"{where} is a symbolic link to nothing")
+        return error(f"{where} is a symbolic link to nothing")
     if why := _trial(context):
         return error(
-            "recordings",
             f"{where} cannot be made: {why}",
             advice="nothing is recorded until that is allowed, or ACP_PROXY_RECORDINGS names"
             " another directory",
         )
-    return ok("recordings", f"{where} is not there yet; the first recording makes it")
+    return ok(f"{where} is not there yet; the first recording makes it")
 
 
 def _permissions(where: Path, status: os.stat_result) -> Iterator[CheckResult]:
     mode, uid, quoted = stat.S_IMODE(status.st_mode), os.getuid(), shlex.quote(str(where))
     if status.st_uid != uid and uid:
         yield error(
-            "recordings",
             f"{where} belongs to user {status.st_uid}, and you are {uid}",
             f"sudo chown -R {uid} {quoted}",
         )
         return
     if status.st_uid != uid:
-        yield warning(
-            "recordings", f"{where} belongs to user {status.st_uid}, and you are the superuser"
-        )
+        yield warning(f"{where} belongs to user {status.st_uid}, and you are the superuser")
+    has_mode, chmod = f"{where} has mode {mode:04o}", f"chmod 700 {quoted}"
     if mode & stat.S_IRWXU != stat.S_IRWXU:
-        yield error(
-            "recordings",
-            f"{where} has mode {mode:04o}, so recordings cannot be made or read",
-            f"chmod 700 {quoted}",
-        )
+        yield error(f"{has_mode}, so recordings cannot be made or read", chmod)
     elif mode & (stat.S_IWGRP | stat.S_IWOTH):
-        yield error(
-            "recordings",
-            f"{where} has mode {mode:04o}: others can remove recordings, or put files there",
-            f"chmod 700 {quoted}",
-        )
+        yield error(f"{has_mode}: others can remove recordings, or put files there", chmod)
     elif mode & (stat.S_IRWXG | stat.S_IRWXO):
-        yield warning(
-            "recordings",
-            f"{where} has mode {mode:04o}: others can see the names of recordings",
-            f"chmod 700 {quoted}",
-        )
+        yield warning(f"{has_mode}: others can see the names of recordings", chmod)
     elif not os.access(where, os.W_OK):
-        yield error("recordings", f"{where} cannot be written to; is its file system read-only?")
+        yield error(f"{where} cannot be written to; is its file system read-only?")
 
 
 def _room(context: DoctorContext) -> Iterator[CheckResult]:
@@ -160,7 +144,7 @@ def _room(context: DoctorContext) -> Iterator[CheckResult]:
         advice = "this deletes the oldest half of them; --dry-run lists what would be deleted"
     make = error if free < _TOO_LITTLE else warning
     text = f"{byte_size(free)} are free in {where}; its recordings take {byte_size(total)}"
-    yield make("recordings", text, *commands, advice=advice)
+    yield make(text, *commands, advice=advice)
 
 
 def _free(where: Path) -> int:
@@ -183,7 +167,7 @@ def running(context: DoctorContext) -> Iterator[CheckResult]:
             has_any = True
             yield result
     if not has_any:
-        yield ok("running", "no recorder is running")
+        yield ok("no recorder is running")
 
 
 def _running(context: DoctorContext, path: Path) -> CheckResult | None:
@@ -193,13 +177,13 @@ def _running(context: DoctorContext, path: Path) -> CheckResult | None:
             live = reader.live
             findings, waiting = find_quickly(reader, context.monotonic_ns)
     except UnreadableRecording as e:
-        return error("running", str(e))
+        return error(str(e))
     if not live:
         return None
     problems = [finding.text for finding in findings if finding.severity is Severity.ERROR]
     if problems:
         more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
         show = context.command("show", path)
-        return warning("running", f"{path.stem}: {problems[0]}{more}", show)
+        return warning(f"{path.stem}: {problems[0]}{more}", show)
     waits = "; ".join(wait.text for wait in waiting[:NAMED])
-    return ok("running", f"{path.stem}: {waits or 'nothing is open'}")
+    return ok(f"{path.stem}: {waits or 'nothing is open'}")

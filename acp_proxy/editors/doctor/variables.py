@@ -34,7 +34,6 @@ def variables(context: DoctorContext) -> Iterator[CheckResult]:
     parts = (environ.get("PYTHONPATH") or "/").split(":")  # an empty variable counts as not set
     if not all(part.startswith("/") for part in parts):
         yield warning(
-            "variables",
             "PYTHONPATH has an empty or a relative part: Python runs code of the current directory,"
             " which may be somebody else's where an editor starts an agent",
             advice="this is for the shell; also change it where it is set, such as in ~/.profile",
@@ -49,9 +48,9 @@ def variables(context: DoctorContext) -> Iterator[CheckResult]:
         else:
             yield result
     if usual:
-        yield ok("variables", ", ".join(usual))
+        yield ok(", ".join(usual))
     elif not any(environ[name] for name in environ if name.startswith(PREFIX)):
-        yield ok("variables", f"no {PREFIX}* is set")
+        yield ok(f"no {PREFIX}* is set")
 
 
 def is_off(value: str) -> bool:
@@ -91,7 +90,7 @@ def _unusual(context: DoctorContext, name: str, value: str) -> CheckResult | Non
         effect = "an editor without this variable records elsewhere"
         if not value.startswith(("/", "~")):
             effect = "it is relative, so each program records below its own directory"
-        return warning("variables", f"{name}={value}: {effect}")
+        return warning(f"{name}={value}: {effect}")
     if name == "ACP_PROXY_REDACT" and value == "none":
         return make(warning, f"{name}=none: secrets are recorded as they are")
     if name in _UNUSUAL:
@@ -109,7 +108,7 @@ def _unusual(context: DoctorContext, name: str, value: str) -> CheckResult | Non
 def _result(name: str, make: Callable[..., CheckResult], text: str) -> CheckResult:
     """Returns a result with a shell command that removes a variable."""
     advice = "this is for the shell; also remove it where it is set, such as in ~/.profile"
-    return make("variables", text, f"unset {name}", advice=advice)
+    return make(text, f"unset {name}", advice=advice)
 
 
 def _plan_complaint(context: DoctorContext, name: str, value: str) -> str:
