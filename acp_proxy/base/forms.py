@@ -2,8 +2,8 @@
 
 The metadata of a field decides its form. ``field(metadata={"json": "problems"})`` gives the name in
 JSON if it differs from the field's name, and also includes a computed field in the JSON.
-``{"optional": True}`` omits the field as long as it has its default value. The modules with such
-fields need not import this module, so they load without cattrs.
+``{"optional": True}`` omits the field as long as it has its default value, and ``{"hidden": True}``
+always. The modules with such fields need not import this module, so they load without cattrs.
 """
 
 from typing import Any
@@ -18,11 +18,12 @@ converter = make_converter()
 
 
 def _marked(cls: type) -> dict[str, Any]:
-    """Returns the overrides for the fields whose metadata name a JSON name or ``optional``."""
+    """Returns the overrides for the fields whose metadata decide their form."""
+    every = {field.name: field.metadata for field in (fields(cls) if has(cls) else ())}
     return {
-        field.name: override(field.metadata.get("optional"), field.metadata.get("json"), omit=False)
-        for field in (fields(cls) if has(cls) else ())
-        if {*field.metadata} & {"json", "optional"}
+        name: override(form.get("optional"), form.get("json"), omit="hidden" in form)
+        for name, form in every.items()
+        if {*form} & {"json", "optional", "hidden"}
     }
 
 

@@ -5,9 +5,9 @@ absolute. Otherwise a masked recording would break rules that the original recor
 """
 
 import json
+import pathlib
 import re
 from functools import cache
-from importlib import resources
 
 from acp_proxy.protocol.json_text import parts_of
 from acp_proxy.protocol.vocabulary import TABLE, Role
@@ -52,6 +52,6 @@ def is_blanked(text: str) -> bool:
 
 @cache
 def _enumerated() -> dict[str, list[str]]:
-    file = resources.files("acp_proxy.redaction").joinpath("enumerated.json")
+    file = pathlib.Path(__file__).with_name("enumerated.json")
     words: dict[str, list[str]] = json.loads(file.read_text("utf-8"))
     return words

@@ -221,9 +221,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         undated=data.undated_frames,
         has_crashed=any(finding.rule == ENDED for finding in summary.findings),
         line=facts_line(summary),
-        others=shortened(
-            summary.findings[named:], NAMED, sum(summary.severities.values()) - named
-        ),
+        others=shortened(summary.findings[named:], NAMED, sum(summary.severities.values()) - named),
         findings=[_group(group, summary) for group in by_rule(summary.findings)],
         turns=shortened(turns, LISTED),
         longest_ns=longest_ns,
