@@ -191,7 +191,7 @@ class RunningCalls:
             self._take(message)
         self.upto = seq
         running = (call for call in self._log.calls if call.status in statuses)
-        return {call.seq: call.title[:80] for call in running}
+        return {call.seq: (call.title or plain(call.key[1]))[:80] for call in running}
 
     def _take(self, message: StoredMessage) -> None:
         if message.tool_call is None or message.turn != self._turn or message.method != UPDATE:

@@ -53,7 +53,7 @@ def result_words(
     if first is not None:
         return _of_finding(first, recording)
     if live:
-        return waiting or "no prompt is open"
+        return waiting or "nothing is open"
     if recording.state != "complete":
         return recording.shown_state
     return exit_words(recording) if recording.exit_code else "ok"

@@ -193,6 +193,8 @@ class CurrentWait:
     silent_ns: int | None = None
     """How long the peer that has to act has sent nothing, in nanoseconds; None if the peer is held
     up."""
+    words: str = field(default="", metadata={"hidden": True})
+    """Who has to act and for how long already, in a few words."""
 
 
 @frozen

@@ -12,8 +12,9 @@ from acp_proxy.explain.show.chosen_messages import StoredMessage, request_text, 
 from acp_proxy.explain.show.diagnosis_context import RECEIVERS, DiagnosisContext, named_calls
 from acp_proxy.explain.show.environment import OUTSIDE, launcher, stderr_line
 from acp_proxy.explain.show.summary_values import CurrentWait, OpenRequest
-from acp_proxy.explain.waits import OpenWait, Party, Silence
-from acp_proxy.protocol.dialects import INITIALIZE, LOGIN
+from acp_proxy.explain.stats.turn_times import PAUSE_NS
+from acp_proxy.explain.waits import OpenWait, Party, PendingRequest, Silence, named_wait
+from acp_proxy.protocol.dialects import INITIALIZE, LOGIN, PROMPT
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.exchanges import TurnRow, first_cancel, release_after
 from acp_proxy.store.queries.frames import frames_before
@@ -197,20 +198,14 @@ def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
         and not (wait.request.direction == "to-agent" and asking & {wait.request.session, None})
     ]
     messages = requests_by_number(context.reader, (wait.request.seq for wait in waits))
-    return [
-        CurrentWait(
-            wait.request.seq, wait.request.awaited.value, wait.request.session, wait.request.turn,
-            wait.waited_ns, _waiting_text(context, wait, messages.get(wait.request.seq)),
-            wait.silent_ns,
-        )
-        for wait in waits
-    ]  # fmt: skip
+    return [_current_wait(context, wait, messages.get(wait.request.seq)) for wait in waits]
 
 
 def waiting_for(waiting: Sequence[CurrentWait]) -> str:
-    """Returns a phrase: who has to act in a running conversation, and for how long already.
+    """Returns who has to act in a running conversation, and for how long already.
 
-    The phrase is empty without a wait.
+    The result is such as ``a person: permission 12.0 s`` or ``agent silent 7.0 s, prompt #4 open``;
+    empty without a wait.
 
     Args:
         waiting: the result of `find_waiting`.
@@ -218,9 +213,7 @@ def waiting_for(waiting: Sequence[CurrentWait]) -> str:
     if not waiting:
         return ""
     first = next((wait for wait in waiting if wait.awaited != Party.AGENT), waiting[0])
-    article = "a" if first.awaited in (Party.PERSON, Party.PROGRAM) else "the"
-    length = first.waited_ns if first.silent_ns is None else first.silent_ns
-    return f"waiting for {article} {first.awaited} for {duration(length)}"
+    return first.words
 
 
 def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
@@ -296,7 +289,8 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
         what = request_text(wait.request.method, seq, messages.get(seq))
         who = RECEIVERS[wait.request.direction]
         text = f"the {who} has not answered {what} for {duration(wait.waited_ns)}{_silent(wait)}"
-        yield Finding(UNANSWERED, Severity.ERROR, who, seq, text)
+        brief = _waiting_words(context, wait, {})
+        yield Finding(UNANSWERED, Severity.ERROR, who, seq, text, brief=brief)
 
 
 def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:
@@ -318,25 +312,43 @@ def _silent(wait: OpenWait) -> str:
     return f" and has sent nothing for {duration(wait.silent_ns)} (since #{wait.last_seq})"
 
 
-def _waiting_text(context: DiagnosisContext, wait: OpenWait, message: StoredMessage | None) -> str:
-    request = wait.request
-    if request.method == "session/prompt" and request.turn is not None:
-        return _turn_text(context, wait)
-    why = {Party.PERSON: ", a person decides", Party.PROGRAM: ", a program runs"}
-    what = f"{request_text(request.method, request.seq, message)}, {duration(wait.waited_ns)}"
-    who = "agent waits for client" if request.direction == "to-client" else "client waits for agent"
-    return f"{who}: {what}{why.get(request.awaited, '')}"
+def _current_wait(
+    context: DiagnosisContext, wait: OpenWait, message: StoredMessage | None
+) -> CurrentWait:
+    request, calls = wait.request, _running_calls(context, wait)
+    words = _waiting_words(context, wait, calls)
+    text = f"{words}, {_named(request)} open" if calls else words
+    if message is not None and request.direction == "to-client":
+        text = f"{words}, {request_text(request.method, request.seq, message)}"
+    return CurrentWait(
+        request.seq, request.awaited.value, request.session, request.turn, wait.waited_ns, text,
+        wait.silent_ns, words,
+    )  # fmt: skip
 
 
-def _turn_text(context: DiagnosisContext, wait: OpenWait) -> str:
-    turn = wait.request.turn
-    where = f"in turn {turn} (prompt #{wait.request.seq})"
+def _running_calls(context: DiagnosisContext, wait: OpenWait) -> dict[int, str]:
+    """Returns the titles of the running calls for which an agent or a program may need so long."""
+    turn = next((turn for turn in context.turns if turn.id == wait.request.turn), None)
+    if turn is None or wait.request.awaited not in (Party.AGENT, Party.PROGRAM):
+        return {}
+    return context.running_calls(turn.id, turn.prompt_seq)
+
+
+def _waiting_words(context: DiagnosisContext, wait: OpenWait, calls: dict[int, str]) -> str:
+    """Returns who has to act and for how long already, such as ``call pytest -q 31.0 s``."""
+    request, party = wait.request, wait.request.awaited
+    who = named_wait(party, request.method, [*calls.values()]).removeprefix("the ")
+    if calls:
+        return f"{who} {duration(context.end_ns - context.time_of(min(calls)))}"
+    if party is not Party.AGENT:
+        return f"{who} {duration(wait.waited_ns)}"
     if wait.silent_ns is None:
-        return f"{where}, {duration(wait.waited_ns)}"
-    if not wait.is_streaming:
-        return f"{where}, nothing came yet, {duration(wait.waited_ns)}"
-    since = f"last update {duration(wait.silent_ns)} ago (#{wait.last_seq})"
-    running = context.running_calls(turn, wait.request.seq, wait.last_seq)
-    if running:
-        return f"{where}, {named_calls(running)} in progress, {since}"
-    return f"{where}, streaming, {since}"
+        return f"{_named(request)} open {duration(wait.waited_ns)}"
+    if wait.is_streaming and wait.silent_ns <= PAUSE_NS:
+        return f"agent streaming, {_named(request)} open"
+    return f"agent silent {duration(wait.silent_ns)}, {_named(request)} open"
+
+
+def _named(request: PendingRequest) -> str:
+    method = plain(request.method or "a request")[:80]
+    return f"{'prompt' if method == PROMPT else method} #{request.seq}"

@@ -8,6 +8,7 @@ import pytest
 
 from acp_proxy.base.forms import converter
 from acp_proxy.explain.show.summary import summarize
+from acp_proxy.explain.show.unanswered import waiting_for
 from acp_proxy.explain.waits import (
     Party,
     PendingRequest,
@@ -142,20 +143,26 @@ def log_in(recorder: LogWriter) -> Callable[[], None]:
 
 
 WAITS = [
-    (ask_a_person, "person", 'agent waits for client: session/request_permission "Run tests" (#7)'),
-    (ask_for_a_form, "person", 'agent waits for client: elicitation/create "Who?" (#7)'),
-    (ask_beside_the_session, "person", 'agent waits for client: elicitation/create "Who?" (#7)'),
-    (wait_for_exit, "program", 'agent waits for client: terminal/wait_for_exit "t" (#9)'),
-    (run_a_terminal, "agent", "in turn 1 (prompt #6)"),
-    (log_in, "person", 'client waits for agent: authenticate "browser" (#8)'),
-]
+    (ask_a_person, "person", "a person: permission 1 h 0 min",
+     ', session/request_permission "Run tests" (#7)'),
+    (ask_for_a_form, "person", "a person: form 1 h 0 min", ', elicitation/create "Who?" (#7)'),
+    (ask_beside_the_session, "person", "a person: form 1 h 0 min",
+     ', elicitation/create "Who?" (#7)'),
+    (wait_for_exit, "program", "a program 1 h 0 min", ', terminal/wait_for_exit "t" (#9)'),
+    (run_a_terminal, "agent", "call c 1 h 0 min", ", prompt #6 open"),
+    (log_in, "person", "a person: login 1 h 0 min", ""),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("begin", "awaited_", "said"), WAITS, ids=lambda v: getattr(v, "__name__", "")
+    ("begin", "awaited_", "words", "more"), WAITS, ids=lambda v: getattr(v, "__name__", "")
 )
 def test_an_hour_without_a_peer_to_act_is_no_hang(
-    recorder: LogWriter, begin: Callable[[LogWriter], Callable[[], None]], awaited_: str, said: str
+    recorder: LogWriter,
+    begin: Callable[[LogWriter], Callable[[], None]],
+    awaited_: str,
+    words: str,
+    more: str,
 ) -> None:
     """An hour in which neither peer has to act is listed as waiting, and is not a silence."""
     go_on = begin(recorder)
@@ -163,7 +170,8 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
     running = summary_of(recorder, live=True)
     assert running.findings == []
     (waiting,) = running.waiting
-    assert waiting.text.startswith(f"{said}, 1 h 0 min")
+    assert waiting_for(running.waiting) == words
+    assert waiting.text == f"{words}{more}"
     assert waiting.awaited == awaited_
     assert waiting.waited_ns == pytest.approx(HOUR, abs=100 * MS)
     go_on()
@@ -184,7 +192,7 @@ def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
     running = summary_of(recorder, live=True)
     assert running.findings == []
     (waiting,) = running.waiting
-    assert waiting.text == "in turn 1 (prompt #6), streaming, last update 2.0 s ago (#126)"
+    assert waiting.text == "agent silent 2.0 s, prompt #6 open"
     finish(recorder)
     assert summary_of(recorder).findings == []
 
@@ -194,7 +202,7 @@ def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
     recorder.t_ns += 59 * S
     summary = summary_of(recorder, live=True)
     assert summary.findings == []
-    assert [w.text for w in summary.waiting] == ["in turn 1 (prompt #6), nothing came yet, 59.0 s"]
+    assert [w.text for w in summary.waiting] == ["agent silent 59.0 s, prompt #6 open"]
 
 
 def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
@@ -204,7 +212,7 @@ def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
     recorder.to_client(update("s", "tool_call_update", toolCallId="d", status="completed"))
     recorder.t_ns += HOUR
     (waiting,) = summary_of(recorder, live=True).waiting
-    assert 'tool call "make" (#7) in progress' in waiting.text
+    assert waiting.text == "call make 1 h 0 min, prompt #6 open"
     recorder.to_client(update("s", "tool_call_update", toolCallId="c", status="completed"))
     finish(recorder)
     ended = summary_of(recorder)

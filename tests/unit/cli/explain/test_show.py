@@ -254,8 +254,7 @@ def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
         recorder.event(capture_log.EXIT, code=0)
     out = run("inspect", "show", recorder.path).stdout
     assert "  1.  #2  never ended    0 updates  0 tool calls  go\n" in out
-    waits = 'agent waits for client: session/request_permission "Edit" (#3), 4 min 0 s'
-    assert waits not in out  # nobody waits for a client once the agent is gone
+    assert "a person: permission" not in out  # nobody waits for a client once the agent is gone
     amid = 'the agent exited with 0, in the middle of turn 1 (prompt "go" #2) (#4)'
     assert f"  ✗ {amid}  [agent.ended by the agent]\n" in out
     assert "  #3  permission  not answered  after 4 min 0 s  Edit\n" in out
@@ -273,11 +272,13 @@ def test_a_running_recording_that_waits_has_no_problem(
         now = ORIGIN_NS + recorder.t_ns + 240_000 * MS
         monkeypatch.setattr("acp_proxy.cli.explain.show.time.monotonic_ns", lambda: now)
         out = run("inspect", "show", recorder.path).stdout
-    assert out.startswith("x  (c0ffee000001)  running  waiting for a person for 4 min 0 s, ")
+    assert out.startswith("x  (c0ffee000001)  running  a person: permission 4 min 0 s, ")
     assert "[wait." not in out
     assert (
-        '  … agent waits for client: session/request_permission "Edit" (#3), 4 min 0 s,'
-        " a person decides" in out.partition("\n\n")[0]
+        '  … a person: permission 4 min 0 s, session/request_permission "Edit" (#3)'
+        in out.partition("
+
+")[0]
     )
 
 

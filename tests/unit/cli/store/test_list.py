@@ -336,8 +336,8 @@ def test_a_list_says_for_whom_a_running_chat_waits(
         monkeypatch.setattr("acp_proxy.cli.store.list_.time.monotonic_ns", lambda: now)
         (line,) = listed(home)
         (entry,) = map(json.loads, run("inspect", "list", "--json", home=home).stdout.splitlines())
-    assert " waiting for a person for 4 min 0 s " in line
-    assert entry["waiting"] == "waiting for a person for 4 min 0 s"
+    assert " a person: permission 4 min 0 s " in line
+    assert entry["waiting"] == "a person: permission 4 min 0 s"
     assert entry["findings"] == []
 
 

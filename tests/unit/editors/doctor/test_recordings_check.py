@@ -152,9 +152,10 @@ def test_what_they_wait_for(tmp_path: Path) -> None:
     first, second, third = lines(running(context))
     for recorder in recorders:
         recorder.abandon()
-    assert first.startswith("✓ a: agent waits for client: session/request_permission ")
-    assert first.endswith("a person decides")
-    assert second.startswith("✓ b: in turn 1 (prompt #4), nothing came yet, ")
+    assert first.startswith("✓ a: a person: permission ")
+    assert "session/request_permission " in first
+    assert second.startswith("✓ b: agent silent ")
+    assert second.endswith(", prompt #4 open")
     assert third == "✓ c: nothing is open"
 
 

@@ -87,4 +87,4 @@ def test_without_a_finding_the_result_is_the_state() -> None:
     assert result_words([], ended(exit_code=3)) == exit_words(ended(exit_code=3)) == "exit 3"
     assert result_words([], ended(state="incomplete")) == "incomplete"
     assert result_words([], ended(), "agent silent 7.0 s", live=True) == "agent silent 7.0 s"
-    assert result_words([], ended(), live=True) == "no prompt is open"
+    assert result_words([], ended(), live=True) == "nothing is open"
