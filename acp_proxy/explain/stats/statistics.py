@@ -19,13 +19,7 @@ from acp_proxy.explain.message_pass import PAUSE_NS, Listener, MessagePass, mess
 from acp_proxy.explain.origins import known_value
 from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics, Traffic
 from acp_proxy.explain.stats.turn_times import RunningTurn, TurnTime, WholeTime
-from acp_proxy.explain.stats.waterfall import (
-    UNBROKEN_NS,
-    VOICE,
-    TurnWaterfall,
-    Waterfalls,
-    first_words,
-)
+from acp_proxy.explain.stats.waterfall import VOICE, TurnWaterfall, Waterfalls, first_words
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.connection_state import Transition
@@ -201,7 +195,7 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
     rows = filter(None, [turn_of(reader, turn.id)])
     steps = Waterfalls(reader, messages, rows, turn.start_ns + turn.duration_ns, most)
     until_done = partial(takewhile, lambda _: not steps.is_done)
-    messages.play_to([steps], UNBROKEN_NS, until_done)
+    messages.play_to([steps], PAUSE_NS, until_done)
     return steps.finish()[0]
 
 

@@ -4,8 +4,8 @@ Every nanosecond of a turn belongs to exactly one part, so the parts add up to t
 request of the agent to its client is open, the turn waits for the answer. If several requests are
 open at once, the time belongs to one of their parts: the first in the order of `WAITING`. So
 parallel requests are not counted twice. All other time belongs to the agent: the agent is streaming
-while its pauses are shorter than `PAUSE_NS`. It is silent in longer pauses, before its first
-update, and after each answer until it sends something.
+while its pauses take at most `PAUSE_NS`. It is silent in longer pauses, before its first update,
+and after each answer until it sends something.
 
 `intervals` measures the times: `stats` needs the sums of each turn, and the waterfall of a turn
 needs the single intervals. Memory grows with the number of turns, not with the number of frames.
@@ -20,8 +20,8 @@ from attrs import define, field, frozen
 from acp_proxy.explain.waits import Party, answering_party
 from acp_proxy.protocol.connection_state import Exchange, Turn
 
-PAUSE_NS = 2 * 10**9
-"""An agent that sends nothing for this long is no longer streaming."""
+PAUSE_NS = 250 * 10**6
+"""The longest pause of an agent that is streaming. A model that writes makes no longer pauses."""
 
 
 class Part(StrEnum):
@@ -142,7 +142,7 @@ class RunningTurn:
         elapsed = max(0, t_ns - self.now_ns)
         if self.waits:
             part = next(part for part in WAITING if self.awaited[part])
-        elif self.has_spoken and (elapsed < PAUSE_NS or not is_pause):
+        elif self.has_spoken and (elapsed <= PAUSE_NS or not is_pause):
             part = Part.STREAMING
         else:
             part = Part.SILENT

@@ -36,10 +36,8 @@ from acp_proxy.store.reader import RecordingReader
 
 VOICE = {AGENT_TEXT: "message", **dict.fromkeys(THOUGHT_CHUNKS, "thought")}
 """The chunks in which an agent speaks, with the kind of their step."""
-UNBROKEN_NS = PAUSE_NS - 1
-"""The longest time between two frames of a run, so that a run contains no silence."""
-_SHORTEST = 20
-"""A silence is a step if it takes at least 1/20 of the turn, or at least `PAUSE_NS`."""
+_SHORTEST, _LONG_NS = 20, 2 * 10**9
+"""A silence is a step if it takes at least 1/20 of the turn, or at least this time."""
 
 
 @frozen
@@ -148,7 +146,7 @@ class Waterfalls(Listener):
         """Reads the next frame, or run of frames.
 
         Args:
-            run: the frame, or a run without a pause longer than `UNBROKEN_NS`.
+            run: the frame, or a run without a pause longer than `PAUSE_NS`.
             message: the message of the first frame; a message outside of turns is ignored.
             transition: the changes that this message made.
         """
@@ -272,8 +270,7 @@ class _Waterfall:
         self, interval: Interval, frame: FrameRun | None = None, method: str | None = None
     ) -> None:
         """Adds an interval of the turn; the interval ended with a frame, or with the recording."""
-        shortest_ns = min(PAUSE_NS, max(1, self._duration_ns // _SHORTEST))
-        is_long = interval.to_ns - interval.from_ns >= shortest_ns
+        is_long = interval.to_ns - interval.from_ns >= self._shortest_ns
         if interval.request is not None:
             self._add_request(interval, interval.request, frame, method)
         elif interval.part is Part.SILENT and is_long:
@@ -282,6 +279,11 @@ class _Waterfall:
             names = [self._calls[name].title or plain(name[:TITLE]) for name in running]
             title = f"running {', '.join(names)}"[:TITLE] if names else ""
             self._add("silence", interval.seq, interval.from_ns, interval.to_ns, title)
+
+    @property
+    def _shortest_ns(self) -> int:
+        """The length of the shortest silence that is a step."""
+        return min(_LONG_NS, max(1, self._duration_ns // _SHORTEST))
 
     def _add_request(
         self, interval: Interval, asked: Exchange, frame: FrameRun | None, method: str | None
@@ -309,8 +311,8 @@ class _Waterfall:
         """Adds a piece of text."""
         if (kind := VOICE.get(chunk.update)) is None:
             return
-        run = self._run
-        if run is None or run.kind != kind or now_ns - run.end_ns >= PAUSE_NS:
+        run, longest_ns = self._run, max(PAUSE_NS, self._shortest_ns)
+        if run is None or run.kind != kind or now_ns - run.end_ns > longest_ns:
             self._end_run()
             run = self._run = _TextRun(kind, seq, now_ns, now_ns)
         run.end_ns = now_ns

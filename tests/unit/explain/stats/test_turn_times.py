@@ -73,9 +73,9 @@ def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
     turn = running_from(0)
     assert turn.pass_time(5) == (Part.SILENT, 5)
     turn.has_spoken = True
-    assert turn.pass_time(5 + PAUSE_NS - 1) == (Part.STREAMING, PAUSE_NS - 1)
-    assert turn.pass_time(5 + 2 * PAUSE_NS) == (Part.SILENT, PAUSE_NS + 1)
-    assert turn.pass_time(6 + 2 * PAUSE_NS) == (Part.STREAMING, 1)
+    assert turn.pass_time(5 + PAUSE_NS) == (Part.STREAMING, PAUSE_NS)
+    assert turn.pass_time(6 + 2 * PAUSE_NS) == (Part.SILENT, PAUSE_NS + 1)
+    assert turn.pass_time(7 + 2 * PAUSE_NS) == (Part.STREAMING, 1)
 
 
 def test_parallel_waits_are_counted_once() -> None:
@@ -293,3 +293,22 @@ def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
     wait_for(turn, Part.OTHER, Part.FILES)
     turn.waits = Unread(turn.waits)
     assert turn.pass_time(10) == (Part.FILES, 10)
+
+
+@pytest.mark.parametrize(
+    ("pause_ms", "streaming", "silent"), [(90, 90, 0), (250, 250, 0), (251, 0, 251)]
+)
+def test_pauses_within_a_run_of_chunks_are_measured(
+    tmp_path: Path, pause_ms: int, streaming: int, silent: int
+) -> None:
+    """A pause between two chunks is silence above 250 ms, although chunks are read as runs."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        for _ in range(10):
+            recorder.to_client(update("s", "agent_message_chunk", content=text("ok")))
+            recorder.t_ns += (pause_ms - 1) * MS
+        recorder.t_ns -= (pause_ms - 1) * MS
+        recorder.to_client(result(1, stopReason="end_turn"))
+    with RecordingReader(recorder.path) as reader:
+        (turn,) = gather(reader).turns
+    assert (turn.streaming_ns, turn.silent_ns) == ((9 * streaming + 1) * MS, (9 * silent + 1) * MS)
