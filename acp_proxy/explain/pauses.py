@@ -12,6 +12,8 @@ from typing import NamedTuple
 from attrs import define, field
 
 from acp_proxy.base.limits import TITLE
+from acp_proxy.base.wording import duration
+from acp_proxy.explain.log.timeline import began_ns
 from acp_proxy.explain.show.frame_pass import RunningCalls
 from acp_proxy.explain.stats.turn_times import WAITING, Part, waiting_part
 from acp_proxy.explain.waits import Party, answering_party, named_wait
@@ -19,6 +21,7 @@ from acp_proxy.recording.recording import Recording
 from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow, exchanges, turns_during
 from acp_proxy.store.queries.frames import frame_times, gaps, last_ns, last_number
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row
 
 LEAST_NS, ALWAYS_NS = 10**9, 5 * 10**9
 """A shorter pause is never marked, and a pause of at least the second length always is."""
@@ -38,6 +41,15 @@ class Pause(NamedTuple):
     """Who was waited for, in words that can follow "waiting for"."""
     never_ended: bool
     """Whether the answer that was waited for never came."""
+
+    def text(self, step_ns: int = 0) -> str:
+        """Returns the pause in words, such as ``3.0 s, waiting for a person: permission``.
+
+        Args:
+            step_ns: the resolution of times; see `duration`.
+        """
+        end = ", never answered" if self.never_ended else ""
+        return f"{duration(self.length_ns, step_ns)}, waiting for {self.awaited}{end}"
 
 
 @define
@@ -74,6 +86,17 @@ class Pauses:
                 return None
         awaited, never_ended = self._awaited(before, later, turns)
         return Pause(before, after, length_ns, awaited, never_ended)
+
+    def between(self, before: tuple[int, int] | None, row: Row) -> Pause | None:
+        """Returns the marked pause before a row; None if rows are left out between the two.
+
+        Args:
+            before: the number and the time of the row before it; None if there is none.
+            row: a row of `Rows.rows`.
+        """
+        if before is None or row["seq"] != before[0] + 1:
+            return None
+        return self.find(before[0], row["seq"], began_ns(row) - before[1])
 
     def every(self, now_ns: int | None = None) -> Iterator[Pause]:
         """Yields all marked pauses, in order.

@@ -18,9 +18,10 @@ from attrs import define, field
 from acp_proxy.base.limits import REMEMBERED_CALLS, SHOWN_BYTES
 from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import RunFinder, chunk_in, run_key
-from acp_proxy.explain.log.timeline import TimelineLine, began_ns, event_line, frame_line
+from acp_proxy.explain.log.timeline import TimelineLine, event_line, frame_line
 from acp_proxy.explain.observed_faults import delivered_instead
 from acp_proxy.explain.origins import is_known
+from acp_proxy.explain.pauses import Pauses
 from acp_proxy.explain.stats.turn_times import Part, waiting_part
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.jsonrpc import Kind
@@ -156,12 +157,13 @@ class RowReader:
     """The sending time of the last late frame of each stream."""
     _is_open: bool = field(init=False)
     _has_sizes: bool = field(init=False)
-    _runs: RunFinder = field(factory=RunFinder)
+    _runs: RunFinder = field(init=False)
     _calls: dict[CallKey, tuple[int, int]] = field(factory=dict)
     """For each tool call id, the start of the last call's span, and the call's first frame."""
 
     def __attrs_post_init__(self) -> None:
         self._hints = HintReader(self.reader)
+        self._runs = RunFinder(Pauses(self.reader))
         plan = self.reader.recording.fault_plan or ""
         self._keeps_order = not any(word in plan for word in _OVERTAKING)
         self._is_open = self.reader.is_open
@@ -170,7 +172,7 @@ class RowReader:
     def read(self, row: Row) -> ReportRow:
         """Returns the data of the next row of `Rows.rows`."""
         run = run_key(row, chunk_in(row))
-        is_joined = self._runs.continues(run, began_ns(row), row["t_ns"])
+        is_joined = self._runs.continues(run, row)
         if "raw" not in row:
             return _event(row)
         line = self._line(row)

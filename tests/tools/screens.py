@@ -14,6 +14,7 @@ from acp_proxy.cli.explain.log_screen import TimelineLayout
 from acp_proxy.cli.screens.styled_text import Screen
 from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import fold
+from acp_proxy.explain.pauses import Pauses
 from acp_proxy.store.queries.frames import last_number
 from acp_proxy.store.reader import RecordingReader
 from tests.support.log_writer import (
@@ -56,8 +57,10 @@ def screen(path: Path, columns: int | None, *, color: bool) -> str:
     with RecordingReader(path) as reader:
         hints_of = HintReader(reader).of
         shown = Screen(columns, color)
-        layout = TimelineLayout(shown, newest=last_number(reader), hints_of=hints_of)
-        lines = [line for item in fold(reader.rows()) for line in layout.lines(item)]
+        pauses = Pauses(reader)
+        layout = TimelineLayout(shown, newest=last_number(reader), hints_of=hints_of, pauses=pauses)
+        items = fold(reader.rows(), pauses=pauses)
+        lines = [line for item in items for line in layout.lines(item)]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -29,6 +29,7 @@ from acp_proxy.explain.log.folding import ChunkRun, fold
 from acp_proxy.explain.log.frame_json import event_json, frame_json, large_frame_json, line_parts
 from acp_proxy.explain.log.timeline import pair_of
 from acp_proxy.explain.origins import known_members
+from acp_proxy.explain.pauses import Pauses
 from acp_proxy.recording.filters import UNREAD, Filter, all_of, parse
 from acp_proxy.store.queries.frames import last_number
 from acp_proxy.store.reader import RecordingReader
@@ -255,7 +256,7 @@ class _TimelineScreen(_JsonTimeline):
         super().print_around(place, chosen)
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
-        return fold(rows, self.layout.marked) if self.folded else rows
+        return fold(rows, self.layout.marked, self.layout.pauses) if self.folded else rows
 
     def write(self, items: Iterable[Row | ChunkRun]) -> None:
         self.layout.live = self.reader.is_open
@@ -278,5 +279,6 @@ def _form(
         hints_of=HintReader(reader).of,
         times=times,
         recording=reader.recording,
+        pauses=Pauses(reader),
     )
     return _TimelineScreen(reader, Writer(), layout, folded)

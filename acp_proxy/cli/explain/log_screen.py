@@ -1,4 +1,4 @@
-"""Lays the timeline out: columns that fit the terminal, colours, turns, silences and marks."""
+"""Lays the timeline out: columns that fit the terminal, colours, turns, pauses and marks."""
 
 from collections.abc import Callable, Container, Iterator
 from enum import StrEnum
@@ -25,12 +25,11 @@ from acp_proxy.explain.log.timeline import (
     Pace,
     TimelineLine,
     Tone,
-    began_ns,
     event_line,
     frame_line,
     member_lines,
-    silence,
 )
+from acp_proxy.explain.pauses import Pauses
 from acp_proxy.recording.recording import Fact, Recording
 from acp_proxy.store.tables.checked_values import Row
 
@@ -64,7 +63,7 @@ class TimelineLayout:
     """Converts rows and runs to lines, one after the other.
 
     Without a terminal, each row, run or message of a batch is one line, whole and plain. On a
-    terminal, each turn begins with a rule, and silences have lines.
+    terminal, each turn begins with a rule, and pauses have lines.
     """
 
     def __init__(
@@ -76,6 +75,7 @@ class TimelineLayout:
         hints_of: Callable[[Row], Hints] = lambda _: NONE,
         times: TimeForm = TimeForm.RELATIVE,
         recording: Recording | None = None,
+        pauses: Pauses | None = None,
     ) -> None:
         """Begins a timeline.
 
@@ -86,7 +86,9 @@ class TimelineLayout:
             hints_of: looks up facts about a frame in other frames.
             times: how times are written.
             recording: the recording; defines the local time and which facts are not known.
+            pauses: finds the pauses that have a line on a terminal.
         """
+        self.pauses = pauses
         self._times = times
         self._recording = recording
         self._step_ns = 0 if recording is None else recording.step_ns
@@ -120,7 +122,7 @@ class TimelineLayout:
         return self._marks
 
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
-        """Yields the line of a row or run, after a turn's rule or a silence if one comes before.
+        """Yields the line of a row or run, after a turn's rule or a pause if one comes before.
 
         After the line of a batch come the lines of its messages.
         """
@@ -171,11 +173,11 @@ class TimelineLayout:
 
     def _between(self, row: Row, line: TimelineLine) -> Iterator[str]:
         assert self._before is not None
-        number, ended_ns = self._before
-        if row["seq"] != number + 1:  # the frames between the two are not shown
+        if row["seq"] != self._before[0] + 1:  # the frames between the two are not shown
             yield from [self._note("⋮", Ink.FAINT)] if self._marks else ()
-        elif length := silence(self._recording, began_ns(row) - ended_ns):
-            yield self._note(f"··· {length} ···", Ink.STDERR)
+        elif pause := self.pauses and self.pauses.between(self._before, row):
+            ink = Ink.TROUBLE if pause.never_ended else Ink.STDERR
+            yield self._note(f"··· {pause.text(self._step_ns)} ···", ink)
         if line.tone is Tone.PROMPT and row["turn"] is not None:
             yield self._rule(" · ".join(filter(None, (f"turn {row['turn']}", row["session"]))))
 

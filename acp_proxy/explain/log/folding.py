@@ -1,7 +1,7 @@
 """Folds runs of chunks: frames that are pieces of one message become one value.
 
 An agent streams a sentence in dozens of frames, and a person wants to read the sentence. A run ends
-at any other row, so that the screen keeps the order of the wire, and also at a long silence or an
+at any other row, so that the screen keeps the order of the wire, and also at a marked pause or an
 odd frame. Only the beginning of a run's text is kept.
 """
 
@@ -12,8 +12,9 @@ from attrs import define
 from acp_proxy.base.limits import SHOWN_LINE
 from acp_proxy.base.safe_text import plain
 from acp_proxy.base.wording import byte_size, seconds
-from acp_proxy.explain.log.timeline import ARROWS, SILENCE_NS, Cells, TimelineLine, began_ns
+from acp_proxy.explain.log.timeline import ARROWS, Cells, TimelineLine, began_ns
 from acp_proxy.explain.origins import took
+from acp_proxy.explain.pauses import ALWAYS_NS, Pauses
 from acp_proxy.protocol.chunks import Chunk, chunk_of, mended
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.recording import Recording
@@ -61,21 +62,24 @@ RunKey = tuple[object, ...]
 class RunFinder:
     """Decides which frames continue the run of the frame before them."""
 
+    pauses: Pauses | None = None
+    """The marked pauses, which end a run; None if only the longest do."""
     _key: RunKey | None = None
-    _last_ns: int = 0
+    _last: tuple[int, int] = (0, 0)
 
-    def continues(self, key: RunKey | None, first_ns: int, last_ns: int) -> bool:
+    def continues(self, key: RunKey | None, row: Row) -> bool:
         """Returns whether the next row belongs to the same message as the row before it.
 
         The row must also have come soon enough.
 
         Args:
             key: the `run_key` of the row; None if the row is not a chunk, or must not be folded.
-            first_ns: the time when the row's first byte was read.
-            last_ns: the time when the row's last byte was read.
+            row: the row.
         """
-        joined = key is not None and key == self._key and first_ns - self._last_ns < SILENCE_NS
-        self._key, self._last_ns = key, last_ns
+        joined = key is not None and key == self._key and began_ns(row) - self._last[1] < ALWAYS_NS
+        if joined and self.pauses is not None:
+            joined = self.pauses.between(self._last, row) is None
+        self._key, self._last = key, (row["seq"], row["t_ns"])
         return joined
 
 
@@ -91,18 +95,21 @@ def run_key(row: Row, chunk: Chunk | None) -> RunKey | None:
     return chunk.update, chunk.message_id, row["session"], row["stream"], row["turn"]
 
 
-def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | ChunkRun]:
+def fold(
+    rows: Iterable[Row], alone: Container[int] = (), pauses: Pauses | None = None
+) -> Iterator[Row | ChunkRun]:
     """Streams rows with each run of chunks as one value; a single chunk stays a row.
 
     Args:
         rows: the rows of `RecordingReader.rows`, in order.
         alone: the numbers of frames that are not folded.
+        pauses: the marked pauses, which end a run.
     """
     run: ChunkRun | None = None
-    finder = RunFinder()
+    finder = RunFinder(pauses)
     for row in rows:
         chunk = None if row["seq"] in alone else chunk_in(row)
-        is_same = finder.continues(run_key(row, chunk), began_ns(row), row["t_ns"])
+        is_same = finder.continues(run_key(row, chunk), row)
         if run is not None:
             if is_same and chunk is not None:
                 run.add(row, chunk)

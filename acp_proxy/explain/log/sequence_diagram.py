@@ -3,7 +3,7 @@
 Each message is an arrow; consecutive chunks of a message are a single arrow. A request of the agent
 goes to the party that has to act: a person, or the files or terminals of the client. A message that
 a fault changed goes through acp-proxy, so that the diagram shows the received and the delivered
-message. Turns, silences, events and lines on stderr are notes.
+message. Turns, pauses, events and lines on stderr are notes.
 
 Viewers refuse a diagram that is too long, so its length is limited, and the last note tells how
 much is left out. Only the lines that are drawn are kept in memory.
@@ -25,8 +25,9 @@ from acp_proxy.base.safe_text import plain
 from acp_proxy.base.wording import counted, duration
 from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import ChunkRun, fold, run_line
-from acp_proxy.explain.log.timeline import began_ns, event_line, frame_line, silence
+from acp_proxy.explain.log.timeline import event_line, frame_line
 from acp_proxy.explain.observed_faults import delivered_instead, described
+from acp_proxy.explain.pauses import Pauses
 from acp_proxy.explain.stats.turn_times import Part, waiting_part
 from acp_proxy.recording.filters import EVERYTHING, Filter
 from acp_proxy.recording.recording import Recording
@@ -154,8 +155,10 @@ class SequenceDiagram:
     _turns: dict[int, TurnRow] = field(init=False, factory=dict)
     _sessions: int = field(init=False, default=0)
     _recording: Recording = field(init=False)
+    _pauses: Pauses = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self._pauses = Pauses(self.reader)
         self._hints = HintReader(self.reader)
         self._recording = self.reader.recording
 
@@ -186,7 +189,7 @@ class SequenceDiagram:
         drawn: list[str] = []
         rows_drawn = 0
         before: tuple[int, int] | None = None
-        for item in _items(rows):
+        for item in _items(fold(rows, pauses=self._pauses)):
             lines = list(self._between(item, before))
             lines += self._lines(item)
             if len(drawn) + len(lines) > self.most:
@@ -204,13 +207,10 @@ class SequenceDiagram:
         return (self.reader.count() if is_all else sum(1 for _ in heads)) + sum(1 for _ in events)
 
     def _between(self, item: _Item, before: tuple[int, int] | None) -> Iterator[str]:
-        """Draws notes between an item and the item before it: a silence, and a new turn."""
+        """Draws notes between an item and the item before it: a pause, and a new turn."""
         row = item if isinstance(item, dict) else item.first
-        silent_ns = 0
-        if before is not None and row["seq"] == before[0] + 1:  # no frame between the two items
-            silent_ns = began_ns(row) - before[1]
-        if length := silence(self._recording, silent_ns):
-            yield note(_BOTH, f"{length} of silence")
+        if (pause := self._pauses.between(before, row)) is not None:
+            yield note(_BOTH, pause.text(self._recording.step_ns))
         if (turn := self._turns.get(row["seq"])) is not None:
             yield note(_BOTH, self._turn_text(turn))
 
@@ -287,10 +287,10 @@ class SequenceDiagram:
         return f"{what}: {line.text}" if line.text else what
 
 
-def _items(rows: Iterable[Row]) -> Iterator[_Item]:
+def _items(items: Iterable[Row | ChunkRun]) -> Iterator[_Item]:
     """Joins consecutive lines on stderr, like chunks."""
     run: _StderrRun | None = None
-    for item in fold(rows):
+    for item in items:
         if isinstance(item, dict) and item["kind"] == "stderr" and "raw" in item:
             if run is None:
                 run = _StderrRun(item, item)

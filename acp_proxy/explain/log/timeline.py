@@ -14,31 +14,16 @@ from acp_proxy.explain.describe.method_texts import MCP_ERROR
 from acp_proxy.explain.describe.tool_texts import call_in
 from acp_proxy.explain.hints import NONE, Hints
 from acp_proxy.explain.observed_faults import mark
-from acp_proxy.explain.origins import took
 from acp_proxy.explain.preview import preview
 from acp_proxy.explain.waits import Party, answering_party
 from acp_proxy.protocol.dialects import MCP_MESSAGE, PERMISSION, PROMPT
 from acp_proxy.protocol.updates import FAILED, UPDATE
-from acp_proxy.recording.recording import Recording, needs
 from acp_proxy.store.tables.checked_values import Row
 
 ARROWS = {"to-agent": "→", "to-client": "←", "stderr": "!"}
-SILENCE_NS = 5 * 10**9
-"""A silence of at least this length has its own line."""
 _SLOW_NS, _STUCK_NS = 10**9, 10 * 10**9
 _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 """The kind of an update at the beginning of its preview."""
-
-
-@needs("middle", "durations", unknown="")
-def silence(recording: Recording | None, ns: int) -> str:
-    """Returns the length of a silence; empty if it is too short for a line, or not known.
-
-    Args:
-        recording: the recording; None if acp-proxy recorded it, so that all times are known.
-        ns: the time between two frames, in nanoseconds.
-    """
-    return took(recording, ns) if ns >= SILENCE_NS else ""
 
 
 class Tone(Enum):

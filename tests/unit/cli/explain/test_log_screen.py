@@ -10,6 +10,7 @@ import pytest
 from acp_proxy.cli.explain.log_screen import TimelineLayout
 from acp_proxy.cli.screens.styled_text import Screen, clusters, columns_of
 from acp_proxy.explain.log.folding import fold
+from acp_proxy.explain.pauses import Pauses
 from acp_proxy.store.reader import RecordingReader
 from tests.support.log_writer import (
     MS,
@@ -101,7 +102,7 @@ def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
-    """Separators and silences are drawn on a terminal only; a pipe gets one line for each item."""
+    """Separators and pauses are drawn on a terminal only; a pipe gets one line for each item."""
     path = record_odd(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         items = list(fold(reader.rows()))
@@ -111,19 +112,20 @@ def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
     assert len(screen(path, 80, color=False).splitlines()) == count + 4
 
 
-def test_filtered_frames_make_no_silence(tmp_path: Path) -> None:
-    """Between two lines, no silence is shown if a filter left out frames between them."""
+def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
+    """Between two lines, no pause is shown if a filter left out frames between them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.t_ns += 6_000 * MS
         recorder.stderr("a")
         recorder.close()
     with RecordingReader(recorder.path) as reader:
-        rows = list(reader.rows())
-    every, some = TimelineLayout(Screen(80)), TimelineLayout(Screen(80))
-    lines = [line.strip() for row in rows for line in every.lines(row)]
-    assert [line for line in lines if line.startswith("·")] == ["··· 6.0 s ···"]
-    assert len([line for row in (rows[0], rows[3]) for line in some.lines(row)]) == 2
+        rows, pauses = list(reader.rows()), Pauses(reader)
+        every, some = (TimelineLayout(Screen(80), pauses=pauses) for _ in range(2))
+        lines = [line.strip() for row in rows for line in every.lines(row)]
+        assert len([line for row in (rows[0], rows[3]) for line in some.lines(row)]) == 2
+    pause = "··· 6.0 s, waiting for the client ···"
+    assert [line for line in lines if line.startswith("·")] == [pause]
 
 
 def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A diagram draws each message as an arrow, and silences, turns and events as notes."""
+"""A diagram draws each message as an arrow, and pauses, turns and events as notes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
     ]
 
 
-def test_runs_are_one_line_and_silences_a_note(tmp_path: Path) -> None:
+def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
     """In a diagram, a run of chunks is one arrow, and consecutive lines of stderr are one note."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -87,7 +87,7 @@ def test_runs_are_one_line_and_silences_a_note(tmp_path: Path) -> None:
         "Note over C,A: Turn 1 · never ended",
         "C-xA: 2 session/prompt unanswered: go",
         "A-)C: 3–5 agent_message_chunk ×3, 2 ms: xxx",
-        "Note over C,A: 6.0 s of silence",
+        "Note over C,A: 6.0 s, waiting for the agent, never answered",
         "Note right of A: 6–7 stderr ×2: one",
     ]
 
@@ -106,7 +106,7 @@ def test_a_diagram_is_capped(tmp_path: Path) -> None:
         partly = SequenceDiagram(reader, parse("dir:to-agent"), most=2)
         assert len(list(partly.lines())) == 7
         assert partly.left_out == 4
-        assert not any("silence" in line for line in SequenceDiagram(reader, most=30).lines())
+        assert not any("waiting" in line for line in SequenceDiagram(reader, most=30).lines())
 
 
 def test_the_messages_of_a_batch_are_drawn() -> None:
