@@ -5,7 +5,7 @@ from datetime import datetime
 
 _DAY = 86400
 _S = 10**9
-_UNITS = ((_S, "s"), (10**6, "ms"), (10**3, "us"))
+_UNITS = ((_S, "s"), (10**6, "ms"), (10**3, "µs"))
 _ALIKE = 0.6
 """The least similarity, from 0 to 1, of a word that may have been meant."""
 
@@ -86,7 +86,7 @@ def duration(ns: int | None, step_ns: int = 0) -> str:
     if step_ns >= _S and ns < 120 * _S:
         return f"{ns // _S} s"
     if ns < 1_000_000:
-        return f"{ns / 1e3:.0f} us"
+        return f"{ns / 1e3:.0f} µs" if ns >= 1_000 else "<1 µs"
     if ns < 1_000_000_000:
         return f"{ns / 1e6:.0f} ms"
     if ns < 120 * 10**9:

@@ -17,7 +17,7 @@ from acp_proxy.explain.log.timeline import began_ns
 from acp_proxy.explain.show.frame_pass import RunningCalls
 from acp_proxy.explain.stats.turn_times import WAITING, Part, waiting_part
 from acp_proxy.explain.waits import Party, answering_party, named_wait
-from acp_proxy.recording.recording import Recording
+from acp_proxy.recording.recording import Recording, needs
 from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow, exchanges, turns_during
 from acp_proxy.store.queries.frames import frame_times, gaps, last_ns, last_number
 from acp_proxy.store.reader import RecordingReader
@@ -48,7 +48,8 @@ class Pause(NamedTuple):
         Args:
             step_ns: the resolution of times; see `duration`.
         """
-        end = ", never answered" if self.never_ended else ""
+        how = "ended" if self.awaited.startswith("call ") else "answered"
+        end = f", never {how}" if self.never_ended else ""
         return f"{duration(self.length_ns, step_ns)}, waiting for {self.awaited}{end}"
 
 
@@ -61,13 +62,15 @@ class Pauses:
     """
 
     reader: RecordingReader
-    _recording: Recording = field(init=False)
+    recording: Recording = field(init=False)
+    """The row of the recording."""
     _calls: dict[int, RunningCalls] = field(factory=dict, init=False)
     """The tool calls of the turns of the last pause, by turn."""
 
     def __attrs_post_init__(self) -> None:
-        self._recording = self.reader.recording
+        self.recording = self.reader.recording
 
+    @needs("middle", "durations")
     def find(self, before: int, after: int | None, length_ns: int) -> Pause | None:
         """Returns the pause between two neighbours; None if the pause is not marked.
 
@@ -76,7 +79,7 @@ class Pauses:
             after: the number of the next one; None if nothing came so far.
             length_ns: the length of the pause, in nanoseconds.
         """
-        if length_ns < LEAST_NS or not self._recording.knows("middle", "durations"):
+        if length_ns < LEAST_NS:
             return None
         later = before + 1 if after is None else after
         turns = list(turns_during(self.reader, before, later))
@@ -96,16 +99,16 @@ class Pauses:
         """
         if before is None or row["seq"] != before[0] + 1:
             return None
-        return self.find(before[0], row["seq"], began_ns(row) - before[1])
+        length_ns = began_ns(row) - before[1]
+        return self.find(before[0], row["seq"], length_ns) if length_ns >= LEAST_NS else None
 
+    @needs("middle", "durations", unknown=())
     def every(self, now_ns: int | None = None) -> Iterator[Pause]:
         """Yields all marked pauses, in order.
 
         Args:
             now_ns: the time now, since the recording began, for a recording that still runs.
         """
-        if not self._recording.knows("middle", "durations"):
-            return
         for before, after, length_ns in gaps(self.reader, LEAST_NS):
             if (pause := self.find(before, after, length_ns)) is not None:
                 yield pause

@@ -36,7 +36,7 @@ WORDS = """async () => {
   }
   return found.join(" ");
 }"""  # noqa: E501
-DURATION = re.compile(r"\d (us|ms|s|min|h)\b(?!-)|\d\.\d{3}\b")
+DURATION = re.compile(r"\d (µs|ms|s|min|h)\b(?!-)|\d\.\d{3}\b")
 
 
 def words_of(window: Visit, directory: Path, origin: Origin | None) -> str:
@@ -71,5 +71,5 @@ def test_no_time_is_shown_more_exactly_than_the_log_has_it(window: Visit, tmp_pa
     words = words_of(window, tmp_path, origin)
     assert "<1 s" in words
     assert "2025-06-15 15:06:40, 0.301000 s after" in words  # as in the log, wherever it is read
-    match = re.search(r"\b[1-9]\d* (us|ms)\b|\d\.\d s\b", words)
+    match = re.search(r"\b[1-9]\d* (µs|ms)\b|\d\.\d s\b", words)
     assert match is None, words[max(0, match.start() - 100) : match.end() + 50]

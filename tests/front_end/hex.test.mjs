@@ -19,7 +19,7 @@ test("control, invisible and bidi characters are escapes, and only they", () => 
 
 test("sizes and durations are written as the command line writes them", () => {
   assert.deepEqual([0, 999, 1000, 12_345, 123_456, 1_234_567, 5e9].map(sizeInWords), ["0 B", "999 B", "1.0 kB", "12.3 kB", "123 kB", "1.2 MB", "5.0 GB"]);
-  assert.deepEqual([NaN, 1500, 25e6, 1.25e9, 125e9, 3720e9].map((ns) => durationInWords(ns)), ["", "2 us", "25 ms", "1.3 s", "2 min 5 s", "1 h 2 min"]);
+  assert.deepEqual([NaN, 1500, 25e6, 1.25e9, 125e9, 3720e9].map((ns) => durationInWords(ns)), ["", "2 µs", "25 ms", "1.3 s", "2 min 5 s", "1 h 2 min"]);
 });
 
 test("a duration is not written more exactly than it was measured", () => {
@@ -29,7 +29,7 @@ test("a duration is not written more exactly than it was measured", () => {
   };
   assert.deepEqual(words(1e6), ["<1 ms", "2 ms", "1.5 s", "3.0 s", "2 min 5 s"]);
   assert.deepEqual(words(1e9), ["<1 s", "<1 s", "1 s", "3 s", "2 min 5 s"]);
-  assert.deepEqual(words(0).slice(0, 2), ["0 us", "2 ms"]);
+  assert.deepEqual(words(0).slice(0, 2), ["<1 µs", "2 ms"]);
 });
 
 test("no time is put into words once it is known that there are none", () => {

@@ -14,6 +14,7 @@ from acp_proxy.explain.show.summary_values import Summary
 from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import FAILED, FINAL
+from acp_proxy.recording.recording import needs
 
 PARTS = {
     Part.STREAMING: "agent streaming",
@@ -60,14 +61,14 @@ def _facts(summary: Summary) -> Iterator[Fact]:
     yield from _answers(summary)
 
 
+@needs("middle", "durations", unknown=())
 def _time(summary: Summary) -> Iterator[Fact]:
-    spent, recording = summary.spent, summary.recording
-    if not spent or not recording.knows("middle", "durations"):
+    spent, step_ns = summary.spent, summary.recording.step_ns
+    if not (total := sum(spent.values())):
         return
-    total = sum(spent.values())
     waits = {part: ns for part, ns in spent.items() if part is not Part.STREAMING}
     longest = max(waits, key=lambda part: waits[part])
-    text = duration(total, recording.step_ns)
+    text = duration(total, step_ns)
     if total >= _LEAST_NS and waits[longest] * _LEAST_SHARE >= total:
         text = f"{text}, {share(waits[longest], total)} {PARTS[longest]}"
     yield Fact(text)

@@ -45,10 +45,10 @@ IS = (*_OWN_STATES, *KINDS)
 _SYNONYMS = {"open": "unanswered", "pending": "unanswered", "running": "in_progress"}
 """Other words that a timeline or people use for a state or a status, and the accepted words."""
 STATUSES = ("pending", "awaiting_permission", "in_progress", "completed", "failed", "cancelled")
-_BOUND = re.compile(r"(<=|>=|<|>|=)?\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)$")
+_BOUND = re.compile(r"(<=|>=|<|>|=)?\s*([0-9]*\.?[0-9]+)\s*([a-zA-Zµ]*)$")
 _INDEX = re.compile("[0-9]{1,9}")
 _SIZES = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
-_TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "": 10**9, "s": 10**9, "m": 60 * 10**9,
+_TIMES = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "": 10**9, "s": 10**9, "m": 60 * 10**9,
           "min": 60 * 10**9, "h": 3600 * 10**9}  # fmt: skip
 
 

@@ -44,7 +44,7 @@ COMMANDS |= {f"{name}.json": [*COMMANDS[name], "--json"]
 TEXTS = [name for name in COMMANDS if "json" not in name and name != "list"]
 VALUES = [name for name in COMMANDS if "json" in name]
 
-DURATION = r"\d (ns|us|ms|s|min|h)\b"
+DURATION = r"\d (ns|µs|ms|s|min|h)\b"
 END = (
     r"exit(ed)? (with )?3|by itself|never (answered|ended)|(?<!wait\.)unanswered|not answered|died"
     r"|killed"
@@ -180,7 +180,7 @@ def test_inferred_times_are_shown_and_not_subtracted(
         origin, "stats"
     )
     for name in TEXTS:
-        assert not re.search(rf"[^\d]{DURATION}| (ms|us)\b", output_of(origin, name)), name
+        assert not re.search(rf"[^\d]{DURATION}| (ms|µs)\b", output_of(origin, name)), name
 
 
 def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str]) -> None:
@@ -232,7 +232,7 @@ def test_times_without_a_zone_stay_those_of_the_log(
 
 @pytest.mark.parametrize(
     ("step_ns", "said", "unsaid"),
-    [(10**9, "<1 s", r"\d (ms|us)\b|\d\.\d s\b"), (10**7, "<10 ms", r"\b\d (ms|us)\b")],
+    [(10**9, "<1 s", r"\d (ms|µs)\b|\d\.\d s\b"), (10**7, "<10 ms", r"\b\d (ms|µs)\b")],
 )
 def test_no_duration_is_finer_than_the_times(
     output_of: Callable[[Origin | None, str], str],

@@ -57,7 +57,7 @@ export function durationInWords(ns, before = "") {
 function durationWithUnit(ns) {
   if (ns < stepNs) return `<${stepNs % 1e9 ? `${stepNs / 1e6} ms` : `${stepNs / 1e9} s`}`;
   if (stepNs >= 1e9 && ns < 120e9) return `${Math.floor(ns / 1e9)} s`;
-  if (ns < 1e6) return `${(ns / 1e3).toFixed(0)} us`;
+  if (ns < 1e6) return ns < 1e3 ? "<1 µs" : `${(ns / 1e3).toFixed(0)} µs`;
   if (ns < 1e9) return `${(ns / 1e6).toFixed(0)} ms`;
   if (ns < 120e9) return `${(ns / 1e9).toFixed(1)} s`;
   const seconds = Math.floor(ns / 1e9);

@@ -426,7 +426,7 @@ def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> 
     screen.end()
     last, summary = capsys.readouterr().out.splitlines()
     assert last == "differs       d  #2: it left; the agent ended with exit 1: no module"
-    assert summary == "4 recordings: 3 differ, 1 not done; 0 us; new runs in r.runs"
+    assert summary == "4 recordings: 3 differ, 1 not done; <1 µs; new runs in r.runs"
 
 
 def test_the_summary_counts_and_times() -> None:

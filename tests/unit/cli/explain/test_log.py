@@ -176,8 +176,8 @@ def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
     assert batch.startswith("     4     0.000 ← batch")
     assert [re.sub(r" +([0-9]+ B)? *", " ", line) for line in members] == [
         " ← tool_call_update c [completed]",
-        " ← session/set_mode ✗ #3 ↩1 0 us -32603 (internal error) no such mode",
-        " ← session/prompt ✓ #2 ↩1 0 us end_turn",
+        " ← session/set_mode ✗ #3 ↩1 <1 µs -32603 (internal error) no such mode",
+        " ← session/prompt ✓ #2 ↩1 <1 µs end_turn",
     ]
 
 

@@ -170,8 +170,8 @@ def test_two_sessions_are_named() -> None:
         lines.append({"stream": "to-client", "message": result(n, stopReason="end_turn")})
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
         notes = [line.strip() for line in SequenceDiagram(reader).lines() if "Turn" in line]
-    assert notes == ["Note over C,A: Turn 1 · end_turn · 0 us · a",
-                     "Note over C,A: Turn 2 · end_turn · 0 us · b"]  # fmt: skip
+    assert notes == ["Note over C,A: Turn 1 · end_turn · #60;1 µs · a",
+                     "Note over C,A: Turn 2 · end_turn · #60;1 µs · b"]  # fmt: skip
 
 
 @pytest.mark.parametrize(

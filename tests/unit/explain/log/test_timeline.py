@@ -223,8 +223,10 @@ def test_events_are_described(kind: str, data: dict[str, Any], words: str) -> No
     ("ns", "words"),
     [
         (None, ""),
-        (0, "0 us"),
-        (1_500, "2 us"),
+        (0, "<1 µs"),
+        (999, "<1 µs"),
+        (1_000, "1 µs"),
+        (1_500, "2 µs"),
         (12 * MS, "12 ms"),
         (1_500 * MS, "1.5 s"),
         (119_000 * MS, "119.0 s"),

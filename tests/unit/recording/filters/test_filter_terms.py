@@ -68,6 +68,7 @@ def chosen(text: str) -> list[int]:
         ("size:1k..20KB", [3]),
         ("latency:>2s", [2]),
         ("latency:10ms", [5]),
+        ("latency:10000µs", [5]),
         ("latency:..", [2, 5]),
         ("not latency:.. kind:notification|stderr", [4, 6]),
         ("turn:1 not kind:notification", [3, 5]),
