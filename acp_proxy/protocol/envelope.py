@@ -1,7 +1,7 @@
 """Decodes the members of a message that are its labels: the only reader of JSON-RPC envelopes.
 
-A msgspec decoder reads the fields below and skips all other members. It takes about 1.2 us for a
-frame of 300 bytes, whereas the standard library takes 15 us. The decoder refuses a message in which
+A msgspec decoder reads the fields below and skips all other members. It takes about 1.2 µs for a
+frame of 300 bytes, whereas the standard library takes 15 µs. The decoder refuses a message in which
 a field has another type, such as a numeric session id. Such a message is parsed as a whole, and
 `picked` then reads those fields that have the right type.
 """
