@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_proxy.cli.explain.log_screen import TimelineLayout
+from acp_proxy.cli.explain.log_screen import TimelineLayout, fold_ends
 from acp_proxy.cli.screens.styled_text import Screen
 from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import fold
@@ -57,10 +57,11 @@ def screen(path: Path, columns: int | None, *, color: bool) -> str:
     with RecordingReader(path) as reader:
         hints_of = HintReader(reader).of
         shown = Screen(columns, color)
-        pauses = Pauses(reader)
-        layout = TimelineLayout(shown, newest=last_number(reader), hints_of=hints_of, pauses=pauses)
+        newest, pauses = last_number(reader), Pauses(reader)
+        layout = TimelineLayout(shown, newest=newest, hints_of=hints_of, pauses=pauses)
         items = fold(reader.rows(), pauses=pauses)
-        lines = [line for item in items for line in layout.lines(item)]
+        folded = items if columns is None else fold_ends(items)
+        lines = [line for item in folded for line in layout.lines(item)]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -1,9 +1,11 @@
 """Lays the timeline out: columns that fit the terminal, colours, turns, pauses and marks."""
 
-from collections.abc import Callable, Container, Iterator
+import json
+from collections.abc import Callable, Container, Iterable, Iterator
 from enum import StrEnum
+from itertools import groupby
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from acp_proxy.base.safe_text import visible
 from acp_proxy.cli.screens.styled_text import (
@@ -33,8 +35,13 @@ from acp_proxy.explain.pauses import Pauses
 from acp_proxy.recording.recording import Fact, Recording
 from acp_proxy.store.tables.checked_values import Row
 
+_WITH_SIZES = 140
+"""The smallest width of a terminal that has room for sizes."""
 _METHOD = {True: 28, False: 21}
 _ID = {True: 5, False: 3}
+_PAIR = 12
+"""The width of the pair and the latency on a terminal."""
+_LINKS = ("→", "↩")
 _LONG_ID, _END_OF_ID = 15, {True: 8, False: 6}
 """The width of the longest id that a terminal shows whole, and the width of the shown end of a
 longer id, on wide and on narrow terminals."""
@@ -57,13 +64,48 @@ _NEEDED: dict[TimeForm, Fact] = {
     TimeForm.RELATIVE: "times", TimeForm.CLOCK: "date", TimeForm.DELTA: "durations",
 }  # fmt: skip
 """For each form of times, the fact that an imported recording must have to show them."""
+_TIMES = {TimeForm.RELATIVE: "seconds", TimeForm.CLOCK: "clock", TimeForm.DELTA: "delta"}
+"""The title of the column of times."""
+
+
+@frozen
+class EndRun:
+    """The ends of several streams, one after the other and for the same reason."""
+
+    rows: list[Row]
+
+    def line(self) -> TimelineLine:
+        """Returns the one line for all."""
+        first, *_, last = (event_line(row) for row in self.rows)
+        streams = [json.loads(row["data"]).get("stream") for row in self.rows[:-1]]
+        cells = first.cells._replace(number=f"{first.cells.number}–{last.cells.number}")
+        return evolve(last, cells=cells, text=", ".join([*map(str, streams), last.text]))
+
+
+Item = Row | ChunkRun | EndRun
+
+
+def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Item]:
+    """Yields items, with neighbouring ends of streams as one item if they have the same reason."""
+    for reason, group in groupby(items, _end_reason):
+        if reason is None:
+            yield from group
+        else:
+            rows = [row for row in group if isinstance(row, dict)]
+            yield EndRun(rows) if len(rows) > 1 else rows[0]
+
+
+def _end_reason(item: Row | ChunkRun) -> str | None:
+    if isinstance(item, ChunkRun) or item["kind"] != "eof":
+        return None
+    return str(json.loads(item["data"]).get("reason"))
 
 
 class TimelineLayout:
     """Converts rows and runs to lines, one after the other.
 
     Without a terminal, each row, run or message of a batch is one line, whole and plain. On a
-    terminal, each turn begins with a rule, and pauses have lines.
+    terminal, the columns have titles, each turn begins with a rule, and pauses have lines.
     """
 
     def __init__(
@@ -100,10 +142,12 @@ class TimelineLayout:
         columns = screen.columns
         self.screen = screen
         self._wide = columns is None or columns >= WIDE
+        self._has_sizes = columns is None or columns >= _WITH_SIZES
         digits = len(str(newest))
         self._number = max(6, digits * 2 + 1) if columns is None else max(5, digits + 3)
-        self._time = 9 if self._wide else 7
-        self._id = _ID[self._wide]
+        self._time = 9 if self._has_sizes else 7
+        self._id = _ID[self._has_sizes]
+        self._pair = _PAIR
         self._before: tuple[int, int] | None = None
         self._marks: dict[int, str] = {}
 
@@ -121,19 +165,22 @@ class TimelineLayout:
         """The numbers of the marked frames."""
         return self._marks
 
-    def lines(self, item: Row | ChunkRun) -> Iterator[str]:
+    def lines(self, item: Item) -> Iterator[str]:
         """Yields the line of a row or run, after a turn's rule or a pause if one comes before.
 
-        After the line of a batch come the lines of its messages.
+        After the line of a batch come the lines of its messages. The titles come first of all.
         """
-        row = item.first if isinstance(item, ChunkRun) else item
+        row = _first(item)
         line = self._line(item)
+        if self.screen.columns is not None and self._before is None:
+            yield self._titles()
         if self._times is not TimeForm.RELATIVE:
             line = evolve(line, cells=line.cells._replace(time=self._time_of(row["t_ns"])))
         if self.screen.columns is not None and self._before is not None:
             yield from self._between(row, line)
+        last = item.rows[-1] if isinstance(item, EndRun) else row
         self._before = (item.last, item.last_ns) if isinstance(item, ChunkRun) else (
-            row["seq"], row["t_ns"])  # fmt: skip
+            last["seq"], last["t_ns"])  # fmt: skip
         yield self.text(line, self._marks.get(row["seq"], "  ") if self._marks else "")
         for member in self.member_lines(row):
             yield self.text(member, "  " if self._marks else "")
@@ -149,9 +196,11 @@ class TimelineLayout:
             line = evolve(line, cells=line.cells._replace(**self._unknown))
         return self.screen.line((mark, None, True), *self._pieces(line))
 
-    def _line(self, item: Row | ChunkRun) -> TimelineLine:
+    def _line(self, item: Item) -> TimelineLine:
         if isinstance(item, ChunkRun):
             return run_line(item, self._recording)
+        if isinstance(item, EndRun):
+            return item.line()
         if "raw" not in item:
             return event_line(item)
         return self.frame_line(item)
@@ -181,6 +230,16 @@ class TimelineLayout:
         if line.tone is Tone.PROMPT and row["turn"] is not None:
             yield self._rule(" · ".join(filter(None, (f"turn {row['turn']}", row["session"]))))
 
+    def _titles(self) -> str:
+        size = "size" if self._has_sizes else ""
+        cells = Cells("#", _TIMES[self._times], " ", "message", "id", "pair", size)
+        line = TimelineLine(cells, "content", "title")
+        if self._unknown:
+            line = evolve(line, cells=line.cells._replace(**self._unknown))
+        margin = piece("  " if self._marks else "")
+        titles = [(text, Ink.FAINT, False) for text, _, _ in self._pieces(line)]
+        return self.screen.line(margin, *titles)
+
     def _rule(self, text: str) -> str:
         text = f"── {visible(text)} "
         rule = "─" * ((self.screen.columns or 0) - columns_of(text))
@@ -206,7 +265,7 @@ class TimelineLayout:
 
     def _head(self, line: TimelineLine, ink: int | None, *, bold: bool) -> Iterator[Piece]:
         """Yields the method and the id; a method without an id gets the room of both."""
-        cells, method = line.cells, _METHOD[self._wide]
+        cells, method = line.cells, _METHOD[self._has_sizes]
         shown_id = self._id_of(cells)
         rpc_id = self._id
         if not cells.rpc_id:
@@ -225,19 +284,33 @@ class TimelineLayout:
             return text
         mark = '#"' if text.startswith('#"') else "#"
         end = text.removeprefix(mark)
-        text = mark + fit_end(end, _END_OF_ID[self._wide] + len(mark))
+        text = mark + fit_end(end, _END_OF_ID[self._has_sizes] + len(mark))
         self._id = max(self._id, columns_of(text))
         return text
 
     def _more(self, line: TimelineLine) -> Iterator[Piece]:
         cells = line.cells
-        yield f"{pad(cells.pair, 14)} ", _PACES[line.pace], False
-        yield f"{cells.size:>7}  ", Ink.FAINT, False
+        if self.screen.columns is None:
+            yield f"{pad(cells.pair, 14)} ", _PACES[line.pace], False
+        else:
+            link, _, latency = cells.pair.partition(" ")
+            if link[:1] not in _LINKS:
+                link, latency = "", cells.pair
+            text = f"{link}{latency:>{self._pair - len(link)}}"
+            yield f"{text}  ", _PACES[line.pace], False
+        if self._has_sizes:
+            yield f"{cells.size:>7}  ", Ink.FAINT, False
 
     def _less(self, line: TimelineLine) -> Iterator[Piece]:
         """Yields the pair only if it is slow or open, since the preview needs the room."""
         if line.pace is not Pace.QUICK or line.cells.pair == "open":
             yield f"[{line.cells.pair}] ", _PACES[line.pace], False
+
+
+def _first(item: Item) -> Row:
+    if isinstance(item, ChunkRun):
+        return item.first
+    return item.rows[0] if isinstance(item, EndRun) else item
 
 
 def _fitted(method: str, columns: int) -> str:

@@ -72,9 +72,7 @@ def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, wor
     assert (one.unblamed is None) == (by is not None)
 
 
-@pytest.mark.parametrize(
-    "name", ["hello", "tour", "terminal", "edit-allowed", "cancelled"]
-)
+@pytest.mark.parametrize("name", ["hello", "tour", "terminal", "edit-allowed", "cancelled"])
 def test_sound_recordings_have_nobody(name: str) -> None:
     """Hints do not make a verdict."""
     verdict = find_verdict(summary_of(name))

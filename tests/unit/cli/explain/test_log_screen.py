@@ -77,7 +77,7 @@ def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
             recorder.to_client(notification(method, x="HERE"))
         recorder.close()
     for columns in (80, 160, None):
-        lines = screen(recorder.path, columns, color=False).splitlines()[1:]
+        lines = screen(recorder.path, columns, color=False).splitlines()[-4:]
         places = {columns_of(line[: line.index("x=HERE")]) for line in lines}
         assert len(lines) == 4
         assert len(places) == 1
@@ -92,24 +92,42 @@ def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
         recorder.close()
     for columns, ends in (
         (80, '"…65b1f{}"'),
-        (120, '"…2265b1f{}"'),
+        (120, '"…65b1f{}"'),
+        (160, '"…2265b1f{}"'),
         (None, f'"{ids[0][:-1]}{{}}"'),
     ):
-        lines = screen(recorder.path, columns, color=False).splitlines()[1:]
+        lines = screen(recorder.path, columns, color=False).splitlines()[-3:]
         assert [ends.format(n) in lines[n] for n in range(2)] == [True, True]
         if columns is not None:
             assert len({line.index("x=HERE") for line in lines[1:3]}) == 1
 
 
 def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
-    """Separators and pauses are drawn on a terminal only; a pipe gets one line for each item."""
+    """A pipe gets one line for each item; a terminal also gets titles, rules and pauses.
+
+    On the terminal, two ends of streams are one line.
+    """
     path = record_odd(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         items = list(fold(reader.rows()))
         count = sum(1 + len(item.get("members", ())) if isinstance(item, dict) else 1
                     for item in items)  # fmt: skip
     assert len(screen(path, None, color=False).splitlines()) == count
-    assert len(screen(path, 80, color=False).splitlines()) == count + 4
+    assert len(screen(path, 80, color=False).splitlines()) == count + 1 + 2 + 2 - 1
+
+
+def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> None:
+    """The titles stand above their columns; the content has half of a terminal of 120 columns."""
+    path = record_odd(tmp_path / "x.db")
+    for columns, titles in (
+        (80, ["#", "seconds", "message", "id", "content"]),
+        (120, ["#", "seconds", "message", "id", "pair", "content"]),
+        (140, ["#", "seconds", "message", "id", "pair", "size", "content"]),
+    ):
+        head, first, *_ = screen(path, columns, color=False).splitlines()
+        assert head.split() == titles
+        assert head.index("content") == first.index("agent: ")
+        assert columns != 120 or head.index("content") <= columns / 2
 
 
 def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
@@ -123,7 +141,7 @@ def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
         rows, pauses = list(reader.rows()), Pauses(reader)
         every, some = (TimelineLayout(Screen(80), pauses=pauses) for _ in range(2))
         lines = [line.strip() for row in rows for line in every.lines(row)]
-        assert len([line for row in (rows[0], rows[3]) for line in some.lines(row)]) == 2
+        assert len([line for row in (rows[0], rows[3]) for line in some.lines(row)]) == 3
     pause = "··· 6.0 s, waiting for the client ···"
     assert [line for line in lines if line.startswith("·")] == [pause]
 
@@ -140,7 +158,7 @@ def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
         rows = list(reader.rows())
     layout = TimelineLayout(Screen(80))
     layout.mark(4, 6)
-    lines = [line for row in (rows[2], rows[3], rows[5]) for line in layout.lines(row)]
+    _, *lines = [line for row in (rows[2], rows[3], rows[5]) for line in layout.lines(row)]
     assert [line[:7] for line in lines] == ["      3", "▸     4", "      ⋮", "▹     6"]
     assert 4 in layout.marked
     assert 6 in layout.marked
@@ -162,7 +180,7 @@ def test_a_span_of_numbers_is_short_on_a_terminal(
     with RecordingReader(recorder.path) as reader:
         rows = [{**row, "seq": seq} for row, seq in zip(reader.frames(), numbers, strict=True)]
     (run,) = fold(rows)
-    assert next(TimelineLayout(Screen(80)).lines(run)).startswith(shown)
+    assert [*TimelineLayout(Screen(80)).lines(run)][1].startswith(shown)
     assert next(TimelineLayout(Screen()).lines(run)).split()[0] == f"{first}–{last}"
 
 
@@ -180,7 +198,7 @@ def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
         ):
             recorder.to_client(request(number, method, **params))
             recorder.to_agent(result(number))
-    lines = screen(recorder.path, 80, color=False).splitlines()[1:]
+    lines = screen(recorder.path, 80, color=False).splitlines()[2:]
     assert len({line.index("#") for line in lines}) == 1
     assert [line[16:38].rstrip() for line in lines] == [
         "request_permission", "request_permission ✓", "terminal/wait_for_ex…",

@@ -276,9 +276,7 @@ def test_a_running_recording_that_waits_has_no_problem(
     assert "[wait." not in out
     assert (
         '  … a person: permission 4 min 0 s, session/request_permission "Edit" (#3)'
-        in out.partition("
-
-")[0]
+        in out.partition("\n\n")[0]
     )
 
 
