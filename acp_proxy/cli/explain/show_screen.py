@@ -8,6 +8,7 @@ from acp_proxy.base.limits import EXAMPLES, NAMED
 from acp_proxy.base.wording import counted, duration
 from acp_proxy.cli.screens.output import stdout_screen
 from acp_proxy.cli.screens.recording_page import (
+    MARKS,
     SHORT_ID,
     RecordingPage,
     shortened,
@@ -22,6 +23,7 @@ from acp_proxy.explain.observed_faults import times_fired
 from acp_proxy.explain.show.agent_end import ENDED
 from acp_proxy.explain.show.error_groups import error_text
 from acp_proxy.explain.show.facts_line import facts_line
+from acp_proxy.explain.show.result_words import result_words
 from acp_proxy.explain.show.summary_values import (
     PersonRequest,
     SessionSummary,
@@ -94,6 +96,10 @@ def _verdict(summary: Summary) -> list[Piece]:
     pieces = verdict(counts, f"no problems{where}")
     if counts.get("info") and not counts.get("error") and not counts.get("warning"):
         pieces.insert(0, piece(f"no problems{where}, ", Ink.TO_CLIENT))
+    first = next(iter(summary.findings), None)
+    if first is not None and first.severity is not Severity.INFO:
+        words = result_words(summary.findings, summary.recording)
+        pieces.insert(0, piece(f"{words} · ", MARKS[first.severity][1], bold=True))
     if waits := waiting_for(summary.waiting):
         pieces.insert(0, piece(f"{waits}, ", Ink.TO_AGENT, bold=True))
     return pieces

@@ -33,6 +33,7 @@ from acp_proxy.cli.screens.table import Cell, Column, cell, table
 from acp_proxy.explain.findings import Finding, Severity
 from acp_proxy.explain.origins import took
 from acp_proxy.explain.show.conversation_summary import first_prompt
+from acp_proxy.explain.show.result_words import result_words
 from acp_proxy.explain.show.summary import find_quickly
 from acp_proxy.explain.show.unanswered import waiting_for
 from acp_proxy.record.capture.option_values import read_keep
@@ -45,27 +46,29 @@ _NEWEST = 5
 """The largest number of recordings in the overview."""
 _PROMPT = 200
 """The largest number of characters that are shown of the first prompt."""
-_UNFINISHED = ("incomplete", "unindexed", "recording")
-
 _BROKEN = "BROKEN RULES"
+_ONLY_PIPE = ("", "STATE", "EXIT", "WHAT IS WRONG")
+"""The columns that only a pipe gets; a terminal has the result in their place."""
+_RESULT = "RESULT"
 _COLUMNS = (
     Column(""),
-    Column("ID"),
+    Column("ID", rank=3),
     Column("NAME", least=14, most=38),
+    Column(_RESULT, least=26, most=44),
     Column("WHEN"),
-    Column("TOOK", rank=5),
+    Column("TOOK", rank=5, right=True),
     Column("DIRECTORY", rank=6, least=12, most=24, keeps_end=True),
     Column("AGENT", rank=4, least=16, most=22),
     Column("CLIENT", rank=9, least=8, most=16),
-    Column("STATE", rank=1),
-    Column("EXIT", rank=1),
-    Column("WHAT IS WRONG", rank=2, least=16, most=60),
+    Column("STATE"),
+    Column("EXIT"),
+    Column("WHAT IS WRONG"),
     Column(_BROKEN, rank=1, least=8, most=22),
-    Column("FRAMES", rank=8),
-    Column("TURNS", rank=7),
-    Column("SIZE", rank=10),
+    Column("FRAMES", rank=8, right=True),
+    Column("TURNS", rank=7, right=True),
+    Column("SIZE", rank=10, right=True),
     Column("NOTE", rank=3, least=10, most=30),
-    Column("FIRST PROMPT", rank=2, least=14, most=60),
+    Column("FIRST PROMPT", rank=2, least=24, most=60),
 )
 
 
@@ -231,8 +234,10 @@ def _print_recordings(
     rows = [_cells(entry, recording, now, checked.get(entry.path)) for entry in listed_recordings
             if (recording := entry.recording) is not None]  # fmt: skip
     if rows:
-        filled = [evolve(c, cells=[row[n] for row in rows]) for n, c in enumerate(_COLUMNS)]
-        filled = [column for column in filled if column.title != _BROKEN or checked]
+        hidden = {_RESULT} if now is None else {*_ONLY_PIPE}
+        hidden |= set() if checked else {_BROKEN}
+        filled = [evolve(column, cells=[row[n] for row in rows])
+                  for n, column in enumerate(_COLUMNS) if column.title not in hidden]  # fmt: skip
         page.lines(table(filled, page.screen, is_list=True))
         page.flush()
     for entry in listed_recordings:
@@ -261,28 +266,31 @@ def _cells(
     code = str(recording.exit_code) if recording.exit_code is not None else ""
     if recording.exit_signal is not None:
         code = f"sig {recording.exit_signal}"
-    if now is not None:  # a single column shows both
-        state, code = "", code if state == "complete" else state
-    live = Ink.TO_CLIENT if entry.live else None
-    first = next((f for f in entry.findings or () if f.severity != Severity.INFO), None)
+    findings = entry.findings or ()
+    first = next((f for f in findings if f.severity != Severity.INFO), None)
     is_sick = first is not None and first.severity == Severity.ERROR
-    trouble = Ink.TROUBLE if is_sick and code != "0" else None
     counts = broken or {}
-    may_be = entry.has_faults or first is not None or counts.get("warning")
-    mark = cell("!" if may_be else "", Ink.STDERR)
+    mark, ink = ("✓", Ink.TO_CLIENT) if recording.state == "complete" else ("", Ink.STDERR)
+    if entry.has_faults or first is not None or counts.get("warning"):
+        mark, ink = "!", Ink.STDERR
     if is_sick or counts.get("error"):
-        mark = cell("✗", Ink.TROUBLE)
+        mark, ink = "✗", Ink.TROUBLE
+    live = Ink.TO_CLIENT if entry.live else None
+    result = result_words(findings, recording, entry.waiting, live=entry.live)
+    if entry.live:
+        result = f"running: {result}"
     return [
-        mark,
+        cell("" if mark == "✓" else mark, ink),
         cell(recording.id[:6], live),
         cell(_name(entry.path, recording)),
+        cell(f"{mark} {result}".lstrip(), live if first is None and live else ink),
         cell(begun(recording, now)),
         cell(lasted),
         cell(recording.cwd if now is None else _tail(recording.cwd)),
         cell(recording.agent_title or _agent_of(recording.words)),
         cell(recording.client_title),
         cell(state, live),
-        cell(code, live or (Ink.STDERR if code in _UNFINISHED else trouble)),
+        cell(code, live or (Ink.TROUBLE if is_sick and code != "0" else None)),
         cell(entry.waiting or ("" if first is None else first.text), live),
         _rules(broken),
         cell(str(entry.frames)),

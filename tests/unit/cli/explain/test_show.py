@@ -50,7 +50,7 @@ def test_the_first_screen(tmp_path: Path) -> None:
     assert (
         run("inspect", "show", path).stdout
         == f"""\
-story  (c0ffee000001)  complete  ✗ 3 errors, 1 warning, 7 notes
+story  (c0ffee000001)  complete  agent broke a rule #9 · ✗ 3 errors, 1 warning, 7 notes
   ✗ #9 session/request_permission: params of session/request_permission: /params/options/0/name: \
 expected string, got nothing  [rpc.schema-params by the agent]
   ✗ #11 fs/read_text_file: fs/read_text_file needs the capability fs.readTextFile, which the \
@@ -222,7 +222,7 @@ def test_unlisted_findings_are_counted(tmp_path: Path) -> None:
             event = {"rule": "lost", "action": "drop", "delivered": "none"}
             recorder.event(capture_log.FAULT, capture_log.TO_AGENT, **event)
     out = run("inspect", "show", recorder.path).stdout
-    assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 2 errors, 1 note\n")
+    assert out.startswith("x  (c0ffee000001)  incomplete  gap #4 · ✗ 2 errors, 1 note\n")
 
 
 def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
@@ -293,7 +293,8 @@ def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
             recorder.to_client(update(f"s-{n}", "agent_message_chunk", content=text("late")))
     out = run("inspect", "show", recorder.path).stdout
     assert len(out.splitlines()) < 60
-    assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 301 errors, 600 warnings, 300 notes\n")
+    verdict = "client broke a rule #2 · ✗ 301 errors, 600 warnings, 300 notes"
+    assert out.startswith(f"x  (c0ffee000001)  incomplete  {verdict}\n")
     assert "\n  ... and 295 more\n" in out
     assert "session/update: agent_message_chunk comes after the end of the turn" in out
     assert "\n  ...   and 290 more\n" in out

@@ -253,7 +253,7 @@ def test_a_terminal_gets_what_fits(
     lines = run("inspect", "list", home=home).stdout.splitlines()[:-1]
     assert max(map(columns_of, lines)) <= columns
     heads = lines[0].split()
-    assert heads[:3] == ["ID", "NAME", "WHEN"]
+    assert {"NAME", "RESULT", "WHEN"} <= {*heads}
     assert ("PROMPT" in heads) == (columns >= 60)
     assert ("NOTE" in heads) == (columns >= 80)
     assert ("SIZE" in heads) == (columns >= 130)
@@ -262,7 +262,7 @@ def test_a_terminal_gets_what_fits(
 def test_a_terminal_sees_what_is_wrong_in_one_column(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal, one coloured column shows a running, incomplete or failed recording."""
+    """On a terminal, one coloured column has the results of recordings, also of a running one."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "failed.db") as failed:
         handshake(failed)
@@ -274,9 +274,9 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
     with LogWriter(home / "live.db"):
         lines = run("inspect", "list", home=home, FORCE_COLOR="1").stdout.splitlines()
     told = {name: line for name in ("failed", "killed", "live") for line in lines if name in line}
-    assert "\x1b[38;5;196m3\x1b" in told["failed"]
+    assert "\x1b[38;5;196m✗ exit 3\x1b" in told["failed"]
     assert "\x1b[38;5;130mincomplete" in told["killed"]
-    assert "\x1b[38;5;28mrunning" in told["live"]
+    assert "\x1b[38;5;28mrunning: " in told["live"]
 
 
 def test_a_list_says_what_is_wrong(home: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
         handshake(well)
         ends_by_signal(well)
     (line,) = listed(home, FORCE_COLOR="1")
-    assert "sig 15" in line
+    assert "\x1b[38;5;28m✓ ok\x1b" in line
     assert "\x1b[38;5;196m" not in line
 
 
