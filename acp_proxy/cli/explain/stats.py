@@ -66,7 +66,8 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
     answers did not exceed (nearest rank, without cancelled requests), and the largest latency; and
     when in the recording the frames came.
 
-    Tool calls: those with the most bytes, counting all messages about them.
+    Tool calls: those with the most bytes, in the order in which they began, with all messages about
+    them.
 
     Turns: how long each turn took, when the first piece of its answer came, and a bar of its parts.
     Then the slowest turn, step by step.

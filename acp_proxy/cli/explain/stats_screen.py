@@ -35,7 +35,12 @@ _GLYPHS: Mapping[Part, Piece] = {
     Part.FILES: ("f", Ink.TO_AGENT, False),
     Part.OTHER: ("o", Ink.TO_AGENT, False),
 }
-"""The character and colour of each part's bar; the parts also differ without colours."""
+"""The character and colour of each part's bar where there is no colour."""
+_COLOURED: Mapping[Part, Piece] = {
+    part: ("▒" if part is Part.OTHER else "█" if glyph.isalpha() else glyph, ink, bold)
+    for part, (glyph, ink, bold) in _GLYPHS.items()
+}
+"""The same where there are colours."""
 _STEPS: dict[str, Piece] = {
     "prompt": ("▏", None, False),
     "thought": ("▒", Ink.TO_CLIENT, False),
@@ -74,6 +79,7 @@ class _StatisticsScreen:
         self._recording = recording
         columns = screen.columns
         self._screen = screen
+        self._glyphs = _COLOURED if screen.color else _GLYPHS
         self._wide = columns is None or columns >= WIDE
         self._indent = "  " if columns is None or columns >= _INDENTED else ""
         self._inner = evolve(screen, columns=columns and columns - len(self._indent))
@@ -138,7 +144,7 @@ class _StatisticsScreen:
         yield self._line(
             f"where {self._took(total)} of {counted(len(turns), 'turn')} went", bold=True
         )
-        bars = [stacked({_GLYPHS[part]: spent[part]}, total, columns) for part in shown]
+        bars = [stacked({self._glyphs[part]: spent[part]}, total, columns) for part in shown]
         rows = [
             Column("part", [cell(_PARTS[part], _GLYPHS[part][1]) for part in shown], least=10),
             Column("took", [cell(self._took(spent[part])) for part in shown], right=True),
@@ -192,16 +198,21 @@ class _StatisticsScreen:
             Column("when", [cell(sparkline(a), Ink.FAINT) for a in activity], rank=1),
         ]
 
-    def _calls(self, calls: Sequence[CallStatistics]) -> list[Column]:
+    def _calls(self, heaviest: Sequence[CallStatistics]) -> list[Column]:
+        calls = sorted(heaviest, key=lambda call: call.start_ns)
         return [
-            Column("bytes", [cell(byte_size(c.bytes)) for c in calls], right=True),
-            Column("frames", [cell(f"{c.frames:,}") for c in calls], right=True),
+            Column("at", [cell(self._start(c)) for c in calls], right=True),
             Column("took", [cell(self._took(c.duration_ns or None)) for c in calls], right=True),
             Column("turn", [cell(str(c.turn or "")) for c in calls], right=True),
+            Column("frames", [cell(f"{c.frames:,}") for c in calls], right=True, rank=1),
+            Column("bytes", [cell(byte_size(c.bytes)) for c in calls], right=True),
             Column("kind", [cell(c.kind or "") for c in calls], least=8),
             Column("status", [_status(c.status) for c in calls], least=9),
             Column("title", [cell(call_label(c.title, c.tool_call)) for c in calls], least=10),
         ]
+
+    def _start(self, call: CallStatistics) -> str:
+        return seconds(call.start_ns) if self._recording.knows("times") else ""
 
     def _turns(self, turns: Sequence[TurnTime]) -> list[Column]:
         def took(name: str, ink: int | None = None) -> list[Cell]:
@@ -209,7 +220,8 @@ class _StatisticsScreen:
 
         longest = max(turn.duration_ns for turn in turns)
         columns = 40 if self._wide else 14
-        bars = [stacked({_GLYPHS[p]: t.part_ns(p) for p in Part}, longest, columns) for t in turns]
+        glyphs = self._glyphs
+        bars = [stacked({glyphs[p]: t.part_ns(p) for p in Part}, longest, columns) for t in turns]
         return [
             Column("turn", [cell(str(t.id)) for t in turns], right=True),
             Column("took", [cell(self._took(t.duration_ns)) for t in turns], right=True),
@@ -226,25 +238,33 @@ class _StatisticsScreen:
     def _waterfall(self, fall: TurnWaterfall, live: bool) -> list[Column]:
         columns = 60 if self._wide else 20
         return [
-            Column("seq", [cell(str(s.seq or "")) for s in fall.steps], right=True, rank=1),
-            Column("at", [cell(_at(s, fall)) for s in fall.steps], right=True),
+            Column("seq", [cell(str(s.seq or "")) for s in fall.steps], right=True),
+            Column("at", [cell(_at(s, fall)) for s in fall.steps], right=True, rank=1),
             Column(
                 "took", [cell(self._took(s.duration_ns or None)) for s in fall.steps], right=True
             ),
             Column(
                 f"0 to {self._took(fall.duration_ns)}",
                 [
-                    placed(s.start_ns, s.duration_ns, fall.duration_ns, columns, _glyph(s))
+                    placed(s.start_ns, s.duration_ns, fall.duration_ns, columns, self._glyph(s))
                     for s in fall.steps
                 ],
             ),
-            Column("what", [cell(_what(s), _ink(s)) for s in fall.steps], least=18),
+            Column("what", [cell(_what(s), self._ink(s)) for s in fall.steps], least=18),
             Column(
                 "",
                 [cell(_details(s, live), Ink.TROUBLE if s.failed else None) for s in fall.steps],
                 least=16,
             ),
         ]
+
+    def _glyph(self, step: WaterfallStep) -> Piece:
+        if step.waits_for is not None:
+            return self._glyphs[Part(step.waits_for)]
+        return _STEPS[step.kind]
+
+    def _ink(self, step: WaterfallStep) -> int | None:
+        return Ink.TROUBLE if step.failed else self._glyph(step)[1]
 
 
 def _untimed(turns: Sequence[TurnTime]) -> list[Column]:
@@ -271,16 +291,6 @@ def _prompt(turn: TurnTime) -> Cell:
 def _at(step: WaterfallStep, fall: TurnWaterfall) -> str:
     """Returns the seconds since the prompt, with as many digits as matter."""
     return seconds(step.start_ns) if fall.duration_ns >= 10**9 else f"{step.start_ns / 1e9:.6f}"
-
-
-def _glyph(step: WaterfallStep) -> Piece:
-    if step.waits_for is not None:
-        return _GLYPHS[Part(step.waits_for)]
-    return _STEPS[step.kind]
-
-
-def _ink(step: WaterfallStep) -> int | None:
-    return Ink.TROUBLE if step.failed else _glyph(step)[1]
 
 
 def _what(step: WaterfallStep) -> str:

@@ -28,7 +28,7 @@ _LEAST_MIDDLE = 6
 _LEAST_LAST = 20
 """The smallest width of the last cell of an aligned row."""
 WIDE = 110
-"""The smallest width of a terminal that has room for wide gaps."""
+"""The smallest width of a terminal that has room for more than the most important columns."""
 Cell = Sequence[Piece]
 
 
@@ -68,20 +68,18 @@ def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -
     Args:
         columns: the columns, with equally many cells.
         screen: the screen that the table has to fit.
-        is_list: whether titles are bold, the gap is always wide, and a pipe also gets columns
-            without text.
+        is_list: whether titles are bold, and a pipe also gets columns without text.
     """
     if screen.columns is not None or not is_list:
         columns = [other for other in columns if any(text_of(row).strip() for row in other.cells)]
     rows = [[*map(text_of, row)] for row in _rows(columns)]
-    gap = _GAP if screen.columns is None or screen.columns >= WIDE or is_list else 1
-    chosen = [(columns[n], taken) for n, taken in _layout(columns, rows, screen.columns, gap)]
+    chosen = [(columns[n], taken) for n, taken in _layout(columns, rows, screen.columns)]
     style = piece("", None if is_list else Ink.FAINT, bold=is_list)[1:]
     titles = [evolve(column, cells=[[(column.title, *style)]]) for column, _ in chosen]
     for row in (*_rows(titles), *_rows([column for column, _ in chosen])):
         line: list[Piece] = []
         for cell, (column, taken) in zip(row, chosen, strict=True):
-            line += [piece(" " * gap)] if line else []
+            line += [piece(" " * _GAP)] if line else []
             line += _padded(cell, column, taken)
         yield screen.line(*line)
 
@@ -90,7 +88,6 @@ def _layout(
     columns: Sequence[Column],
     rows: Sequence[Sequence[str]],
     width: int | None,
-    gap: int = _GAP,
 ) -> list[tuple[int, int]]:
     """Chooses the columns that fit; returns the index and the width of each.
 
@@ -108,7 +105,7 @@ def _layout(
     widths = [min(w, c.least or w) for w, c in zip(widest, columns, strict=True)]
 
     def left() -> int:
-        return width - sum(widths[n] for n in chosen) - gap * (len(chosen) - 1)
+        return width - sum(widths[n] for n in chosen) - _GAP * (len(chosen) - 1)
 
     while left() < 0 and any(columns[n].rank for n in chosen):
         chosen.remove(max(chosen, key=lambda n: columns[n].rank))
