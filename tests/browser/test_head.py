@@ -24,26 +24,36 @@ READ = """() => {
   const all = (where) => [...document.querySelectorAll(where)];
   const cells = (row) => [...row.cells].map(text);
   return {
-    title: text(document.querySelector("h1")),
+    title: text(document.querySelector("h1 bdi")),
+    verdict: text(document.querySelector(".verdict")),
+    others: all(".others > li[class]").map(text),
     findings: all("#findings .findings > li").map(text),
     turns: all("#turns tbody tr").map(cells),
     questions: all("#permissions tbody tr").map(cells),
     unanswered: all("#unanswered tbody tr").map(cells),
     failed: all("#calls .findings > li").map(text),
     counts: Object.fromEntries(all("#about dl > div").map((row) => [...row.children].map(text))),
-    links: all("#head a").map((link) => [text(link), link.getAttribute("href")]),
-    text: text(document.querySelector("#head")),
+    links: all("#head a, #foot a").map((link) => [text(link), link.getAttribute("href")]),
+    text: all("#head, #foot").map(text).join(" "),
   };
 }"""
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_head_says_what_show_says(plain_window: Visit, path: Path, tmp_path: Path) -> None:
-    """Findings, turns, questions, failed calls, counts; each frame's number is its link."""
+    """Findings, turns, questions, failed calls, counts; each frame's number is its link.
+
+    The first finding is the verdict, unless it is a hint. A finding alone is said nowhere else.
+    """
     page = plain_window.open(report(path, tmp_path), ready=None)
     head, (summary,) = page.ask(READ), said("show", path)
     assert head["title"] == summary["recording"]["name"]
-    assert_each_has(head["findings"], [problem["text"] for problem in summary["problems"]])
+    problems = summary["problems"]
+    named = [problem for problem in problems[:1] if problem["severity"] != "info"]
+    assert_each_has([head["verdict"]][: len(named)], [problem["text"] for problem in named])
+    assert_each_has(head["others"], [problem["text"] for problem in problems[len(named) :][:3]])
+    listed = problems if len(problems) > 1 else []
+    assert_each_has(head["findings"], [problem["text"] for problem in listed])
     assert [row[0] for row in head["turns"]] == [str(turn["id"]) for turn in summary["turns"]]
     for row, turn in zip(head["turns"], summary["turns"], strict=True):
         ends = [seq for seq in (turn["prompt_seq"], turn["end_seq"]) if seq is not None]
@@ -60,8 +70,11 @@ def test_the_head_says_what_show_says(plain_window: Visit, path: Path, tmp_path:
     assert head["counts"]["errors"] == str(summary["errors"])
     assert head["links"]
     for text, address in head["links"]:
-        assert re.fullmatch("#[0-9]+", text), text
-        assert address == f"#seq={text[1:]}"
+        if text.isdigit():
+            assert address == f"#view=waterfall&turn={text}"
+        else:
+            assert re.fullmatch("#[0-9]+", text), text
+            assert address == f"#seq={text[1:]}"
     assert "{{" not in head["text"]
     page.assert_quiet()
 

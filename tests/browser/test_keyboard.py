@@ -85,11 +85,12 @@ def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None
 def test_all_is_done_by_keys(page: Visit) -> None:
     """Selecting, reading, filtering, searching, views, the time range and help work by keys."""
     keyboard = page.page.keyboard
+    prompt = state(page, "row")
     keyboard.press("j")
     keyboard.press("j")
-    wait(page, "state.row === 1")
+    wait(page, f"state.row === {prompt + 2}")
     keyboard.press("k")
-    wait(page, "state.row === 0")
+    wait(page, f"state.row === {prompt + 1}")
     keyboard.press("n")
     keyboard.press("]")
     keyboard.press("/")
