@@ -1,0 +1,133 @@
+"""The address leads back to what was shown, and the history has the steps that a reader expects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.truth import report
+from tests.support.command_line import run
+from tests.support.shipped_recordings import DIRECTORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.watching import Visit
+
+STATE = """() => {
+  const { seq, view, filter, query, turn, range } = acpReport.state;
+  return { seq, view, filter, query, turn, range };
+}"""
+FIRST = {"seq": 11, "view": "list", "filter": "", "query": "", "turn": None, "range": None}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a recording whose first finding is at frame 11."""
+    return report(DIRECTORY / "lost-permission.db", tmp_path_factory.mktemp("links"))
+
+
+@pytest.fixture
+def page(window: Visit, path: Path) -> Visit:
+    """A window with the report."""
+    return window.open(path)
+
+
+def wait(page: Visit, **expected: Any) -> None:
+    """Waits until the page shows something."""
+    page.page.wait_for_function(
+        f"(expected) => JSON.stringify({{ ...({STATE})(), ...expected }})"
+        f" === JSON.stringify(({STATE})())",
+        arg=expected,
+    )
+
+
+def wait_for_address(page: Visit, expected: str) -> None:
+    """Waits until the address has a part behind its `#`."""
+    page.page.wait_for_function("(expected) => location.hash === expected", arg=expected)
+
+
+def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -> None:
+    """At first the detail is that of the first finding, and nothing stands behind the `#`."""
+    page.page.wait_for_function(
+        "() => document.querySelector('.detail-title')?.textContent.startsWith('#11 ')"
+    )
+    page.page.wait_for_timeout(400)
+    assert page.ask("() => location.hash") == ""
+    assert page.ask(STATE) == FIRST
+
+
+def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
+    """Each is a step of its own; chosen rows are none; the way back ends at the first state."""
+    start = page.ask("() => history.length")
+    page.page.click("#head a[href='#seq=6']")
+    wait(page, seq=6)
+    page.page.keyboard.press("j")
+    page.page.keyboard.press("j")
+    wait_for_address(page, "#seq=8")
+    page.page.click("#tab-sequence")
+    wait_for_address(page, "#seq=8&view=sequence")
+    page.page.fill("#filter", "kind:request")
+    wait_for_address(page, "#seq=8&view=sequence&f=kind%3Arequest")
+    page.page.keyboard.press("Escape")
+    page.ask("() => acpReport.state.setRange([0, 3.02e9])")
+    wait_for_address(page, "#seq=8&view=sequence&f=kind%3Arequest&t=0-3.02")
+    assert page.ask("() => history.length") == start + 4
+    page.page.go_back()
+    wait(page, view="sequence", filter="kind:request", range=None, seq=8)
+    page.page.go_back()
+    wait(page, view="sequence", filter="", seq=8)
+    page.page.go_back()
+    wait(page, view="list", seq=8)
+    page.page.go_back()
+    wait(page, **FIRST)
+    page.page.wait_for_timeout(400)
+    assert page.ask("() => location.hash") == ""
+    page.page.go_forward()
+    page.page.go_forward()
+    wait(page, view="sequence", seq=8)
+    page.assert_quiet()
+
+
+def test_a_link_has_the_range_and_keeps_the_rest(window: Visit, path: Path) -> None:
+    """A link shows its range; a link to a frame keeps the view, and drops a range without it."""
+    window.open(path, "#view=sequence&t=0-0.5")
+    wait(window, view="sequence", range=[0, 500_000_000])
+    window.ask("() => { location.hash = '#seq=16'; }")
+    wait(window, view="sequence", range=None, seq=16)
+    window.open(path, "#seq=6&c=3")
+    window.page.wait_for_selector("text=no other connection")
+
+
+def test_a_turn_of_the_table_leads_to_its_waterfall(page: Visit) -> None:
+    """The number of a turn is a link to its waterfall."""
+    page.page.click("#turns tbody a >> nth=0")
+    wait(page, view="waterfall", turn=1, seq=6)
+
+
+def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Path) -> None:
+    """Where the frame of the finding is left out, the next row is chosen."""
+    path = tmp_path / "page.html"
+    words = ("report", DIRECTORY / "lost-permission.db", "kind:event", "-o", path)
+    assert run(*words).exit_code == 0
+    window.open(path)
+    assert window.ask("() => acpReport.state.seq") > 11
+    assert window.page.locator(".detail-title").count() == 1
+
+
+def test_a_print_has_the_head_and_all_rows(page: Visit) -> None:
+    """The tools, the strip and the detail are not printed; each row is."""
+    page.page.emulate_media(media="print")
+    page.ask("() => dispatchEvent(new Event('beforeprint'))")
+    assert page.page.is_visible(".verdict")
+    assert page.page.is_visible("#turns td")
+    rows = page.page.locator(".paper .list-row:has(.list-number)")
+    assert rows.count() == 16
+    assert rows.last.is_visible()
+    assert "Greet someone else." in page.page.inner_text(".paper")
+    for name in (".tools", ".overview", ".detail", ".main"):
+        assert not page.page.is_visible(name), name
+    page.ask("() => dispatchEvent(new Event('afterprint'))")
+    assert page.page.locator(".paper .list-row").count() == 0
+    page.page.emulate_media(media="screen")
