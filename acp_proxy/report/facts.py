@@ -179,6 +179,7 @@ class HeadFacts:
     unanswered: Shortened[OpenRequest]
     failed_calls: Shortened[FailedCall]
     calls: Shortened[CallStatistics]
+    """The calls of most bytes, in the order of their start."""
     origin: list[tuple[str, str]]
     """Labels and texts about the origin of an imported recording."""
     why_no_times: str
@@ -209,6 +210,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     is_open = summary.is_open
     turns = [_turn(turn, times.get(turn.id), longest_ns, is_open) for turn in summary.turns]
     total = {part: sum(turn.part_ns(part) for turn in times.values()) for part in Part}
+    calls = shortened(statistics.tool_calls, SHORT_LIST, statistics.tool_call_count)
     verdict = find_verdict(summary)
     named = 0 if verdict.finding is None else 1
     return HeadFacts(
@@ -230,7 +232,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         questions=shortened(summary.questions, LISTED, sum(summary.answers.values())),
         unanswered=shortened(summary.unanswered, LISTED, open_count),
         failed_calls=shortened(summary.failed_calls, SHORT_LIST, failed_count),
-        calls=shortened(statistics.tool_calls, SHORT_LIST, statistics.tool_call_count),
+        calls=evolve(calls, items=sorted(calls.items, key=lambda call: call.start_ns)),
         origin=[*origin_rows(recording)],
         why_no_times=why,
     )

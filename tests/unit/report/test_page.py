@@ -231,7 +231,8 @@ def test_the_head_has_the_numbers_of_the_commands(path: Path) -> None:
     assert column(page, "unanswered", "frame") == [
         f"#{question['seq']}" for question in show["unanswered"]
     ]
-    calls = [(byte_size(c["bytes"]), f"{c['frames']:,}") for c in stats["tool_calls"]]
+    begun = sorted(stats["tool_calls"], key=lambda call: call["start_ns"])
+    calls = [(byte_size(call["bytes"]), f"{call['frames']:,}") for call in begun]
     sizes = column(page, "calls", "bytes"), column(page, "calls", "frames")
     assert [*zip(*sizes, strict=True)] == calls
     counts = ", ".join(f"{count:,} {stream}" for stream, count in show["frames"].items())
