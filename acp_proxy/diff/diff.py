@@ -206,21 +206,27 @@ def _entry(
     of_a, of_b = items
     a, b = sequence.messages.a, sequence.messages.b
     frames_a, frames_b = a.sequence.frames(of_a), b.sequence.frames(of_b)
-    side, items_of = (a, of_a) if of_a else (b, of_b)
-    preview = side.messages.preview(side.sequence, items_of)
-    if of_a and a.messages.hides_secrets and any(is_hidden(place.a) for place in fields):
-        preview = HIDDEN
+    previews = [
+        HIDDEN
+        if side.messages.hides_secrets and any(map(is_hidden, values))
+        else side.messages.preview(side.sequence, items_of)
+        for side, items_of, values in (
+            (a, of_a, [place.a for place in fields]), (b, of_b, [place.b for place in fields])
+        )
+        if items_of
+    ]  # fmt: skip
     return DiffEntry(
         change=change,
         lane=title,
         direction=a.key.direction,
-        title=side.title(items_of[0]),
+        title=a.title(of_a[0]) if of_a else b.title(of_b[0]),
         a=frames_a[0] if frames_a else None,
         b=frames_b[0] if frames_b else None,
         a_frames=len(frames_a),
         b_frames=len(frames_b),
         fields=fields,
-        preview=preview,
+        preview=previews[0],
+        b_preview=previews[1] if change is Change.CHANGED else None,
     )
 
 

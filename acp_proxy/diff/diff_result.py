@@ -104,6 +104,8 @@ class DiffEntry:
     """The places where a changed entry differs."""
     preview: str | None = None
     """The content of A, or else of B, in one line without control characters."""
+    b_preview: str | None = None
+    """The content of B of a changed entry, likewise."""
 
 
 @frozen

@@ -1,33 +1,39 @@
 """The contents of a comparison's page: the differences of two recordings, side by side.
 
-The values are those that `diff` prints. Equal messages are only counted. A long text is cut to its
-changed words, with a few words around them. Only the first differences are shown, and the page says
-how many more there are.
+The values are those that `diff` prints. Equal messages are only counted. Only the first differences
+are shown, and the page says how many more there are.
 """
 
-import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import Any
+from shlex import quote
 
-from attrs import define, evolve, frozen
+from attrs import Factory, define, evolve, frozen
 
-from acp_proxy.base.limits import PARTS, SHORT_LIST, SHOWN_VALUE
-from acp_proxy.base.text_diff import excerpts, readable_diff
+from acp_proxy.base.limits import PARTS
 from acp_proxy.diff.diff_result import (
     Change,
     Counts,
     Diff,
-    DiffEntry,
     DiffSequence,
-    Field,
     MethodLatency,
     Side,
     differences,
     verdict,
 )
 from acp_proxy.recording.recording import clock
+from acp_proxy.report.compared_changes import (
+    ShownChange,
+    ShownFrame,
+    ShownPlace,
+    characters,
+    difference_in_words,
+    in_order,
+    numbered_places,
+    shown_change,
+    shown_ending,
+)
 from acp_proxy.report.facts import Shortened
 from acp_proxy.store.queries.exchanges import latencies_of_answers
 from acp_proxy.store.queries.frames import frame_times
@@ -37,65 +43,6 @@ MOST = 2000
 """How many differing messages are shown."""
 _MOST_CHARACTERS = 5_000_000
 """About how many characters the shown messages may have in all; later messages are left out."""
-_BESIDE_PLACES = 100
-"""The length of a message's preview if the differing places of the message are shown below it."""
-WORDS = {
-    Change.CHANGED: ("~", "changed"),
-    Change.ONLY_A: ("−", "only in A"),
-    Change.ONLY_B: ("+", "only in B"),
-    Change.MOVED: (">", "moved"),
-}
-"""The sign and the meaning of each kind of change."""
-
-
-@frozen
-class ShownText:
-    """A part of a value."""
-
-    text: str
-    differs: bool
-
-
-@frozen
-class ShownPlace:
-    """A place where two messages differ, with the value of each side."""
-
-    pointer: str
-    a: list[list[ShownText]] | None
-    """Excerpts of the value; None if this side has no value at this place."""
-    b: list[list[ShownText]] | None
-    more: int = 0
-    """The number of excerpts left out."""
-    number: int = 0
-    """The number of the difference if this place is one by itself, as in the handshake."""
-
-
-@frozen
-class ShownFrame:
-    """A message of one side."""
-
-    seq: int
-    frames: int
-    t_ns: int | None = None
-    took_ns: int | None = None
-    """How long the answer took, if the message is an answer."""
-
-
-@frozen
-class ShownChange:
-    """A message that differs."""
-
-    number: int
-    """The number of the difference, from 1."""
-    change: Change
-    sign: str
-    word: str
-    title: str
-    preview: str
-    a: ShownFrame | None
-    b: ShownFrame | None
-    places: Shortened[ShownPlace]
-
 
 _Steps = list[int | ShownChange]
 
@@ -116,8 +63,6 @@ class ShownLane:
     """The number of differing messages, in words; empty if there are none."""
     first: int | None
     """The number of the first shown difference."""
-    steps: _Steps
-    """The differences, and between them the numbers of equal messages."""
     is_cut: bool
     """Whether some differing messages are not shown."""
 
@@ -133,7 +78,15 @@ class ComparisonFacts:
     counts: Counts
     is_equal: bool
     verdict: str
+    first: str
+    """The first difference of messages, in words; empty if there is none."""
+    first_frames: str
+    """The frames of the first difference in A and in B, such as ``#17 / #17``."""
+    commands: tuple[str, str]
+    """The commands that print the messages of A and of B."""
     lanes: list[ShownLane]
+    steps: _Steps
+    """The differences in the order of time, and between them the numbers of equal messages."""
     handshake: Shortened[ShownPlace]
     ending: list[ShownPlace]
     latency: Shortened[MethodLatency]
@@ -170,10 +123,11 @@ def read_comparison(
         UnreadableRecording: a recording is damaged.
     """
     counts = diff.counts
-    handshake = _numbered(diff.handshake, 1)
-    lanes = _LaneReader(diff, counts.handshake + 1, most)
-    shown = lanes.read(readers)
-    ending = _numbered(diff.ending, counts.total - counts.ending + 1)
+    handshake = numbered_places(diff.handshake, 1)
+    found = _LaneReader(diff, most)
+    found.read()
+    changes = _timed_changes(readers, in_order(found.changes), counts.handshake + 1)
+    ending = shown_ending(diff.ending, counts.total - counts.ending + 1)
     a, b, latency = diff.a, diff.b, diff.latency[:PARTS]
     return ComparisonFacts(
         a=_with_clock(a, has_zone=diff.has_zones[0]),
@@ -182,16 +136,24 @@ def read_comparison(
         counts=counts,
         is_equal=diff.is_equal,
         verdict=verdict(diff),
-        lanes=shown,
+        first=difference_in_words(changes[0]) if changes else "",
+        first_frames=" / ".join(f"#{side.seq}" for change in changes[:1] for side in change.sides),
+        commands=(_command(a), _command(b)),
+        lanes=[_linked(lane, changes) for lane in found.lanes],
+        steps=_steps(changes, found.rest),
         handshake=handshake,
-        ending=ending.items,
+        ending=ending,
         latency=Shortened([*latency], len(diff.latency) - len(latency)),
-        more=counts.total - counts.handshake - counts.ending - lanes.taken,
+        more=counts.total - counts.handshake - counts.ending - len(changes),
         filter=words,
         masked=masked,
         is_unmasked=is_unmasked,
         step_ns=max(diff.steps_ns),
     )
+
+
+def _command(side: Side) -> str:
+    return f"acp-proxy log {quote(side.name)}"
 
 
 def _with_clock(side: Side, *, has_zone: bool) -> Side:
@@ -210,50 +172,44 @@ def _names(a: Side, b: Side) -> tuple[str, str]:
 @define
 class _LaneReader:
     diff: Diff
-    _next: int
-    """The number of the next difference."""
     _most: int
-    taken: int = 0
-    """The number of differing messages read so far."""
+    lanes: list[ShownLane] = Factory(list)
+    changes: list[ShownChange] = Factory(list)
+    """The differences read so far, lane by lane."""
+    rest: int = 0
+    """The number of equal messages after the last difference of each lane."""
     _room: int = _MOST_CHARACTERS
 
-    def read(self, readers: tuple[RecordingReader, RecordingReader]) -> list[ShownLane]:
+    def read(self) -> None:
         """Reads the lanes up to the last shown difference."""
-        lanes: list[ShownLane] = []
         for sequence in self.diff.sequences():
-            steps, is_cut = self._steps(sequence)
-            if steps or is_cut:
-                lanes.append(self._lane(sequence, steps, is_cut=is_cut))
+            changes, equal, is_cut = self._read(sequence)
+            if changes or equal or is_cut:
+                self.lanes.append(self._lane(sequence, changes, equal, is_cut=is_cut))
+            self.changes += changes
             if is_cut:
                 break
-        changes = [step for lane in lanes for step in lane.steps if isinstance(step, ShownChange)]
-        of_a = _timed(readers[0], [step.a for step in changes])
-        of_b = _timed(readers[1], [step.b for step in changes])
-        sides = zip(changes, of_a, of_b, strict=True)
-        timed = {step.number: evolve(step, a=a, b=b) for step, a, b in sides}
-        return [
-            evolve(lane, steps=[s if isinstance(s, int) else timed[s.number] for s in lane.steps])
-            for lane in lanes
-        ]
 
-    def _steps(self, sequence: DiffSequence) -> tuple[_Steps, bool]:
-        """Reads the steps of a sequence while there is room for differences."""
-        steps: _Steps = []
+    def _read(self, sequence: DiffSequence) -> tuple[list[ShownChange], int, bool]:
+        """Reads the differences of a sequence while there is room, and counts equal messages."""
+        changes: list[ShownChange] = []
+        equal = before = 0
         for step in sequence.steps:
             if isinstance(step, int):
-                steps.append(step)
+                equal, before = equal + step, step
                 continue
-            if self.taken == self._most or self._room < 0:
-                return steps, True
-            change = _change(step, self._next)
-            self._room -= _characters(change)
-            self.taken += 1
-            self._next += 1
-            steps.append(change)
-        return steps, False
+            if len(self.changes) + len(changes) == self._most or self._room < 0:
+                return changes, equal, True
+            change = shown_change(step, sequence.apart or "", before)
+            self._room -= characters(change)
+            changes.append(change)
+            before = 0
+        self.rest += before
+        return changes, equal, False
 
-    def _lane(self, sequence: DiffSequence, steps: _Steps, *, is_cut: bool) -> ShownLane:
-        changes = [step for step in steps if isinstance(step, ShownChange)]
+    def _lane(
+        self, sequence: DiffSequence, changes: list[ShownChange], equal: int, *, is_cut: bool
+    ) -> ShownLane:
         kinds = Counter(entry.change for entry in changes)
         counts = Counts(
             only_a=kinds[Change.ONLY_A], only_b=kinds[Change.ONLY_B],
@@ -265,12 +221,38 @@ class _LaneReader:
             direction=sequence.direction,
             ids=list(dict.fromkeys(ids)),
             apart=sequence.apart or "",
-            equal=sum(step for step in steps if isinstance(step, int)),
+            equal=equal,
             summary=differences(counts) if changes else "",
-            first=changes[0].number if changes else None,
-            steps=steps,
+            first=None,
             is_cut=is_cut,
         )
+
+
+def _timed_changes(
+    readers: tuple[RecordingReader, RecordingReader], changes: Sequence[ShownChange], first: int
+) -> list[ShownChange]:
+    """Returns differences with their numbers, from the first one on, and with their times."""
+    of_a = _timed(readers[0], [change.a for change in changes])
+    of_b = _timed(readers[1], [change.b for change in changes])
+    sides = zip(changes, of_a, of_b, strict=True)
+    return [evolve(change, number=n, a=a, b=b) for n, (change, a, b) in enumerate(sides, first)]
+
+
+def _linked(lane: ShownLane, changes: Iterable[ShownChange]) -> ShownLane:
+    """Returns a lane with the number of its first shown difference."""
+    key = lane.lane, lane.direction, lane.apart
+    numbers = (
+        change.number for change in changes if (change.lane, change.direction, change.apart) == key
+    )
+    return evolve(lane, first=next(numbers, None))
+
+
+def _steps(changes: Iterable[ShownChange], rest: int) -> _Steps:
+    """Puts the numbers of equal messages between the differences."""
+    steps: _Steps = []
+    for change in changes:
+        steps += [change.equal, change] if change.equal else [change]
+    return [*steps, rest] if rest else steps
 
 
 def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list[ShownFrame | None]:
@@ -282,65 +264,3 @@ def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list
         row and evolve(row, t_ns=known(times.get(row.seq)), took_ns=latencies.get(row.seq))
         for row in frames
     ]
-
-
-def _change(entry: DiffEntry, number: int) -> ShownChange:
-    sign, word = WORDS[entry.change]
-    last = entry.title.rpartition(" ")[2]
-    most = _BESIDE_PLACES if entry.fields else SHOWN_VALUE
-    preview = (entry.preview or "").removeprefix(f"{last}: ")
-    return ShownChange(
-        number=number,
-        change=entry.change,
-        sign=sign,
-        word=word,
-        title=entry.title,
-        preview=preview if len(preview) <= most else f"{preview[:most]}…",
-        a=None if entry.a is None else ShownFrame(entry.a, entry.a_frames),
-        b=None if entry.b is None else ShownFrame(entry.b, entry.b_frames),
-        places=_places(entry.fields),
-    )
-
-
-def _characters(change: ShownChange) -> int:
-    """Returns about how many characters a difference adds to the page."""
-    sides = [side for place in change.places.items for side in (place.a, place.b) if side]
-    texts = [piece.text for side in sides for excerpt in side for piece in excerpt]
-    return len(change.preview) + sum(map(len, texts)) + 100 * len(texts)
-
-
-def _numbered(fields: Sequence[Field], first: int) -> Shortened[ShownPlace]:
-    pick = _places(fields)
-    places = [evolve(place, number=n) for n, place in enumerate(pick.items, first)]
-    return Shortened(places, pick.more)
-
-
-def _places(fields: Sequence[Field]) -> Shortened[ShownPlace]:
-    shown = [_place(field) for field in fields[:PARTS]]
-    return Shortened(shown, len(fields) - len(shown))
-
-
-def _place(field: Field) -> ShownPlace:
-    """Shows both values of a place; of long texts, only the changed words."""
-    pieces = readable_diff(field.a, field.b, SHOWN_VALUE)
-    if not pieces:
-        a, b = ([[ShownText(_json(value), differs=True)]] for value in (field.a, field.b))
-        only = field.only
-        return ShownPlace(field.pointer, None if only == "b" else a, None if only == "a" else b)
-    parts = list(excerpts(pieces))
-    shown = parts[:SHORT_LIST]
-    a, b = (
-        [[ShownText(_cut(text), op != "=") for op, text in excerpt if op in side]
-         for excerpt in shown]
-        for side in ("=-", "=+")
-    )  # fmt: skip
-    return ShownPlace(field.pointer, a, b, more=len(parts) - len(shown))
-
-
-def _json(value: Any) -> str:
-    return _cut(json.dumps(value, ensure_ascii=False))
-
-
-def _cut(text: str) -> str:
-    more = len(text) - SHOWN_VALUE
-    return f"{text[:SHOWN_VALUE]}… ({more:,} more characters)" if more > 0 else text

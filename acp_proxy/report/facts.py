@@ -42,8 +42,8 @@ class Verdict:
     @property
     def is_trouble(self) -> bool:
         """Whether the finding is an error, or was caused by a fault."""
-        one = self.finding
-        return one is not None and (one.severity is Severity.ERROR or one.by == FAULT)
+        first = self.finding
+        return first is not None and (first.severity is Severity.ERROR or first.by == FAULT)
 
     @property
     def is_rule(self) -> bool:

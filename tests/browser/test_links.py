@@ -59,7 +59,7 @@ def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -
 
 
 def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
-    """Each is a step of its own; chosen rows are none; the way back ends at the first state."""
+    """Each makes an entry of the history, and chosen rows make none; the last one is empty."""
     start = page.ask("() => history.length")
     page.page.click("#head a[href='#seq=6']")
     wait(page, seq=6)

@@ -43,12 +43,20 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
         actual = diff(a, b)
         entries = [*actual.entries()]
         comparison = read_comparison(actual, (a, b))
-    shown = [step for lane in comparison.lanes for step in lane.steps if not isinstance(step, int)]
-    assert [
-        (item.change, item.title, item.a and item.a.seq, item.b and item.b.seq) for item in shown
-    ] == [(item.change, item.title, item.a, item.b) for item in entries]
-    for item, entry in zip(shown, entries, strict=True):
-        assert [place.pointer for place in item.places.items] == [f.pointer for f in entry.fields]
+    shown = [step for step in comparison.steps if not isinstance(step, int)]
+    places = {
+        (item.change, item.title, item.a and item.a.seq, item.b and item.b.seq): [
+            place.pointer for place in item.places.items
+        ]
+        for item in shown
+    }
+    assert places == {
+        (item.change, item.title, item.a, item.b): [place.pointer for place in item.fields]
+        for item in entries
+    }
+    assert len(shown) == len(entries)
+    seqs = [item.a.seq for item in shown if item.a is not None]
+    assert seqs == sorted(seqs)
     kinds = Counter(item.change for item in shown)
     assert actual.counts == Counts(
         handshake=len(comparison.handshake.items), only_a=kinds[Change.ONLY_A],
@@ -62,21 +70,45 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
     assert comparison.more == 0
 
 
+def test_what_only_b_has_stands_at_its_time() -> None:
+    """A message of B alone comes after the changed message that was before it in B."""
+    where = "session:1", "to-agent", "m"
+    entries = [
+        DiffEntry(Change.ONLY_A, *where, a=30, a_frames=1),
+        DiffEntry(Change.ONLY_B, *where, b=25, b_frames=1, preview="new"),
+        DiffEntry(Change.CHANGED, *where, 10, 20, 1, 1, preview="old", b_preview="other"),
+        DiffEntry(Change.ONLY_B, *where, b=3, b_frames=1),
+    ]
+    comparison = made_up(differing(entries))
+    shown = [step for step in comparison.steps if not isinstance(step, int)]
+    assert [(change.a and change.a.seq, change.b and change.b.seq) for change in shown] == [
+        (None, 3), (10, 20), (None, 25), (30, None),
+    ]  # fmt: skip
+    assert [side.preview for side in shown[1].sides] == ["old", "other"]
+    assert comparison.first == "m only in B"
+
+
+def test_endings_are_in_words() -> None:
+    """Exit codes and names of signals stand in place of pointers and JSON."""
+    page = page_of(made_up(differing()))
+    for words in ("exit code", "A 0", "B none", "signal", "B SIGKILL"):
+        assert words in " ".join(page.text.split()), words
+
+
 def test_equal_messages_are_counted() -> None:
     """Equal messages between the differences are counted."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[0])
-        lanes = read_comparison(diff(a, b), (a, b)).lanes
+        comparison = read_comparison(diff(a, b), (a, b))
         same = read_comparison(diff(a, a), (a, a))
-    assert [
-        (lane.lane, [step if isinstance(step, int) else step.sign for step in lane.steps])
-        for lane in lanes
-    ] == [
-        ("connection", [1]),
-        ("session:1", [5, "−", "~", "~", 1]),
-        ("session:1", [2, "~", "−"]),
-    ]
-    assert lanes[2].steps[1].a.took_ns is not None  # type: ignore[union-attr]
+    lanes = comparison.lanes
+    assert [step if isinstance(step, int) else step.sign for step in comparison.steps] == [
+        2, "~", 5, "−", "−", "~", "~", 2,
+    ]  # fmt: skip
+    assert comparison.steps[1].a.took_ns is not None  # type: ignore[union-attr]
+    assert (comparison.first, comparison.first_frames) == (
+        "permission allow → reject", "#12 / #12",
+    )  # fmt: skip
     assert lanes[1].summary == "3 differences: 2 changed, 1 only in A"
     assert (lanes[1].equal, same.is_equal) == (6, True)
     assert [lane.equal for lane in same.lanes] == [1, 9, 4]

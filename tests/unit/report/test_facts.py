@@ -65,11 +65,11 @@ def hello(*findings: Finding) -> Summary:
 def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
     """The verdict is at the first bad frame; while a tool call runs, nobody is to blame."""
     verdict = find_verdict(summary_of(name))
-    one = verdict.finding
-    assert one is not None
-    assert (verdict.is_trouble, one.by, one.seq) == (True, by, seq)
-    assert one.text.startswith(words)
-    assert (one.unblamed is None) == (by is not None)
+    first = verdict.finding
+    assert first is not None
+    assert (verdict.is_trouble, first.by, first.seq) == (True, by, seq)
+    assert first.text.startswith(words)
+    assert (first.unblamed is None) == (by is not None)
 
 
 @pytest.mark.parametrize("name", ["hello", "tour", "terminal", "edit-allowed", "cancelled"])
