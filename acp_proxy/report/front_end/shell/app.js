@@ -3,6 +3,7 @@
 import { EmbeddedSource, pause } from "../data/source.js";
 import { Recording } from "../data/recording.js";
 import { callsView } from "../cards/card.js";
+import { conversationView } from "../conversation/conversation.js";
 import { mountDetail } from "../detail/detail.js";
 import { listView } from "../list/list_view.js";
 import { OverviewStrip } from "../pictures/overview.js";
@@ -27,12 +28,12 @@ import { countInWords } from "./words.js";
  * @typedef {object} MountedView
  * @property {(change: Change) => void} update called while the view is seen; for "view" when it comes
  * @property {() => void} [hide]
- * @property {import("./virtual_list.js").VirtualList} [list] what the keyboard moves in
+ * @property {{move: (by: number) => void, focus: () => void}} [list] what the keyboard moves in
  * @property {(most: number) => HTMLElement} [printed] the view on paper; the list is printed without it
  */
 
 /** @type {View[]} */
-const VIEWS = [listView, sequenceView, waterfallView, callsView];
+const VIEWS = [conversationView, listView, sequenceView, waterfallView, callsView];
 /** @typedef {import("./state.js").TimeForm} TimeForm */
 /** @typedef {import("./state.js").Change | "loaded"} Change */
 /** @type {Record<TimeForm, string>} */

@@ -9,6 +9,8 @@
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 /** Attributes that fetch, navigate or run. */
 const REFUSED = /^(on.*|style|src|srcset|srcdoc|href|xlink:href|action|formaction|background|data|ping)$/i;
+const PICTURE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
+const BYTES_AT_ONCE = 8192;
 const REFUSED_TAGS = /^(script|iframe|object|embed|link|meta|base|form)$/i;
 
 /**
@@ -28,6 +30,19 @@ export function h(tag, attributes, ...children) {
  */
 export function svg(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
+}
+
+/**
+ * An image out of bytes that are in the page; nothing is fetched.
+ * @param {string} type of the bytes, by their header @param {Uint8Array} bytes @param {Attributes} attributes
+ */
+export function picture(type, bytes, attributes) {
+  if (!PICTURE_TYPES.test(type)) throw new Error(`no image of the type ${type} is shown`);
+  const image = h("img", attributes);
+  let text = "";
+  for (let at = 0; at < bytes.length; at += BYTES_AT_ONCE) text += String.fromCharCode(...bytes.subarray(at, at + BYTES_AT_ONCE));
+  image.src = `data:${type};base64,${btoa(text)}`;
+  return image;
 }
 
 /** Removes all children, and adds others. @param {Node} node @param {...(Child | Child[])} children */

@@ -20,7 +20,7 @@ export class State {
     this.services = services;
     /** The row that the reader looks at; -1 is none. */
     this.row = -1;
-    this.view = "list";
+    this.view = "conversation";
     /** The turn of views that show one turn; null follows the row. @type {number | null} */
     this.turn = null;
     this.filter = "";

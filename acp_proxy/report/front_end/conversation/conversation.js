@@ -1,0 +1,119 @@
+// The view that reads like a chat: prompts, thoughts, messages, tool calls with their cards, permissions, ends of turns.
+import { lowerBound } from "../data/recording.js";
+import { clear, h } from "../shell/dom.js";
+import { messageOf } from "../shell/state.js";
+import { countInWords } from "../shell/words.js";
+import { Entries, SECTION } from "./entries.js";
+import { entryElement } from "./entry_element.js";
+import { FlowList } from "./flow_list.js";
+
+/** @typedef {import("../shell/state.js").State} State */
+
+/** The likely heights of entries in pixels; a line that opens has the last one. @type {Record<string, number>} */
+const HEIGHTS = { section: 60, prompt: 90, message: 130, plan: 110, permission: 64 };
+const FOLDED_HEIGHT = 38;
+const PENDING_ENTRY = "entry-pending";
+
+/** @type {import("../shell/app.js").View} */
+export const conversationView = { name: "conversation", title: "Conversation", key: "c", mount: (...place) => new ConversationView(...place) };
+
+class ConversationView {
+  /** @param {HTMLElement} container @param {State} state */
+  constructor(container, state) {
+    this.state = state;
+    this.entries = new Entries(state.recording, [[], [], []]);
+    /** The entry of each row; empty until it is known. */
+    this.ofRows = new Int32Array(0);
+    /** The entries and sections that are shown. @type {number[]} */
+    this.items = [];
+    /** What was opened, or closed, by its frame. @type {Set<number>} */
+    this.toggled = new Set();
+    this.note = h("div", { class: "conversation-notes" });
+    this.list = new FlowList({
+      label: "Conversation",
+      estimate: (item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT,
+      render: (item) => this.render(item),
+      onActive: (item) => this.select(item),
+    });
+    this.list.element.addEventListener("click", (event) => this.onClick(event));
+    container.classList.add("printable");
+    container.append(this.note, this.list.element);
+    this.read().catch((error) => clear(this.note, h("p", { class: "trouble" }, `The conversation cannot be shown: ${messageOf(error)}`)));
+  }
+
+  async read() {
+    this.entries = await Entries.read(this.state.recording);
+    this.entries.onLoaded = () => this.list.refresh((node) => node.classList.contains(PENDING_ENTRY));
+    this.build();
+    this.ofRows = await this.entries.ofRows();
+    this.build();
+  }
+
+  /** @param {import("../shell/app.js").Change} change */
+  update(change) {
+    if (change === "row" || change === "view") this.list.setActive(this.placeOf(this.state.row));
+    else if (change === "shown") this.build();
+    else if (change === "matched") this.list.refresh();
+  }
+
+  build() {
+    const { entries, state, ofRows } = this;
+    const [count, isAll] = [entries.kinds.length, state.shown.length === state.recording.rows];
+    const isShown = new Uint8Array(count).fill(isAll || ofRows.length === 0 ? 1 : 0);
+    if (!isAll) for (const row of state.shown) isShown[ofRows[row]] = 1;
+    this.items = [];
+    let sections = 0;
+    for (let item = count - 1, isNeeded = false; item >= 0; item--) {
+      const isSection = entries.kinds[item] === SECTION;
+      if (isSection ? isNeeded : isShown[item]) this.items.push(item);
+      isNeeded = !isSection && (isNeeded || isShown[item] === 1);
+      sections += Number(isSection);
+    }
+    this.items.reverse();
+    const shown = this.items.filter((item) => entries.kinds[item] !== SECTION).length;
+    const hidden = count - sections - shown;
+    clear(this.note, [...unknowns(state.recording), hidden > 0 && `${countInWords(hidden, "entry").replace(/ys?$/, hidden > 1 ? "ies" : "y")} hidden by the filter or the chosen time.`]
+      .filter(Boolean).map((text) => h("p", { class: "note" }, text)));
+    this.list.setItems(this.items, this.placeOf(state.row));
+  }
+
+  /** The place of the entry that shows a row, or of the last one before it; -1 for none. @param {number} row */
+  placeOf(row) {
+    const found = this.ofRows[row] ?? -1;
+    const place = lowerBound(this.items, found);
+    return found >= 0 && this.items[place] === found ? place : -1;
+  }
+
+  /** @param {number} item */
+  select(item) {
+    const { recording, row } = this.state;
+    const first = recording.rowOf(this.entries.seqs[item]);
+    if (first >= 0 && this.ofRows[row] !== item) this.state.select(first);
+  }
+
+  /** @param {MouseEvent} event */
+  onClick({ target }) {
+    if (!(target instanceof Element) || target.closest("button, a, input, summary") || String(window.getSelection())) return;
+    const place = target.closest("[data-place]")?.getAttribute("data-place");
+    if (place) this.list.move(Number(place) - this.list.active);
+  }
+
+  /** @param {number} item */
+  render(item) {
+    const entry = this.entries.now(item);
+    if (entry === null) return h("article", { class: `entry ${PENDING_ENTRY}`, style: { height: `${HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT}px` } });
+    return entryElement(this.state, entry, this.toggled);
+  }
+}
+
+/** What a recording does not say. @param {import("../data/recording.js").Recording} recording */
+function unknowns({ meta, hasPayloads }) {
+  const { live, recording: made } = meta.summary;
+  return [
+    !hasPayloads && "This report was made without payloads (--no-payloads): titles and outcomes are here, texts are not.",
+    live && "The recording was still running when this page was made.",
+    !live && made.state === "incomplete" && "The recorder was killed: what came after the last frame is not known.",
+    made.origin && `Imported from ${made.origin.title}: what that log leaves out is not known.`,
+    meta.why_no_times,
+  ];
+}

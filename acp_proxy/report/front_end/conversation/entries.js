@@ -1,0 +1,89 @@
+// The entries of the conversation as `transcript` makes them: an index of all in memory, the entries on demand.
+import { BlockCache } from "../data/recording.js";
+import { pause } from "../data/source.js";
+
+/**
+ * @typedef {{form: "text" | "json" | "diff" | "note", label: string, image?: number,
+ *   text: {start: string, end: string, characters: number}}} EntryBlock
+ * @typedef {{name: string, detail: string, state: string}} EntryChoice
+ * @typedef {object} Entry a section or an entry, as docs/json.md names the members of both
+ * @property {string} kind not there for a section
+ * @property {number} seq
+ * @property {number | null} last_seq
+ * @property {number | null} t_ns
+ * @property {string} title
+ * @property {string} state
+ * @property {boolean} is_failed
+ * @property {number | null} took_ns
+ * @property {string | null} session
+ * @property {string} by
+ * @property {string} detail
+ * @property {string[]} remarks
+ * @property {EntryChoice[]} choices
+ * @property {EntryBlock[]} blocks
+ * @property {number | null} turn of a section
+ * @property {"" | "begins" | "continued"} heading of a section: whether the session is named
+ */
+
+const BLOCK_ENTRIES = 256;
+const BLOCKS_KEPT = 32;
+const ROWS_AT_ONCE = 65_536;
+export const SECTION = "section";
+/** Entries about a request and its answer alone. */
+const PAIRS = new Set(["prompt", "permission", "request", "end"]);
+
+export class Entries {
+  /** @param {import("../data/recording.js").Recording} recording @param {[number[], (number | null)[], string[]]} index */
+  constructor(recording, [seqs = [], lastSeqs = [], kinds = []]) {
+    this.recording = recording;
+    this.seqs = seqs;
+    this.lastSeqs = lastSeqs;
+    this.kinds = kinds;
+    /** @type {BlockCache<Entry[]>} */
+    this.blocks = new BlockCache(BLOCKS_KEPT);
+    /** Is called when entries were loaded. */
+    this.onLoaded = () => {};
+  }
+
+  /** @param {import("../data/recording.js").Recording} recording */
+  static read = async (recording) => new Entries(recording, await parsedBlock(recording, "entries"));
+
+  /** The entry if it is in memory. Else null, and it is loaded. @param {number} item @returns {Entry | null} */
+  now(item) {
+    const name = `e${Math.floor(item / BLOCK_ENTRIES)}`;
+    const block = this.blocks.now(name);
+    // After this promise has settled, so that `now` finds it.
+    const read = (/** @type {string} */ one) => parsedBlock(this.recording, one).finally(() => setTimeout(() => this.onLoaded()));
+    if (!block) this.blocks.get(name, read).catch(() => undefined);
+    return block?.[item % BLOCK_ENTRIES] ?? null;
+  }
+
+  /** The entry that shows each row; -1 for rows that none shows. */
+  async ofRows() {
+    const { recording, seqs, lastSeqs, kinds } = this;
+    const found = new Int32Array(recording.rows).fill(-1);
+    for (let item = seqs.length - 1; item >= 0; item--) {
+      const row = kinds[item] === SECTION ? -1 : recording.rowOf(seqs[item]);
+      // The end of a turn that never ended has the number of its prompt.
+      if (row >= 0 && (found[row] < 0 || kinds[item] !== "end")) found[row] = item;
+    }
+    const [rowSeqs, asked, calls, runs] = ["seq", "request_seq", "call", "run"].map((name) => recording.numbers(name));
+    const labels = ["stream", "update", "session", "terminal", "answer_terminal"].map((name) => recording.codes(name));
+    /** The latest entry about something. @type {Map<string | number, number>} */
+    const latest = new Map();
+    for (let row = 0; row < found.length; row++) {
+      if (row % ROWS_AT_ONCE === 0) await pause();
+      const [stream, update, session, terminal, answered] = labels.map((codes) => codes[row]);
+      const about = terminal || answered;
+      const key = calls[row] >= 0 ? calls[row] : about ? `${about} ${session}` : `${stream} ${update} ${session}`;
+      if (found[row] >= 0 && !PAIRS.has(kinds[found[row]])) latest.set(key, found[row]);
+      if (found[row] >= 0) continue;
+      const item = runs[row] < row ? found[runs[row]] : asked[row] < rowSeqs[row] ? found[recording.rowOf(asked[row])] : latest.get(key);
+      if (item !== undefined && rowSeqs[row] <= (lastSeqs[item] ?? -1)) found[row] = item;
+    }
+    return found;
+  }
+}
+
+/** @param {import("../data/recording.js").Recording} recording @param {string} name */
+const parsedBlock = async ({ source }, name) => JSON.parse(new TextDecoder().decode(await source.bytes(name)));
