@@ -3,7 +3,7 @@ import { lowerBound } from "../data/recording.js";
 import { clear, h } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { countInWords } from "../shell/words.js";
-import { Entries, SECTION } from "./entries.js";
+import { BLOCK_ENTRIES, Entries, SECTION } from "./entries.js";
 import { entryElement } from "./entry_element.js";
 import { FlowList } from "./flow_list.js";
 
@@ -13,6 +13,9 @@ import { FlowList } from "./flow_list.js";
 const HEIGHTS = { section: 60, prompt: 90, message: 130, plan: 110, permission: 64 };
 const FOLDED_HEIGHT = 38;
 const PENDING_ENTRY = "entry-pending";
+
+/** How many blocks are read ahead for a printer, which does not wait. */
+const BLOCKS_AHEAD = 4;
 
 /** @type {import("../shell/app.js").View} */
 export const conversationView = { name: "conversation", title: "Conversation", key: "c", mount: (...place) => new ConversationView(...place) };
@@ -36,7 +39,6 @@ class ConversationView {
       onActive: (item) => this.select(item),
     });
     this.list.element.addEventListener("click", (event) => this.onClick(event));
-    container.classList.add("printable");
     container.append(this.note, this.list.element);
     this.read().catch((error) => clear(this.note, h("p", { class: "trouble" }, `The conversation cannot be shown: ${messageOf(error)}`)));
   }
@@ -45,6 +47,7 @@ class ConversationView {
     this.entries = await Entries.read(this.state.recording);
     this.entries.onLoaded = () => this.list.refresh((node) => node.classList.contains(PENDING_ENTRY));
     this.build();
+    for (let item = 0; item < this.entries.kinds.length && item < BLOCKS_AHEAD * BLOCK_ENTRIES; item += BLOCK_ENTRIES) this.entries.now(item);
     this.ofRows = await this.entries.ofRows();
     this.build();
   }
@@ -72,7 +75,7 @@ class ConversationView {
     this.items.reverse();
     const shown = this.items.filter((item) => entries.kinds[item] !== SECTION).length;
     const hidden = count - sections - shown;
-    clear(this.note, [...unknowns(state.recording), hidden > 0 && `${countInWords(hidden, "entry").replace(/ys?$/, hidden > 1 ? "ies" : "y")} hidden by the filter or the chosen time.`]
+    clear(this.note, [...unknowns(state.recording), hidden > 0 && `${countInWords(hidden, "more step")} hidden by the filter or the chosen time.`]
       .filter(Boolean).map((text) => h("p", { class: "note" }, text)));
     this.list.setItems(this.items, this.placeOf(state.row));
   }
@@ -96,6 +99,13 @@ class ConversationView {
     if (!(target instanceof Element) || target.closest("button, a, input, summary") || String(window.getSelection())) return;
     const place = target.closest("[data-place]")?.getAttribute("data-place");
     if (place) this.list.move(Number(place) - this.list.active);
+  }
+
+  /** The conversation on paper, as far as it is in memory. @param {number} most how many entries */
+  printed(most) {
+    const ready = this.items.slice(0, most).filter((item) => this.entries.now(item) !== null);
+    const left = this.items.length - ready.length;
+    return h("div", { class: "view-conversation" }, ready.map((item) => this.render(item)), left > 0 && h("p", { class: "note" }, `${left.toLocaleString("en")} more not printed`));
   }
 
   /** @param {number} item */

@@ -25,7 +25,7 @@ import { pause } from "../data/source.js";
  * @property {"" | "begins" | "continued"} heading of a section: whether the session is named
  */
 
-const BLOCK_ENTRIES = 256;
+export const BLOCK_ENTRIES = 256;
 const BLOCKS_KEPT = 32;
 const ROWS_AT_ONCE = 65_536;
 export const SECTION = "section";

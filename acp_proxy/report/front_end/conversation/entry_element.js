@@ -20,6 +20,7 @@ const ENTRY_NAMES = { prompt: "Prompt", thought: "Thought", tool_call: "Call", t
 /** Entries whose parts are read from their lines. */
 const FROM_LINES = new Set(["tool_call", "terminal", "permission", "request", "notice"]);
 const BEGINNING = 120;
+const NEVER_ENDED = "never ended";
 
 /**
  * @param {State} state @param {Entry} entry @param {Set<number>} toggled entries that are not as they are at first
@@ -59,9 +60,15 @@ function partsOf(state, entry, toggled) {
     case "event":
       return [headLine(state, entry, ENTRY_NAMES.event, `${entry.detail}: ${title}`)];
     default:
-      return [folded(state, entry, toggled, summaryWords(entry, outcome, took), async () => [
+      return [folded(state, entry, toggled, summaryWords(entry, endedWords(state, entry), took), async () => [
         ...(FROM_LINES.has(kind) ? await readParts(state, entry) : []), ...content()])];
   }
+}
+
+/** How an entry ended, in words. @param {State} state @param {Entry} entry */
+function endedWords({ recording: { meta } }, { kind, state }) {
+  const isOver = kind !== "tool_call" || !/^(pending|in_progress|)$/.test(state) || meta.summary.live || meta.is_open;
+  return isOver ? state : [state, NEVER_ENDED].filter(Boolean).join(", ");
 }
 
 /** @param {Entry} section @returns {Child[]} */
@@ -79,14 +86,17 @@ function headLine(state, entry, name, more = "") {
 /** What leads to the frames of an entry. @param {State} state @param {Entry} entry */
 function place(state, { seq, t_ns, remarks }) {
   const row = state.recording.rowOf(seq);
-  return h("span", { class: "note entry-place" }, remarks.map((remark) => `${visibleText(remark)} · `), t_ns !== null && secondsInWords(t_ns, "", " s "), row >= 0 ? seqButton(state, row) : `#${seq}`);
+  return h("span", { class: "note entry-place" }, remarks.map((remark) => `${visibleText(remark)} · `),
+    t_ns ? h("span", { class: "entry-time" }, secondsInWords(t_ns, "", " s ")) : "", row >= 0 ? seqButton(state, row) : `#${seq}`);
 }
 
 /** @param {Entry} entry @param {string} outcome @param {string} took @returns {Child[]} */
 function summaryWords({ kind, title, detail, is_failed }, outcome, took) {
-  const sign = is_failed ? "✗" : outcome === "completed" ? "✓" : "";
-  return [h("b", null, visibleText(title)), " ", detail && kind !== "terminal" && h("span", { class: "badge" }, visibleText(detail)),
-    h("span", { class: is_failed ? "trouble" : "note" }, ` ${sign} ${visibleText(outcome)}${outcome && took}`)];
+  const sign = is_failed ? "✗" : outcome === "completed" ? "✓" : kind === "request" || kind === "permission" ? "→" : "";
+  const isAsked = kind === "request" || kind === "notice";
+  return [h("b", null, visibleText(isAsked ? detail : title)), " ", isAsked ? h("span", { class: "entry-title" }, visibleText(title))
+    : detail && kind !== "terminal" && h("span", { class: "badge" }, visibleText(detail)),
+    outcome && h("span", { class: is_failed || outcome.endsWith(NEVER_ENDED) ? "trouble" : "note" }, ` ${sign} ${visibleText(outcome)}${took}`)];
 }
 
 /**

@@ -96,11 +96,13 @@ export class FlowList {
   /** The place of the item at an offset. @param {number} offset */
   placeAt = (offset) => Math.max(0, Math.min(lowerBound(this.offsets, offset + 1) - 1, this.items.length - 1));
 
-  /** Draws what is near the screen; the first row that is seen stays where it is. */
+  /** Draws what is near the screen; the active row stays where it is, or the first one that is seen. */
   draw() {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const { scrollTop, clientHeight } = this.element;
-      const [first, seen] = [this.placeAt(scrollTop - MARGIN), this.placeAt(scrollTop)];
+      const first = this.placeAt(scrollTop - MARGIN);
+      const isActiveSeen = this.offsets[this.active] >= scrollTop && this.offsets[this.active] < scrollTop + clientHeight;
+      const seen = isActiveSeen ? this.active : this.placeAt(scrollTop);
       const last = this.items.length === 0 ? -1 : this.placeAt(scrollTop + clientHeight + MARGIN);
       for (const [place, node] of this.nodes) if (place < first || place > last) this.remove(place, node);
       for (let place = last; place >= first; place--) if (!this.nodes.has(place)) this.add(place);
