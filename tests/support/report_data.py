@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from acp_proxy.report.data_blocks import DataBlock
 
+ENTRIES = 256
+"""The number of entries in a block, as docs/report-data.md says."""
+
 
 @frozen
 class DecodedReport:
@@ -27,6 +30,10 @@ class DecodedReport:
     """The bytes of each row."""
     names: list[str]
     """Of the blocks, in their order."""
+    conversation: list[dict[str, Any]]
+    """The sections and entries of the conversation."""
+    images: list[bytes]
+    """The images in the conversation, by number."""
 
 
 def decode(blocks: Iterable[DataBlock]) -> DecodedReport:
@@ -42,7 +49,19 @@ def decode(blocks: Iterable[DataBlock]) -> DecodedReport:
     for row, own in zip(rows, cells, strict=True):
         names = ("text", "rpc_id", "parse_error", "fired")
         row.update(dict(zip(names, [*own, None, None, None, None], strict=False)))
-    return DecodedReport(meta, rows, _decode_lines(meta, rows, data), [*data])
+    conversation = [item for n in range(_blocks_of(meta)) for item in json.loads(data[f"e{n}"])]
+    index = json.loads(data["entries"])
+    kinds = [item.get("kind", "section") for item in conversation]
+    of_all = [[item[name] for item in conversation] for name in ("seq", "last_seq")]
+    assert [*of_all, kinds] == (index or [[], [], []])
+    images = [data[f"g{n}"] for n in range(len(meta["images"]))]
+    lines = _decode_lines(meta, rows, data)
+    return DecodedReport(meta, rows, lines, [*data], conversation, images)
+
+
+def _blocks_of(meta: dict[str, Any]) -> int:
+    """Returns the number of blocks of entries."""
+    return -(-meta["entries"] // ENTRIES)
 
 
 def numbers(codes: Iterable[int], *, are_differences: bool = False) -> list[int | None]:
