@@ -13,9 +13,9 @@ h1 h2 h3 h4 ul ol li dl dt dd table caption colgroup col thead tbody tr th td de
 pre code kbd samp strong em b i small mark bdi bdo del ins s time hr br noscript script
 a button input label select option optgroup textarea output progress meter fieldset legend
 dialog menu search datalist svg g path rect line circle ellipse polygon polyline text tspan
-defs marker pattern use symbol clippath lineargradient stop desc title canvas
+defs marker pattern use symbol clippath lineargradient stop desc title canvas img figure
 """
-"""The elements that a report may have. None loads anything, embeds anything or sends anything."""
+"""The elements that a report may have. None loads anything from elsewhere or sends anything."""
 TAKE = r"""() => {
   const found = { elements: {}, handlers: [], addresses: [], roots: 0, refreshes: 0 };
   const take = (root) => {
@@ -29,7 +29,10 @@ TAKE = r"""() => {
                "poster", "background", "ping", "manifest", "cite", "longdesc", "is", "part")
             || (is("style", "fill", "mask", "filter", "clip-path", "stroke", "marker-end")
                 && /url|expression|import/i.test(value))) {
-          if (!/^(#|url\(["']?#)/.test(value)) found.addresses.push(value);
+          const isOwn = /^(#|url\(["']?#)/.test(value);
+          const isData = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+=*$/.test(value);
+          const isPicture = isData && element.localName === "img" && name === "src";
+          if (!isOwn && !isPicture) found.addresses.push(value);
         }
       }
       if (element.localName === "meta" && element.httpEquiv === "refresh") found.refreshes += 1;

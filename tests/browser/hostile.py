@@ -8,9 +8,11 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from acp_proxy.recording.log_format import TO_AGENT, TO_CLIENT
+from tests.support.images import REFUSED, SHOWN, image
 from tests.support.log_writer import LogWriter, error, notification, request, result, text
 
 if TYPE_CHECKING:
@@ -218,12 +220,25 @@ def record_hostile(path: Path) -> Path:
         hostile.agent(result(0, protocolVersion=1, agentInfo=parties, authMethods=[_named(every)]))
         for payload in PAYLOADS.values():
             hostile.converse(payload)
+        _write_pictures(hostile)
         _write_odd_lines(recorder)
         recorder.end(code=3)
         recorder.close()
         recorder.finish()
     _spoil(path, every)
     return path
+
+
+def _write_pictures(hostile: Hostile) -> None:
+    """Writes images of all kinds, each with another payload for its type, in prompts and calls."""
+    pictures = [*(data for data, *_ in SHOWN.values()), *REFUSED.values()]
+    for number, (data, p) in enumerate(zip(pictures, cycle(PAYLOADS.values()))):
+        block = {**image(data, p), "uri": p}
+        hostile.client(request(f"i{number}", "session/prompt", sessionId="i", prompt=[block]))
+        call = {"toolCallId": f"i{number}", "title": p, "status": "failed"}
+        content = [{"type": "content", "content": block}]
+        hostile.agent(_update("i", "tool_call", **call, content=content))
+        hostile.agent(result(f"i{number}", stopReason="end_turn"))
 
 
 def _write_odd_lines(recorder: LogWriter) -> None:

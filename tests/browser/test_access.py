@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.browser.watching import Visit
 
-VIEWS = ("list", "sequence", "waterfall", "calls")
+VIEWS = ("conversation", "list", "sequence", "waterfall", "calls")
 RUN_AXE = """async (isHeadKnown) => {
   const options = { resultTypes: ["violations"], elementRef: false };
   const { violations } = await axe.run(isHeadKnown ? "#app" : document, options);

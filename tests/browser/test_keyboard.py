@@ -54,7 +54,7 @@ def wait(page: Visit, condition: str) -> None:
     page.page.wait_for_function(f"() => {{ const {{ state }} = acpReport; return {condition}; }}")
 
 
-@pytest.mark.parametrize("view", ["list", "sequence", "waterfall", "calls"])
+@pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
 def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None:
     """With the tabulator alone, there and back; what has the keyboard looks like it.
 
@@ -64,7 +64,7 @@ def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None
     page.ask("() => scrollTo(0, 0)")
     page.page.wait_for_timeout(100)
     page.ask(WATCH)
-    is_first = view == "list"
+    is_first = view == "conversation"
     if not is_first:
         page.page.locator(f"#tab-{view}").focus()
     presses = 0
@@ -86,6 +86,7 @@ def test_all_is_done_by_keys(page: Visit) -> None:
     """Selecting, reading, filtering, searching, views, the time range and help work by keys."""
     keyboard = page.page.keyboard
     prompt = state(page, "row")
+    keyboard.press("1")
     keyboard.press("j")
     keyboard.press("j")
     wait(page, f"state.row === {prompt + 2}")
@@ -115,7 +116,9 @@ def test_all_is_done_by_keys(page: Visit) -> None:
     before = state(page, "row")
     keyboard.press("n")
     wait(page, f"state.row !== {before} && state.matched.includes(state.row)")
-    for key, view in (("2", "sequence"), ("3", "waterfall"), ("4", "calls"), ("1", "list")):
+    for key, view in (
+        ("2", "sequence"), ("3", "waterfall"), ("4", "calls"), ("c", "conversation"), ("1", "list"),
+    ):  # fmt: skip
         keyboard.press(key)
         assert state(page, "view") == view
         assert page.ask("(view) => document.getElementById(`view-${view}`).checkVisibility()", view)
@@ -124,7 +127,7 @@ def test_all_is_done_by_keys(page: Visit) -> None:
     keys = page.ask(
         "() => [...document.querySelectorAll('dialog kbd')].map((it) => it.textContent)"
     )
-    assert {*"np/fjk[]?1234", "Enter", "Esc"} <= {*keys}
+    assert {*"np/fjk[]?1234c", "Enter", "Esc"} <= {*keys}
     chosen = state(page, "row")
     keyboard.press("j")
     assert state(page, "row") == chosen

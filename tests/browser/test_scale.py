@@ -28,13 +28,16 @@ LOOK = """async () => {
   const blocks = () => [recording.cellBlocks.entries.size, recording.payloadBlocks.entries.size];
   const nodes = {};
   await drawn();
+  const conversation = blocks();
+  state.setView("list");
+  await drawn();
   const first = blocks();
   await state.setFilter("kind:request latency:>1ns");
   const asked = state.shown.length;
   await drawn();
   const filtered = blocks();
   await state.setFilter("");
-  for (const view of ["list", "sequence", "waterfall", "calls"]) {
+  for (const view of ["conversation", "list", "sequence", "waterfall", "calls"]) {
     state.setView(view);
     for (const part of [0, 0.5, 0.99]) {
       state.select(Math.floor(recording.rows * part));
@@ -45,7 +48,8 @@ LOOK = """async () => {
     }
   }
   const { rows } = recording;
-  return { rows, asked, first, filtered, last: blocks(), nodes, count: recording.meta.rows };
+  const found = { rows, asked, conversation, first, filtered, last: blocks(), nodes };
+  return { ...found, count: recording.meta.rows };
 }"""
 
 
@@ -63,6 +67,7 @@ def test_little_is_held_however_much_there_is(window: Visit, tmp_path: Path, fra
     for view, (shown, all_of_them) in actual["nodes"].items():
         assert shown <= MOST_NODES, view
         assert all_of_them <= 2 * MOST_NODES, view
+    assert actual["conversation"] == [0, 0]
     assert actual["first"] == [1, 0]
     assert actual["filtered"][1] == 0
     assert actual["last"][0] <= 8

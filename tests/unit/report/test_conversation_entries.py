@@ -1,4 +1,4 @@
-"""The conversation in a report is that of `transcript`, without text of frames that are left out."""
+"""The conversation in a report is that of `transcript`, without text of frames left out."""
 
 from __future__ import annotations
 

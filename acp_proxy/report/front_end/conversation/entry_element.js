@@ -80,14 +80,14 @@ function sectionParts({ turn, seq, heading, session, state, took_ns, is_failed }
 
 /** @param {State} state @param {Entry} entry @param {string} name @param {string} [more] */
 function headLine(state, entry, name, more = "") {
-  return h("p", { class: "entry-head" }, entry.is_failed && "✗ ", h("b", null, name), more && ` ${visibleText(more)}`, place(state, entry));
+  return h("p", { class: "entry-head" }, entry.is_failed && "✗ ", h("b", null, name), more && ` ${visibleText(more)}`,
+    entry.remarks.length > 0 && h("span", { class: "note" }, visibleText(entry.remarks.join(" · "))), place(state, entry));
 }
 
 /** What leads to the frames of an entry. @param {State} state @param {Entry} entry */
-function place(state, { seq, t_ns, remarks }) {
+function place(state, { seq, t_ns }) {
   const row = state.recording.rowOf(seq);
-  return h("span", { class: "note entry-place" }, remarks.map((remark) => `${visibleText(remark)} · `),
-    t_ns ? h("span", { class: "entry-time" }, secondsInWords(t_ns, "", " s ")) : "", row >= 0 ? seqButton(state, row) : `#${seq}`);
+  return h("span", { class: "note entry-place" }, t_ns ? h("span", { class: "entry-time" }, secondsInWords(t_ns, "", " s ")) : "", row >= 0 ? seqButton(state, row) : `#${seq}`);
 }
 
 /** @param {Entry} entry @param {string} outcome @param {string} took @returns {Child[]} */
@@ -105,7 +105,7 @@ function summaryWords({ kind, title, detail, is_failed }, outcome, took) {
  * @param {() => Promise<Child[]> | Child[]} content
  */
 function folded(state, entry, toggled, words, content) {
-  const { kind, seq, is_failed } = entry;
+  const { kind, seq, is_failed, remarks } = entry;
   const isOpen = (is_failed && (kind === "tool_call" || kind === "terminal")) !== toggled.has(seq);
   const box = h("div", { class: "entry-content" });
   const fill = async () => {
@@ -115,14 +115,14 @@ function folded(state, entry, toggled, words, content) {
       clear(box, h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`));
     }
   };
-  const made = h("details", { open: isOpen }, h("summary", null, h("span", { class: "entry-kind" }, ENTRY_NAMES[kind] ?? kind), " ", words, place(state, entry)), box);
+  const made = h("details", { open: isOpen }, h("summary", null, h("span", { class: "entry-kind" }, ENTRY_NAMES[kind] ?? kind), " ", words, remarks.length > 0 && h("span", { class: "note" }, visibleText(remarks.join(" · ")))), box);
   if (isOpen) void fill();
   made.addEventListener("toggle", () => {
     if (made.open === isOpen) return void toggled.delete(seq);
     toggled.add(seq);
     if (made.open) void fill();
   });
-  return made;
+  return h("div", { class: "entry-line" }, made, place(state, entry));
 }
 
 /** What the lines of an entry say. @param {State} state @param {Entry} entry @returns {Promise<Child[]>} */

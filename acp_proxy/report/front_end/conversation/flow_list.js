@@ -112,7 +112,6 @@ export class FlowList {
       if (!isNew) break;
       this.element.scrollTop = this.offsets[seen] + within;
     }
-    this.element.tabIndex = this.nodes.has(this.active) ? -1 : 0;
   }
 
   /** Takes the heights of the drawn rows, and lays out all if any has changed. @returns {boolean} whether one has */
@@ -161,7 +160,8 @@ export class FlowList {
 
   /** @param {HTMLElement} node @param {boolean} isActive */
   mark(node, isActive) {
-    node.tabIndex = isActive ? 0 : -1;
+    // What is within other rows is not on the way of the tabulator, which would go through all of them.
+    for (const one of [node, ...node.querySelectorAll("button, summary")]) setAttribute(one, "tabindex", isActive ? 0 : -1);
     setAttribute(node, "aria-current", isActive && "true");
   }
 
