@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  arrowsOf, lanesOf, lateUpdates, openSpans, sequenceItems,
+  arrowsOf, debtsOf, lanesOf, lateUpdates, openSpans, sequenceItems,
 } from "../../acp_proxy/report/front_end/pictures/lanes.js";
 
 const MS = 1e6;
@@ -102,6 +102,16 @@ test("a request that was late is pending from when it arrived", () => {
   ]);
   assert.deepEqual([...pending(recording, "agent").open], [0, 0, 1, 1, 0, 0]);
   assert.deepEqual([...pending(recording, "client").open], [0, 0, 0, 0, 0, 0]);
+});
+
+test("before a row somebody has to answer from the row after a request to that of the answer", () => {
+  const recording = new FakeRecording([
+    {}, asked("session/prompt", 4, toAgent), {}, answered("session/prompt", 2), asked("x/other", NaN), {},
+  ]);
+  const debts = () => [...debtsOf(recording, openSpans(recording))];
+  assert.deepEqual(debts(), [0, 0, 1, 1, 0, 2]);
+  recording.meta.is_open = true;
+  assert.deepEqual(debts(), [0, 0, 1, 1, 0, 1]);
 });
 
 test("a run of chunks is one item, also where the filter leaves some out", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  countsByPlace, lengthOf, placeOf, tickStep, timeAt, timeAxis,
+  axisTicks, countsByPlace, drawnGaps, lengthOf, placeOf, tickStep, timeAt, timeAxis,
 } from "../../acp_proxy/report/front_end/pictures/time_axis.js";
 
 const SECOND = 1e9;
@@ -14,14 +14,14 @@ const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`);
 
 test("where something always happens the axis is linear", () => {
   const axis = timeAxis(times(...steady(0, 100, 1)));
-  assert.deepEqual(axis.quiet, []);
+  assert.deepEqual(axis.gaps, []);
   near(placeOf(axis, 25 * SECOND), 0.25);
   near(timeAt(axis, 0.5), 50 * SECOND);
 });
 
 test("an hour of silence takes four hundredths of the axis", () => {
   const axis = timeAxis(times(...steady(0, 100, 1), ...steady(3700, 3800, 1)));
-  assert.deepEqual(axis.quiet, [{ from: 100 * SECOND, to: 3700 * SECOND }]);
+  assert.deepEqual(axis.gaps, [{ row: 101, from: 100 * SECOND, to: 3700 * SECOND, debt: 0 }]);
   near(widthOf(axis, 100, 3700), 0.04);
 });
 
@@ -32,23 +32,23 @@ test("a slow start of half a second is drawn short as well", () => {
 
 test("a silence that is short beside a longer one is quiet too", () => {
   const axis = timeAxis(times(...steady(0, 60, 1), ...steady(90, 120, 1), ...steady(36000, 36060, 1)));
-  assert.equal(axis.quiet.length, 2);
+  assert.equal(axis.gaps.length, 2);
 });
 
 test("many silences take three tenths of the axis together", () => {
   const axis = timeAxis(times(...steady(0, 9, 1).flatMap((n) => steady(n * 100, n * 100 + 10, 0.1))));
-  assert.equal(axis.quiet.length, 9);
-  near(axis.quiet.reduce((sum, one) => sum + placeOf(axis, one.to) - placeOf(axis, one.from), 0), 0.3);
+  assert.equal(axis.gaps.length, 9);
+  near(axis.gaps.reduce((sum, one) => sum + placeOf(axis, one.to) - placeOf(axis, one.from), 0), 0.3);
 });
 
 test("where most stretches are long they are drawn as they were", () => {
   const axis = timeAxis(times(0, 0.03, 0.031, 0.032, 0.04, 0.046, 0.047, 3.05, 3.55));
-  assert.equal(axis.quiet.length, 2);
-  assert.deepEqual(timeAxis(times(...steady(0, 20, 1))).quiet, []);
+  assert.equal(axis.gaps.length, 2);
+  assert.deepEqual(timeAxis(times(...steady(0, 20, 1))).gaps, []);
 });
 
 test("where all is silence nothing is called short", () => {
-  assert.deepEqual(timeAxis(times(0, 10, 20)).quiet, []);
+  assert.deepEqual(timeAxis(times(0, 10, 20)).gaps, []);
   near(widthOf(timeAxis(times(0, 10, 20)), 0, 10), 0.5);
 });
 
@@ -75,6 +75,72 @@ test("every row that is asked for is counted once, where it is", () => {
   assert.equal(counts.reduce((a, b) => a + b), 3);
   assert.deepEqual([counts[0], counts[9]], [1, 1]);
   assert.equal(counts[Math.floor(placeOf(axis, 1.5 * SECOND) * 10)], 1);
+});
+
+/** Axes of conversations by chance: some steps of at most a second, and some waits. */
+const byChance = (seed) => {
+  let state = seed;
+  const chance = () => (state = (state * 16807) % 2147483647) / 2147483647;
+  const rows = [0];
+  const [debts, marked] = [[0], new Set()];
+  const count = 3 + Math.floor(chance() * 200);
+  for (let row = 1; row < count; row++) {
+    const isWait = chance() < 0.1;
+    rows.push(rows[row - 1] + (isWait ? 1 + chance() * 10 ** (4 * chance()) : chance()));
+    debts.push(isWait && chance() < 0.7 ? 1 + Math.floor(chance() * 2) : 0);
+    if (isWait) marked.add(row);
+  }
+  return timeAxis(times(...rows), Uint8Array.from(debts), marked);
+};
+
+test("waits have half of the axis, by their length, and the longest a quarter", () => {
+  for (let seed = 1; seed <= 300; seed++) {
+    const axis = byChance(seed);
+    axis.places.forEach((place, at) => assert.ok(place >= (axis.places[at - 1] ?? 0), `seed ${seed}`));
+    near(axis.places.at(-1), 1);
+    const waits = axis.gaps.filter(({ debt }) => debt).sort((a, b) => b.to - a.to - (b.from - a.from));
+    if (waits.length === 0) continue;
+    const widths = waits.map(({ from, to }) => placeOf(axis, to) - placeOf(axis, from));
+    const part = widths.reduce((sum, width) => sum + width);
+    assert.ok(part > 0.5 - 1e-9 && (part < 0.7 + 1e-9 || part > 1 - 1e-9), `seed ${seed}: ${part}`);
+    assert.ok(widths[0] > 0.25 - 1e-9, `seed ${seed}: ${widths[0]}`);
+    const pace = ({ from, to }, width) => (to - from) / width / (waits[1].to - waits[1].from) * widths[1];
+    waits.slice(1).forEach((gap, at) => near(pace(gap, widths[at + 1]), 1));
+  }
+});
+
+test("a wait for an answer that never came has more of the axis than one that was answered", () => {
+  const rows = times(0, 0.01, 0.02, 4, 4.01);
+  const widthWith = (debt) => widthOf(timeAxis(rows, Uint8Array.of(0, 0, 0, debt, 0)), 0.02, 4);
+  near(widthWith(1), 0.5);
+  near(widthWith(2), 0.7);
+});
+
+test("a marked gap is one, even where all stretches are as long", () => {
+  const rows = times(...steady(0, 20, 1));
+  assert.deepEqual(timeAxis(rows, new Uint8Array(21).fill(1), new Set([7])).gaps.map(({ row }) => row), [7]);
+});
+
+test("neighbours that are too narrow to be seen are drawn as one gap", () => {
+  const axis = { times: [0, 1, 2, 3, 4, 5], places: [0, 0.4, 0.401, 0.4011, 0.402, 1], gaps: [
+    { row: 1, from: 1, to: 2, debt: 1 }, { row: 2, from: 3, to: 4, debt: 2 }, { row: 3, from: 4, to: 5, debt: 1 },
+  ] };
+  const drawn = drawnGaps(axis, 0.002).map(({ left, right, debt, gaps }) => [left, right, debt, gaps.length]);
+  assert.deepEqual(drawn, [[0.4, 0.402, 2, 2], [0.402, 1, 1, 1]]);
+  assert.equal(drawnGaps(axis, 0.0001).length, 3);
+});
+
+test("ticks are round times in their order, apart from each other", () => {
+  for (let seed = 1; seed <= 50; seed++) {
+    const axis = byChance(seed);
+    const ticks = axisTicks(axis, 10);
+    assert.ok(ticks.length >= 3 && ticks.length < 10, `seed ${seed}: ${ticks.length}`);
+    ticks.forEach(({ time, place, digits }, at) => {
+      near(placeOf(axis, time), place);
+      near(Number((time / SECOND).toFixed(digits)), time / SECOND);
+      assert.ok(place - (ticks[at - 1]?.place ?? 0) >= 0.07 - 1e-9);
+    });
+  }
 });
 
 test("stretches have a length together", () => {

@@ -72,6 +72,27 @@ export function openSpans(recording) {
 }
 
 /**
+ * Returns for the time before each row whether somebody had to answer: 0 nobody, 1 somebody,
+ * 2 somebody who never did.
+ * @param {Recording} recording @param {Span[]} spans of `openSpans`
+ */
+export function debtsOf({ rows, meta }, spans) {
+  const [ending, endless] = [new Int32Array(rows + 2), new Int32Array(rows + 2)];
+  for (const { from, to } of spans) {
+    // An imported log may just lack the answer.
+    const changes = to === Infinity && !meta.is_open ? endless : ending;
+    changes[Math.min(from + 1, rows)]++;
+    changes[Math.min(to, rows) + 1]--;
+  }
+  let [open, never] = [0, 0];
+  return new Uint8Array(rows).map((_, row) => {
+    open += ending[row];
+    never += endless[row];
+    return never > 0 ? 2 : open > 0 ? 1 : 0;
+  });
+}
+
+/**
  * Returns the rows of updates that came after the end of their turn.
  * @param {Recording} recording @returns {Set<number>}
  */

@@ -1,20 +1,25 @@
 // The strip above the views: how much passed when, turns, problems and faults, and the part of the
 // time that is shown, which mouse and keyboard change.
 import { clear, h, svg } from "../shell/dom.js";
-import { durationInWords, secondsInWords } from "../shell/words.js";
-import { countsByPlace, lengthOf, placeOf, timeAt, timeAxis } from "./time_axis.js";
+import { durationInWords, secondsInWords, visibleText } from "../shell/words.js";
+import { debtsOf, openSpans } from "./lanes.js";
+import { pausesOf } from "./pauses.js";
+import { axisTicks, countsByPlace, drawnGaps, lengthOf, placeOf, timeAt, timeAxis } from "./time_axis.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 
 /** The picture is stretched to the width of the page; this is its width in its own units. */
 const PARTS = 500;
 const HEIGHT = 76;
-const TOP = 16;
+const TOP = 14;
 const MIDDLE = 44;
-const HALF = 24;
-/** As parts of the width: of a stretch with a label, and from a click to the mark that it means. */
-const LABELLED = 0.03;
+const HALF = 15;
+/** As parts of the width: what can have a label, what can be seen, and from a click to the mark that it means. */
+const LABELLED = 0.02;
+const SEEN = 0.0015;
 const NEAR = 0.006;
+const TICKS = 10;
+const DEBTS = ["nobody had to answer", "waiting", "never answered"];
 /** Pixels, from which on a click is a drag. */
 const DRAG = 5;
 const NAMED_ROWS = 5;
@@ -26,7 +31,9 @@ export class OverviewStrip {
     this.state = state;
     this.recording = state.recording;
     this.times = this.recording.numbers("t_ns");
-    this.axis = timeAxis(this.times);
+    this.pauses = pausesOf(this.recording);
+    const debts = debtsOf(this.recording, openSpans(this.recording));
+    this.axis = timeAxis(this.times, debts, new Set(this.pauses.keys()));
     const [flags, faults] = [this.recording.numbers("flags"), this.recording.codes("fault")];
     this.faults = state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
     /** Where a pointer went down; NaN while none is. */
@@ -64,29 +71,41 @@ export class OverviewStrip {
   picture() {
     const { recording, axis, times } = this;
     const { turns } = recording.meta.summary;
-    /** @type {HTMLElement[]} */
-    const labels = [];
-    /** @param {number} from @param {number} to @param {string} words */
-    const band = (from, to, words) => {
-      const [left, right] = [from, to].map((time) => placeOf(axis, time));
-      const style = { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
-      if (right - left > LABELLED) labels.push(h("span", { class: "overview-label", style }, words));
-      return `M${left * PARTS} ${TOP}V${HEIGHT}H${right * PARTS}V${TOP}Z`;
-    };
     const timeOf = (/** @type {number | null} */ seq) => times[recording.nearest(seq ?? Infinity)];
+    /** @type {[number, number, string][]} */
     const bands = turns.map((/** @type {any} */ { id, prompt_seq, end_seq }) =>
-      band(timeOf(prompt_seq), timeOf(end_seq), `turn ${id}`));
-    const quiet = axis.quiet.map(({ from, to }) => band(from, to, durationInWords(to - from)));
+      [placeOf(axis, timeOf(prompt_seq)), placeOf(axis, timeOf(end_seq)), `turn ${id}`]);
+    const box = (/** @type {[number, number, string]} */ [left, right]) =>
+      `M${left * PARTS} ${TOP}V${HEIGHT}H${right * PARTS}V${TOP}Z`;
+    const named = bands.filter(([left, right]) => right - left > LABELLED);
     const view = { viewBox: `0 0 ${PARTS} ${HEIGHT}`, preserveAspectRatio: "none" };
     const parts = [
-      svg("path", { class: "overview-turn", d: bands.join("") }),
-      svg("path", { class: "overview-quiet", d: quiet.join("") }),
       svg("path", { class: "overview-middle", d: `M0 ${MIDDLE}H${PARTS}` }),
       this.bars, this.hits, this.cursor,
-      this.path("fault", this.faults, () => "8h.01"),
-      this.path("problem", this.state.problems, () => "8h.01"),
+      this.path("fault", this.faults, () => "7h.01"),
+      this.path("problem", this.state.problems, () => "7h.01"),
     ];
-    return [svg("svg", { ...view, "aria-hidden": "true" }, parts), ...labels];
+    const turnBoxes = svg("path", { class: "overview-turn", d: bands.map(box).join("") });
+    const ticks = inSeconds(0) === "" ? [] : axisTicks(axis, TICKS);
+    return [
+      svg("svg", { ...view, "aria-hidden": "true" }, turnBoxes),
+      ...drawnGaps(axis, SEEN).map((gap) => this.gap(gap)),
+      svg("svg", { ...view, "aria-hidden": "true" }, parts),
+      ...named.map(([left, right, words]) => stretch("turn-label", left, right, [words])),
+      ...ticks.map(({ time, place, digits }) =>
+        h("span", { class: "overview-tick", style: { left: `${place * 100}%` } }, `${Number((time / 1e9).toFixed(digits))} s`)),
+    ];
+  }
+
+  /** A gap with its length, and who was waited for. @param {import("./time_axis.js").DrawnGap} gap */
+  gap({ left, right, debt, gaps }) {
+    const words = gaps.map(({ row }) => this.pauses.get(row)?.text ?? "").filter(Boolean);
+    const isOne = gaps.length === 1;
+    const who = isOne ? words[0] ?? "" : `in ${gaps.length} pauses`;
+    const long = durationInWords(lengthOf(gaps));
+    const element = stretch(`gap debt-${debt}`, left, right, right - left > LABELLED ? [long, who] : []);
+    element.title = visibleText([`${long} ${who}`, ...(isOne ? [] : words.slice(0, NAMED_ROWS)), DEBTS[debt]].join("\n"));
+    return element;
   }
 
   /**
@@ -197,12 +216,26 @@ export class OverviewStrip {
       const more = rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : "";
       return rows.length && `${what} at ${seqs.map((seq) => `#${seq}`).join(" ")}${more}`;
     };
+    const [idle, ...waits] = [0, 1, 2].map((debt) => axis.gaps.filter((gap) => gap.debt === debt));
+    const [waited, never] = [waits.flat(), waits[1]].map((gaps) => durationInWords(lengthOf(gaps)));
     return [
       times.length ? length || "no times: in the order of the frames" : "nothing was recorded",
       named("● findings", this.state.problems), named("■ faults", this.faults),
-      axis.quiet.length && `quiet for ${durationInWords(lengthOf(axis.quiet))} where dotted, drawn short`,
+      waits.flat().length && `hatched: ${waited} of waiting`,
+      waits[1].length && `red: ${never} for an answer that never came`,
+      idle.length && `dotted, drawn short: ${durationInWords(lengthOf(idle))} in which nobody had to answer`,
     ].filter(Boolean).join(" · ");
   }
+}
+
+/**
+ * A part of the strip, with words of which only those are seen that have room in it.
+ * @param {string} name @param {number} left @param {number} right @param {string[]} words
+ */
+function stretch(name, left, right, words) {
+  const style = { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
+  const texts = words.filter(Boolean).map((one) => h("span", null, visibleText(one)));
+  return h("div", { class: `overview-stretch overview-${name}`, style }, texts.length > 0 && [h("i", null), ...texts]);
 }
 
 /** @param {number} time */

@@ -1,5 +1,5 @@
-// Maps the time of a recording to positions from 0 to 1, with quiet stretches drawn short, and counts
-// rows by position. Pure: knows no page.
+// Maps the time of a recording to positions from 0 to 1: what somebody waited for is drawn large,
+// and what nobody waited for short. Counts rows by position. Pure: knows no page.
 
 import { lowerBound } from "../data/recording.js";
 
@@ -10,60 +10,124 @@ const ROWS_FOR_ONE = 20;
 const MOST_OF_ONE = 0.04;
 const MOST_OF_ALL = 0.3;
 const SHORTENED = 0.7;
+/** Of the width: all waits together, at most if an answer never came, and the longest of them. */
+const PART_OF_WAITS = 0.5;
+const MOST_OF_WAITS = 0.7;
+const LEAST_OF_LONGEST = 0.25;
+/** Of the room between two ticks, so that their labels do not touch. */
+const APART = 0.7;
 
 /**
- * @typedef {{from: number, to: number}} Stretch
- * @typedef {{times: number[], places: number[], quiet: Stretch[]}} TimeAxis
+ * A time in which nothing was said, before a row. `debt` says whether somebody had to answer
+ * meanwhile: 0 nobody, 1 somebody, 2 somebody who never did.
+ * @typedef {{row: number, from: number, to: number, debt: number}} Gap
+ * @typedef {{times: number[], places: number[], gaps: Gap[]}} TimeAxis
+ * @typedef {{left: number, right: number, debt: number, gaps: Gap[]}} DrawnGap
  */
 
 /**
- * Makes an axis. A stretch in which nothing happens for longer than a fiftieth of the rest is quiet:
- * it has a fixed width, and all such stretches together fill less than a third of the axis.
- * `quiet` has those that are drawn clearly shorter than the rest.
+ * Makes an axis. A time in which nothing happens for longer than a fiftieth of the rest is a gap.
+ * The gaps in which somebody had to answer have together at least half of the axis, by their
+ * length, and the longest a quarter. Each other gap has a fixed width, all of them together less
+ * than a third of what is left; `gaps` has those that are drawn clearly shorter than the rest.
  * @param {Float64Array} times of all rows, in their order
+ * @param {Uint8Array} [debts] of the gap before each row
+ * @param {Set<number>} [marked] rows before which there is a gap, however long it is
  * @returns {TimeAxis}
  */
-export function timeAxis(times) {
-  const quiet = quietStretches(times);
+export function timeAxis(times, debts = new Uint8Array(times.length), marked = new Set()) {
+  const found = gapsIn(times, debts, marked);
   const first = times[0] ?? 0;
   const last = Math.max(times[times.length - 1] ?? 0, first + 1);
-  const active = last - first - lengthOf(quiet);
-  const each = Math.min(MOST_OF_ONE, MOST_OF_ALL / Math.max(1, quiet.length));
-  const short = active > 0 ? (active * each) / (1 - each * quiet.length) : 1;
-  const breaks = [first, ...quiet.flatMap(({ from, to }) => [from, to]), last];
+  const waits = found.filter(({ debt }) => debt);
+  const [waited, all] = [lengthOf(waits), lengthOf(found)];
+  const active = last - first - all;
+  const idle = found.length - waits.length;
+  const each = Math.min(MOST_OF_ONE, MOST_OF_ALL / Math.max(1, idle));
+  const short = active > 0 ? (active * each) / (1 - each * idle) : 1;
+  const breaks = [first, ...found.flatMap(({ from, to }) => [from, to]), last];
   const lengths = breaks.slice(1).map((time, at) => time - breaks[at]);
-  // Every second one is quiet.
+  const isWait = (/** @type {number} */ at) => at % 2 === 1 && found[(at - 1) / 2].debt > 0;
+  // Every second one is a gap.
   const widths = lengths.map((length, at) => (at % 2 ? Math.min(short, length) : length));
-  const whole = widths.reduce((sum, width) => sum + width, 0) || 1;
+  const rest = widths.reduce((sum, width, at) => sum + (isWait(at) ? 0 : width), 0);
+  const most = waits.some(({ debt }) => debt === 2) ? MOST_OF_WAITS : PART_OF_WAITS;
+  const share = Math.max(PART_OF_WAITS, Math.min(most, waited / (waited + active)));
+  const part = !waits.length ? 0 : rest > 0 ? share : 1;
+  const wide = waitWidth(waits, part);
+  const unit = rest > 0 ? (1 - part) / rest : 0;
   let done = 0;
-  const places = [0, ...widths.map((width) => (done += width) / whole)];
-  const shortened = quiet.filter(({ from, to }) => active > 0 && short < SHORTENED * (to - from));
-  return { times: breaks, places, quiet: shortened };
+  const ends = widths.map((width, at) => (done += isWait(at) ? wide(lengths[at]) : width * unit));
+  const isShort = (/** @type {Gap} */ { from, to }) => active > 0 && short < SHORTENED * (to - from);
+  const places = [0, ...ends].map((end) => end / (done || 1));
+  return { times: breaks, places, gaps: found.filter((gap) => gap.debt || isShort(gap)) };
 }
 
 /**
- * Returns the stretches that are long when compared with what is left without longer ones. Where
- * many are as long, that is how the recording is, and none of them is quiet.
- * @param {Float64Array} times @returns {Stretch[]}
+ * Returns how wide a wait of a length is: by its length, but the first of the longest ones has a
+ * quarter of the axis at least.
+ * @param {Gap[]} waits @param {number} part of the axis, of all of them
+ * @returns {(length: number) => number}
  */
-function quietStretches(times) {
+function waitWidth(waits, part) {
+  const whole = lengthOf(waits) || 1;
+  const longest = waits.reduce((most, { from, to }) => Math.max(most, to - from), 0);
+  const natural = (part * longest) / whole;
+  if (natural >= LEAST_OF_LONGEST || waits.length < 2) return (length) => (part * length) / whole;
+  const others = (part - LEAST_OF_LONGEST) / (whole - longest);
+  let isTaken = false;
+  return (length) => {
+    if (length < longest || isTaken) return length * others;
+    isTaken = true;
+    return LEAST_OF_LONGEST;
+  };
+}
+
+/**
+ * Returns the gaps that are long when compared with what is left without longer ones, and the
+ * marked ones. Where many are as long, that is how the recording is, and only marked ones are gaps.
+ * @param {Float64Array} times @param {Uint8Array} debts @param {Set<number>} marked @returns {Gap[]}
+ */
+function gapsIn(times, debts, marked) {
   const length = times[times.length - 1] - times[0];
-  /** @type {Stretch[]} */
-  let found = [];
+  const gapBefore = (/** @type {number} */ row) =>
+    ({ row, from: times[row - 1], to: times[row], debt: debts[row] });
+  let found = [...marked].filter((row) => row > 0).sort((a, b) => a - b).map(gapBefore);
   for (let pass = 0; pass < QUIET_PASSES; pass++) {
     const least = QUIET_PART * (length - lengthOf(found));
     const longer = [];
     for (let row = 1; row < times.length; row++) {
-      if (times[row] - times[row - 1] > least) longer.push({ from: times[row - 1], to: times[row] });
+      if (times[row] - times[row - 1] > least || marked.has(row)) longer.push(gapBefore(row));
     }
-    if (longer.length > Math.max(FEW, times.length / ROWS_FOR_ONE)) break;
+    if (longer.length - marked.size > Math.max(FEW, times.length / ROWS_FOR_ONE)) break;
     found = longer;
   }
   return found;
 }
 
-/** Returns how long stretches are together. @param {Stretch[]} stretches */
-export const lengthOf = (stretches) => stretches.reduce((sum, { from, to }) => sum + to - from, 0);
+/** Returns how long gaps are together. @param {{from: number, to: number}[]} gaps */
+export const lengthOf = (gaps) => gaps.reduce((sum, { from, to }) => sum + to - from, 0);
+
+/**
+ * Returns the gaps with their places; neighbours of which one, and what is between them, would be
+ * narrower than can be seen are one.
+ * @param {TimeAxis} axis @param {number} least the width that can be seen @returns {DrawnGap[]}
+ */
+export function drawnGaps(axis, least) {
+  /** @type {DrawnGap[]} */
+  const drawn = [];
+  for (const gap of axis.gaps) {
+    const [left, right] = [gap.from, gap.to].map((time) => placeOf(axis, time));
+    const before = drawn[drawn.length - 1];
+    const isNarrow = before && Math.min(right - left, before.right - before.left) < least;
+    if (isNarrow && left - before.right < least) {
+      before.right = right;
+      before.debt = Math.max(before.debt, gap.debt);
+      before.gaps.push(gap);
+    } else drawn.push({ left, right, debt: gap.debt, gaps: [gap] });
+  }
+  return drawn;
+}
 
 /** Returns where a time is, from 0 to 1. @param {TimeAxis} axis @param {number} time */
 export const placeOf = (axis, time) => interpolate(axis.times, axis.places, time);
@@ -93,6 +157,27 @@ export function countsByPlace(axis, times, rows, parts) {
     counts[part]++;
   }
   return counts;
+}
+
+/**
+ * Returns times to be named along an axis, as round as the room between them allows, and the digits
+ * that their seconds need.
+ * @param {TimeAxis} axis @param {number} most how many there may be
+ * @returns {{time: number, place: number, digits: number}[]}
+ */
+export function axisTicks(axis, most) {
+  const ticks = [];
+  let before = 0;
+  for (let at = 1; at < most; at++) {
+    const [low, middle, high] = [at - 0.5, at, at + 0.5].map((one) => timeAt(axis, one / most));
+    const step = tickStep(high - low, 4);
+    const time = Math.round(middle / step) * step;
+    const place = placeOf(axis, time);
+    if (place - before < APART / most || place > 1 - APART / most) continue;
+    ticks.push({ time, place, digits: Math.max(0, -Math.floor(Math.log10(step / 1e9) + 1e-9)) });
+    before = place;
+  }
+  return ticks;
 }
 
 /**
