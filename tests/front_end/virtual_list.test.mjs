@@ -59,10 +59,13 @@ const COLUMNS = {
   size: [9, 10, 20, 30, 1, 1, 1, 1, 1],
 };
 const RECORDING = {
+  rows: 9,
   numbers: (name) => Float64Array.from(COLUMNS[name]),
   codes: () => Uint8Array.from([1, 2, 2, 2, 2, 2, 2, 2, 2]),
   code: (text) => (text === "prompt" ? 1 : 0),
 };
+/** Pauses by the row after each; one goes on after the last row. */
+const PAUSES = new Map([[8, { before: 9 }], [9, { before: 10 }]]);
 const EVERY = Int32Array.from({ length: 9 }, (_, row) => row);
 
 /** @param {Int32Array} items */
@@ -72,14 +75,19 @@ function words(items) {
 }
 
 test("runs are folded, turns and silences have lines of their own", () => {
-  const items = buildItems(RECORDING, EVERY, new Set());
-  // Between the frames 7 and 9 one is missing, so nobody knows whether it was silent.
-  assert.deepEqual(words(items), ["turn 0", "row 0", "run 1", "row 4", "run 5", "row 7", "silence 8", "row 8"]);
+  const items = buildItems(RECORDING, EVERY, new Set(), PAUSES);
+  assert.deepEqual(words(items), ["turn 0", "row 0", "run 1", "row 4", "run 5", "row 7", "silence 8", "row 8", "silence 9"]);
+});
+
+test("a pause has a line only between the two rows that it is between", () => {
+  const lines = (...shown) => words(buildItems(RECORDING, Int32Array.from(shown), new Set(), PAUSES));
+  assert.deepEqual(lines(4, 8), ["row 4", "row 8", "silence 9"]);
+  assert.deepEqual(lines(4, 7), ["row 4", "row 7"]);
 });
 
 test("an opened run shows its rows below its line", () => {
-  const items = buildItems(RECORDING, EVERY, new Set([5]));
-  assert.deepEqual(words(items).slice(3), ["row 4", "run 5", "row 5", "row 6", "row 7", "silence 8", "row 8"]);
+  const items = buildItems(RECORDING, EVERY, new Set([5]), PAUSES);
+  assert.deepEqual(words(items).slice(3), ["row 4", "run 5", "row 5", "row 6", "row 7", "silence 8", "row 8", "silence 9"]);
 });
 
 test("a run of which a filter leaves one row is a row", () => {
@@ -89,7 +97,7 @@ test("a run of which a filter leaves one row is a row", () => {
 });
 
 test("the item of a row is its own, or the run that hides it", () => {
-  const items = buildItems(RECORDING, EVERY, new Set());
+  const items = buildItems(RECORDING, EVERY, new Set(), PAUSES);
   assert.deepEqual([0, 1, 3, 4, 6, 8].map((row) => indexOfRow(items, row)), [1, 2, 2, 3, 4, 7]);
   assert.equal(indexOfRow(buildItems(RECORDING, Int32Array.of(4), new Set()), 2), -1);
 });
@@ -103,10 +111,12 @@ test("many items grow the list", () => {
   const rows = 5000;
   const recording = {
     ...RECORDING,
-    numbers: (name) => new Float64Array(rows).map((_, row) => (name === "t_ns" ? row * 6e9 : name === "run" ? NULL : row)),
+    rows,
+    numbers: (name) => new Float64Array(rows).map((_, row) => (name === "run" ? NULL : row)),
     codes: () => new Uint8Array(rows).fill(1),
   };
-  const items = buildItems(recording, Int32Array.from({ length: rows }, (_, row) => row), new Set());
+  const pauses = new Map(Array.from({ length: rows - 1 }, (_, row) => [row + 1, { before: row }]));
+  const items = buildItems(recording, Int32Array.from({ length: rows }, (_, row) => row), new Set(), pauses);
   assert.equal(items.length, rows * 3 - 1);
   assert.ok(items.every((item, index) => index === 0 || item > items[index - 1]));
 });

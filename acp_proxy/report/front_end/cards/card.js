@@ -143,10 +143,25 @@ export async function permissionElement(state, row, title, isWhole) {
     isWhole ? await blockElements(state, model.blocks, row) : []);
 }
 
-/** A button that goes to a frame. @param {State} state @param {number} row */
-export function seqButton(state, row) {
+/**
+ * A button that goes to a frame, and does nothing else where it stands.
+ * @param {State} state @param {number} row @param {string} [words] instead of its number
+ */
+export function seqButton(state, row, words) {
   const seq = state.recording.numbers("seq")[row];
-  return h("button", { type: "button", class: "seq", "aria-label": `frame ${seq}`, on: { click: () => state.select(row) } }, `#${seq}`);
+  const click = (/** @type {Event} */ event) => {
+    event.stopPropagation();
+    state.select(row);
+  };
+  return h("button", { type: "button", class: "seq", "aria-label": `frame ${seq}`, on: { click } }, words ?? `#${seq}`);
+}
+
+/** A sentence in which each number of a frame, such as #6, goes to it. @param {State} state @param {string} text */
+export function linkedText(state, text) {
+  return visibleText(text).split(/(#\d+)/).map((piece, at) => {
+    const row = at % 2 ? state.recording.rowOf(Number(piece.slice(1))) : -1;
+    return row < 0 ? piece : seqButton(state, row);
+  });
 }
 
 /** The rows about the tool call of a row. @param {Recording} recording @param {number} row */

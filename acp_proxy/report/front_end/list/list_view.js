@@ -1,6 +1,8 @@
 // The conversation as a list, in the columns of `log`: one line for a frame or event, or for
 // a run of chunks, which opens on demand. Silences and turns have lines of their own.
+import { seqButton } from "../cards/card.js";
 import { lowerBound } from "../data/recording.js";
+import { pauseWords, pausesOf } from "../pictures/pauses.js";
 import { h, setAttribute } from "../shell/dom.js";
 import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent, ROW, RUN, TURN } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";
@@ -12,7 +14,7 @@ import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../sh
  * @typedef {import("../shell/dom.js").Child} Child
  */
 
-const COLUMNS = { number: "Frame", time: "Time", method: "Method", id: "Id", pair: "Answer", size: "Size", text: "Text" };
+const COLUMNS = { number: "Frame", time: "Time", method: "Method and answer", id: "Id", size: "Size", text: "Text" };
 /** @type {Record<string, [string, string]>} */
 const ARROWS = { "to-agent": ["→", "to agent"], "to-client": ["←", "to client"], stderr: ["!", "stderr"], event: ["·", "event"] };
 const NARROW = "(max-width: 700px)";
@@ -22,6 +24,7 @@ const TEXT_CHARACTERS = 400;
 /** Class of a row whose cells are not there yet. */
 const PENDING = "list-pending";
 const FLAG_FAULTS = 1 | 2 | 4;
+const ESCAPES = /(\\x1b\[[0-9;?]*[A-Za-z]|(?<!\b[A-Za-z]:(?:\\\S*)?)(?:\\r)?\\n)/;
 
 /** @type {View} */
 export const listView = { name: "list", title: "List", key: "1", mount: (...place) => new ListView(...place) };
@@ -31,6 +34,7 @@ class ListView {
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
+    this.pauses = pausesOf(this.recording);
     /** First rows of the runs whose rows are shown. @type {Set<number>} */
     this.opened = new Set();
     /** @type {Int32Array} */
@@ -46,7 +50,7 @@ class ListView {
     });
     // What the largest number needs.
     const digits = String(this.recording.numbers("seq").at(-1) ?? 0).length;
-    this.list.element.style.setProperty("--number-width", `${Math.max(digits + 3, 6) + 3}ch`);
+    this.list.element.style.setProperty("--number-width", `${Math.max(digits + 3, 5) + 2}ch`);
     this.list.element.addEventListener("click", (event) => this.onClick(event), { capture: true });
     container.append(this.list.element, this.empty);
     matchMedia(NARROW).addEventListener("change", () => this.build());
@@ -58,15 +62,19 @@ class ListView {
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
     if (change === "row") this.goTo(this.state.row);
-    else if (change === "matched" || change === "times") this.list.refresh();
+    else if (change === "matched") this.list.refresh();
     else if (change === "loaded") this.list.refresh((node) => node.classList.contains(PENDING));
     else if (change !== "error") this.build();
   }
 
   build() {
+    const last = this.recording.rows - 1;
+    const digits = secondsInWords(this.recording.numbers("t_ns")[last] || 0).length;
+    const wide = { elapsed: digits, delta: digits && digits + 3, clock: 12 }[this.state.times];
+    this.list.element.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
     this.list.setRowHeight(matchMedia(NARROW).matches ? TWO_LINES_HEIGHT : LINE_HEIGHT);
     this.openFor(this.state.row);
-    this.items = buildItems(this.recording, this.state.shown, this.opened);
+    this.items = buildItems(this.recording, this.state.shown, this.opened, this.pauses);
     this.empty.hidden = this.items.length > 0;
     this.list.setItems(this.items, this.indexOf(this.state.row), "center");
   }
@@ -107,7 +115,7 @@ class ListView {
     if (isOpen) this.opened.add(run);
     else this.opened.delete(run);
     const first = this.state.shown[lowerBound(this.state.shown, run)];
-    this.items = buildItems(this.recording, this.state.shown, this.opened);
+    this.items = buildItems(this.recording, this.state.shown, this.opened, this.pauses);
     // The line of the run comes before its rows.
     this.list.setItems(this.items, indexOfRow(this.items, first) - (isOpen ? 1 : 0));
     this.state.select(first);
@@ -126,8 +134,9 @@ class ListView {
   render(item, node) {
     const [row, kind] = [rowOfItem(item), kindOfItem(item)];
     if (kind < RUN) {
-      node.classList.add(kind === TURN ? "list-turn" : "list-silence");
-      const words = kind === TURN ? this.turnWords(row) : this.silenceWords(row);
+      const pause = kind === TURN ? undefined : this.pauses.get(row);
+      node.classList.add(pause ? "list-silence" : "list-turn", `debt-${pause?.debt}`);
+      const words = pause ? pauseWords(pause) : this.turnWords(row);
       node.append(h("span", { role: "gridcell", "aria-colspan": Object.keys(COLUMNS).length }, words));
       return;
     }
@@ -151,13 +160,17 @@ class ListView {
     const { last, count, size } = isRun ? runExtent(recording, this.state.shown, row) : { last: row, count: 1, size: recording.numbers("size")[row] };
     const text = this.textOf(row, last);
     const id = isRun ? null : recording.cellsNow(row)?.rpc_id;
+    const [, verb, sign] = /^(.*?)( [✓✗])?$/s.exec(recording.verb(row)) ?? [];
     const fold = isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, this.opened.has(recording.numbers("run")[row]) ? "▾" : "▸");
     return {
-      number: [...this.marks(row, last), isRun ? span(`${seqs[row]}`, `${seqs[last]}`) : seqs[row]],
+      number: [h("span", { class: "list-marks" }, this.marks(row, last)), isRun ? span(`${seqs[row]}`, `${seqs[last]}`) : seqs[row]],
       time: this.time(row),
-      method: [arrow(recording.text("stream", row)), fold, recording.verb(row), isRun && ` ×${count}`],
+      method: [
+        arrow(recording.text("stream", row)), fold,
+        h("span", { class: "list-verb" }, verb), sign && h("span", null, sign), isRun && h("span", null, ` ×${count}`),
+        h("span", { class: "list-pair" }, isRun ? durationInWords(times[last] - times[row]) : this.pairWords(row)),
+      ],
       id: id && `#${visibleText(id)}`,
-      pair: isRun ? durationInWords(times[last] - times[row]) : this.pairWords(row),
       size: !Number.isNaN(size) && sizeInWords(size),
       text: text === null ? null : this.textNodes(text),
     };
@@ -182,7 +195,7 @@ class ListView {
     // As the search finds it: a capital letter means itself.
     const pattern = query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
     const pieces = query === "" ? [text] : text.split(new RegExp(`(${pattern})`, query === query.toLowerCase() ? "iu" : "u"));
-    return pieces.map((piece, place) => (place % 2 === 0 ? piece : h("mark", null, piece)));
+    return pieces.flatMap((piece, place) => (place % 2 === 0 ? readable(piece) : h("mark", null, piece)));
   }
 
   /** @param {number} first @param {number} last */
@@ -201,9 +214,17 @@ class ListView {
     const { recording } = this;
     const [request, answer, took] = ["request_seq", "response_seq", "latency_ns"].map((name) => recording.numbers(name)[row]);
     if (Number.isNaN(request)) return null;
-    if (recording.text("kind", row) !== "request") return `↩${request} ${durationInWords(took)}`;
+    const pair = recording.pair(row);
+    const link = (/** @type {string} */ words) => {
+      if (pair < 0) return words;
+      const button = seqButton(this.state, pair, words);
+      // By keyboard there are [ and ].
+      button.tabIndex = -1;
+      return button;
+    };
+    if (recording.text("kind", row) !== "request") return [link(`↩${request}`), durationInWords(took, " ")];
     const open = recording.meta.is_open ? "open" : "unanswered";
-    return Number.isNaN(answer) ? h("span", { class: "trouble" }, open) : `→${answer}`;
+    return Number.isNaN(answer) ? h("span", { class: "trouble" }, open) : link(`→${answer}`);
   }
 
   /** @param {number} row */
@@ -222,12 +243,15 @@ class ListView {
     const session = this.recording.text("session", row);
     return `turn ${this.recording.numbers("turn")[row]}${session === null ? "" : ` · ${visibleText(session)}`}`;
   }
-
-  /** @param {number} row */
-  silenceWords(row) {
-    return `··· ${durationInWords(this.recording.firstByteAt(row) - this.recording.numbers("t_ns")[row - 1])} ···`;
-  }
 }
+
+/**
+ * A text in which escapes of line ends and colours are drawn as signs, or not at all. They stay in
+ * the text, for whoever copies it; in a path of Windows there are none.
+ * @param {string} text
+ */
+const readable = (text) => text.split(ESCAPES).map((piece, place) =>
+  place % 2 === 0 ? piece : h("span", { class: piece.startsWith("\\x1b") ? "escape" : "escape newline" }, piece));
 
 /** @param {string | null} stream */
 function arrow(stream) {

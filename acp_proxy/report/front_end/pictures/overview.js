@@ -99,7 +99,7 @@ export class OverviewStrip {
 
   /** A gap with its length, and who was waited for. @param {import("./time_axis.js").DrawnGap} gap */
   gap({ left, right, debt, gaps }) {
-    const words = gaps.map(({ row }) => this.pauses.get(row)?.text ?? "").filter(Boolean);
+    const words = gaps.map(({ row }) => this.pauses.get(row)?.awaited ?? "").filter(Boolean);
     const isOne = gaps.length === 1;
     const who = isOne ? words[0] ?? "" : `in ${gaps.length} pauses`;
     const long = durationInWords(lengthOf(gaps));

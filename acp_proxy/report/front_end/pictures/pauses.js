@@ -1,15 +1,25 @@
-// The pauses that `log` marks: where a conversation stood still, and who was waited for. Pure.
+// The pauses that `log` marks: where a conversation stood still, and who was waited for.
+import { durationInWords, visibleText } from "../shell/words.js";
 
-/** @typedef {{before: number, ns: number, text: string}} Pause `before` is the number of the frame before it */
+/**
+ * `before` is the number of the frame before it, `debt` as that of a gap of the time axis.
+ * @typedef {{before: number, ns: number, awaited: string, debt: number}} Pause
+ */
 
 /**
  * Returns the pauses by the row that ended each; by the number of rows for one that did not end.
  * @param {import("../data/recording.js").Recording} recording @returns {Map<number, Pause>}
  */
 export function pausesOf(recording) {
-  /** @type {[number, number | null, number, string][]} */
+  /** @type {[number, number | null, number, string, boolean][]} */
   const known = recording.meta.pauses ?? [];
-  const rowAfter = (/** @type {number | null} */ seq) => seq === null ? recording.rows : recording.rowOf(seq);
-  const pauses = known.map(([before, after, ns, text]) => /** @type {const} */ ([rowAfter(after), { before, ns, text }]));
-  return new Map(pauses.filter(([row]) => row >= 0));
+  const pauses = new Map(known.map(([before, after, ns, awaited, isEndless]) =>
+    [after === null ? recording.rows : recording.rowOf(after), { before, ns, awaited, debt: isEndless ? 2 : 1 }]));
+  pauses.delete(-1);
+  return pauses;
+}
+
+/** @param {Pause} pause */
+export function pauseWords({ ns, awaited, debt }) {
+  return `${durationInWords(ns)} · waiting for ${visibleText(awaited)}${debt === 2 ? " · never answered" : ""}`;
 }

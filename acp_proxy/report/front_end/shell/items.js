@@ -8,8 +8,6 @@ export const TURN = 1;
 export const RUN = 2;
 export const ROW = 3;
 const ITEM_KINDS = 4;
-/** A silence from this length on has a line of its own. */
-const SILENCE_NS = 5e9;
 
 /** @param {number} item */
 export const rowOfItem = (item) => Math.floor(item / ITEM_KINDS);
@@ -22,22 +20,22 @@ export const kindOfItem = (item) => item % ITEM_KINDS;
  * @param {import("../data/recording.js").Recording} recording
  * @param {Int32Array} shown rows, sorted
  * @param {{has: (run: number) => boolean}} opened runs, by their first row, whose rows are items as well
+ * @param {Map<number, {before: number}>} [pauses] that have lines, by the row after each
  */
-export function buildItems(recording, shown, opened) {
+export function buildItems(recording, shown, opened, pauses = new Map()) {
   const runs = recording.numbers("run");
   const seqs = recording.numbers("seq");
-  const times = recording.numbers("t_ns");
-  const arrivals = recording.numbers("arrival_ns");
   const turns = recording.numbers("turn");
   const tones = recording.codes("tone");
   const prompt = recording.code("prompt") || -1;
+  const isPause = (/** @type {number} */ before, /** @type {number} */ row) =>
+    pauses.has(row) && pauses.get(row)?.before === seqs[before];
   /** @type {number[]} */
   const items = [];
   for (let place = 0; place < shown.length; place++) {
     const [before, row] = [shown[place - 1], shown[place]];
-    const silence = times[row] - (arrivals[row] || 0) - times[before];
     // With frames left out between the two, more happened meanwhile.
-    if (silence >= SILENCE_NS && seqs[row] === seqs[before] + 1) items.push(row * ITEM_KINDS + SILENCE);
+    if (isPause(before, row)) items.push(row * ITEM_KINDS + SILENCE);
     if (tones[row] === prompt && !Number.isNaN(turns[row])) items.push(row * ITEM_KINDS + TURN);
     const run = runs[row];
     const isFirst = runs[before] !== run;
@@ -45,6 +43,7 @@ export function buildItems(recording, shown, opened) {
     if (isRun && isFirst) items.push(row * ITEM_KINDS + RUN);
     if (!isRun || opened.has(run)) items.push(row * ITEM_KINDS + ROW);
   }
+  if (isPause(shown[shown.length - 1], recording.rows)) items.push(recording.rows * ITEM_KINDS + SILENCE);
   return new Int32Array(items);
 }
 
