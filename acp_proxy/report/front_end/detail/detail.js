@@ -1,5 +1,5 @@
-// The pane about one frame or event: its facts, what it says, its JSON, its bytes and the frame beside it.
-import { rowsOfCallAt, seqButton } from "../cards/card.js";
+// The pane about one frame or event: what it says, its JSON, its bytes, and its facts.
+import { linkedText, rowsOfCallAt } from "../cards/card.js";
 import { clear, h, setAttribute } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { tabList } from "../shell/tabs.js";
@@ -7,7 +7,7 @@ import { countInWords, durationInWords, secondsInWords, shellWord, visibleText }
 import { showBytes } from "./hex.js";
 import { JsonTree } from "./json_tree.js";
 import { saidElements, whyUnread } from "./said.js";
-import { fromBase64 } from "../data/values.js";
+import { fromBase64, parsedLine } from "../data/values.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -24,7 +24,7 @@ const DETAIL_PANES = [
   { name: "said", title: "Said", show: showSaid },
   { name: "tree", title: "Tree", show: showTree },
   { name: "bytes", title: "Bytes", show: showLineBytes },
-  { name: "pair", title: "Pair", show: showPair },
+  { name: "facts", title: "Facts", show: showFacts },
 ];
 
 /**
@@ -151,22 +151,20 @@ export function mountDetail(container, state) {
   const { recording } = state;
   let version = 0;
   let pane = DETAIL_PANES[0];
-  const [heading, summary, facts] = [h("h2", { class: "detail-title" }), h("p"), h("dl", { class: "facts" })];
+  const [heading, summary] = [h("h2", { class: "detail-title" }), h("p")];
   const copied = h("div", { class: "copied", role: "status" });
-  const steppers = /** @type {Within[]} */ (["exchange", "call", "turn"]).map((within) => stepper(state, within));
+  const steppers = /** @type {Within[]} */ (["call", "turn"]).map((within) => stepper(state, within));
   const copyButton = (/** @type {string} */ name, /** @type {() => Promise<string> | string} */ text) => h("button", {
     type: "button", on: { click: async () => copyText(copied, await text()) } }, name);
   const ids = { tab: "detail-tab-", panel: () => "detail-panel" };
   const tabs = tabList("parts of the detail", DETAIL_PANES, ids, choose);
   const panel = h("div", { class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0 });
-  const content = [heading, summary,
-    h("div", { class: "detail-line" }, steppers.map(({ box }) => box)),
-    h("details", {}, h("summary", {}, "all facts"), facts),
-    h("div", { class: "detail-line note" }, "copy as",
-      copyButton("command", () => commandFor(recording.meta.name, recording.numbers("seq")[state.row])),
-      recording.hasPayloads && copyButton("JSON", async () => new TextDecoder().decode(await recording.line(state.row))),
-      copyButton("mermaid", () => mermaidAround(recording, state.row))),
-    copied, tabs.element, panel];
+  const copies = h("details", { class: "copies" }, h("summary", {}, "Copy"),
+    copyButton("command", () => commandFor(recording.meta.name, recording.numbers("seq")[state.row])),
+    recording.hasPayloads && copyButton("JSON", async () => new TextDecoder().decode(await recording.line(state.row))),
+    copyButton("mermaid", () => mermaidAround(recording, state.row)));
+  const controls = h("div", { class: "detail-line" }, tabs.element, steppers.map(({ box }) => box), copies);
+  const content = [heading, summary, controls, copied, panel];
   clear(container, h("p", { class: "note" }, recording.rows ? "" : "Nothing was recorded."));
 
   /** @param {string} name */
@@ -180,9 +178,10 @@ export function mountDetail(container, state) {
     const mine = ++version;
     if (row < 0) return;
     const fresh = h("div");
-    const found = await factsOf(recording, row);
+    const [found, empty] = [await factsOf(recording, row), await emptyParts(recording, row)];
+    const shown = empty.includes(pane.name) ? DETAIL_PANES[0] : pane;
     try {
-      await pane.show(fresh, row, state);
+      await shown.show(fresh, row, state);
     } catch (error) {
       fresh.append(h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`));
     }
@@ -192,15 +191,14 @@ export function mountDetail(container, state) {
     const name = recording.text("update", row) ?? recording.text("method", row) ?? "event";
     const problems = (recording.problems.get(row) ?? []).map(({ text, severity }) => {
       const [kind, sign] = severity === "warning" ? ["caution", "⚠"] : ["trouble", "✗"];
-      return h("span", { class: `${kind} problem` }, `${sign} ${visibleText(text)}`);
+      return h("span", { class: `${kind} problem` }, `${sign} `, linkedText(state, text));
     });
     clear(heading, h("span", { class: "mono" }, `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ", h("span", { class: "badge" }, recording.text("kind", row)));
-    clear(summary, summaryOf(recording, row, found), problems);
+    clear(summary, linkedText(state, summaryOf(recording, row, found)), problems);
     steppers.forEach(({ update }) => update());
-    clear(facts, found.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
     clear(copied);
-    tabs.show(pane.name);
-    setAttribute(panel, "aria-labelledby", `detail-tab-${pane.name}`);
+    tabs.show(shown.name, empty);
+    setAttribute(panel, "aria-labelledby", `detail-tab-${shown.name}`);
     clear(panel, fresh);
     container.scrollTop = 0;
   }
@@ -224,7 +222,8 @@ function stepper(state, within) {
     rows = rowsWithin(state.recording, state.row, within);
     const at = rows.indexOf(state.row);
     box.hidden = rows.length < 2;
-    clear(place, ` ${within} ${at + 1}/${rows.length} `);
+    const name = within === "call" ? "call" : `turn ${state.recording.numbers("turn")[state.row]}`;
+    clear(place, ` ${at + 1}/${rows.length} of ${name} `);
     setAttribute(previous, "aria-disabled", at === 0 && "true");
     setAttribute(next, "aria-disabled", at === rows.length - 1 && "true");
   };
@@ -265,11 +264,18 @@ async function showLineBytes(container, row, { recording }) {
 }
 
 /** @param {HTMLElement} container @param {number} row @param {State} state */
-async function showPair(container, row, state) {
-  const { recording } = state;
-  const pair = recording.pair(row);
-  container.append(h("p", {}, answerInWords(recording, row) || "It asks nothing and answers nothing.", " ", pair >= 0 && seqButton(state, pair)));
-  if (pair < 0) return;
-  container.append(h("p", { class: "text" }, visibleText((await recording.cells(pair)).text)));
-  await showTree(container, pair, state);
+async function showFacts(container, row, state) {
+  const facts = await factsOf(state.recording, row);
+  const list = facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, name === "answer" ? linkedText(state, value) : value)]);
+  container.append(h("dl", { class: "facts" }, list));
+}
+
+/**
+ * The parts of the detail that have nothing to show of a row.
+ * @param {Recording} recording @param {number} row
+ */
+async function emptyParts(recording, row) {
+  if (!recording.hasPayloads) return ["tree", (await recording.cells(row)).fired.length ? "" : "bytes"];
+  if (whyUnread(recording, row) !== "") return ["tree"];
+  return parsedLine(await recording.line(row)) === null ? ["tree"] : [];
 }

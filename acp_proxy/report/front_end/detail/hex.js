@@ -61,17 +61,31 @@ export function longText(text) {
 }
 
 /**
- * Shows the bytes of a line, of a large one piece by piece: as text, and from the first byte that is not UTF-8 as hex.
+ * Shows the bytes of a line, of a large one piece by piece: as text, and from the first byte that is not UTF-8 as hex;
+ * below the text as hex from the first byte on, when that is opened.
  * @param {HTMLElement} container
  * @param {() => Iterator<Uint8Array> | AsyncIterator<Uint8Array>} pieces
  * @param {number} size of all pieces
  */
 export function showBytes(container, pieces, size) {
   const facts = h("p", { class: "note" }, countInWords(size, "byte"));
-  const box = h("div", { class: "mono" });
-  const source = pieces();
+  const hex = h("details", {}, h("summary", {}, "As hex"));
+  const whole = (/** @type {string} */ note) => {
+    facts.append(note);
+    hex.remove();
+  };
+  hex.addEventListener("toggle", () => hex.append(bytesBox(pieces(), size, true, whole)), { once: true });
+  container.append(facts, bytesBox(pieces(), size, false, whole), hex);
+}
+
+/**
+ * @param {Iterator<Uint8Array> | AsyncIterator<Uint8Array>} source @param {number} size @param {boolean} isHex from the start
+ * @param {(note: string) => void} onHex is called when text turns out to be none
+ */
+function bytesBox(source, size, isHex, onHex) {
+  const box = h("div", { class: isHex ? "mono hex" : "mono" });
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let [base, isHex] = [0, false];
+  let base = 0;
   addInParts(box, async (add) => {
     const { value: piece = new Uint8Array(0) } = await source.next();
     let text = "";
@@ -79,11 +93,12 @@ export function showBytes(container, pieces, size) {
       if (!isHex) text = decoder.decode(piece, { stream: base + piece.length < size });
     } catch {
       isHex = true;
-      facts.append(", not all of them UTF-8: shown as hex");
+      box.classList.add("hex");
+      onHex(", not all of them UTF-8: shown as hex");
     }
     add(longText(isHex ? hexRows(piece, base) : text));
     base += piece.length;
     return base < size && piece.length > 0 ? sizeInWords(size - base) : "";
   });
-  container.append(facts, box);
+  return box;
 }

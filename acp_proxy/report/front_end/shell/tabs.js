@@ -15,15 +15,18 @@ export function tabList(label, tabs, ids, choose) {
   const keydown = (/** @type {KeyboardEvent} */ event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
-    const current = buttons.findIndex(({ tabIndex }) => tabIndex === 0);
-    const next = (current + step + buttons.length) % buttons.length;
-    choose(tabs[next].name);
-    buttons[next].focus();
+    const seen = buttons.filter(({ hidden }) => !hidden);
+    const current = seen.findIndex(({ tabIndex }) => tabIndex === 0);
+    const next = seen[(current + step + seen.length) % seen.length];
+    choose(tabs[buttons.indexOf(next)].name);
+    next.focus();
     event.preventDefault();
     event.stopPropagation();
   };
-  const show = (/** @type {string} */ name) => {
+  /** Shows which one is chosen; those that have nothing to show are hidden. @param {string} name @param {string[]} empty */
+  const show = (name, empty = []) => {
     buttons.forEach((button, place) => {
+      button.hidden = empty.includes(tabs[place].name);
       const isCurrent = tabs[place].name === name;
       setAttribute(button, "aria-selected", String(isCurrent));
       button.tabIndex = isCurrent ? 0 : -1;
