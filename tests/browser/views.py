@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from acp_proxy.base.wording import duration
+from acp_proxy.base.wording import duration, size as size_in_words
 from tests.browser.truth import said
 
 if TYPE_CHECKING:
@@ -36,20 +36,16 @@ ROWS = """async ({ view, turn, cells }) => {
   }
   return [...rows].sort(([a], [b]) => a - b).map(([, row]) => row);
 }"""
-CARDS = """async () => {
-  const { state, recording } = window.acpReport;
-  state.setView("calls");
-  const place = document.querySelector(".view-calls .cards");
-  const all = () => [...place.querySelectorAll("details.card > summary")];
-  const expected = Number(/^[0-9,]*/.exec(place.textContent)[0].replace(",", ""));
-  for (let tries = 0; all().length < expected && tries < 500; tries++) {
-    await new Promise((done) => setTimeout(done, 10));
-  }
-  return all().map((it) => {
-    const row = recording.rowOf(Number(/[0-9]+/.exec(it.textContent)[0]));
-    return [recording.text("session", row), recording.text("tool_call", row), it.textContent];
-  });
+CALLS = """() => {
+  const { recording } = window.acpReport;
+  const firsts = [...new Set(recording.numbers("call"))].filter((seq) => seq >= 0);
+  return firsts.map((seq) => recording.rowOf(seq)).map((row) =>
+    [recording.text("session", row), recording.text("tool_call", row)]);
 }"""
+"""The tool calls in the order of their first frames."""
+ALL_CALLS = """(count) => document.querySelector(".view-calls [role=status]").textContent
+  .startsWith(`${count.toLocaleString("en")} tool call`)"""
+ENDED = ("completed", "failed", "cancelled", "denied")
 
 
 def rows_of(page: Visit, view: str, *cells: str, turn: int | None = None) -> list[list[str]]:
@@ -146,25 +142,32 @@ def step_in_words(step: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def assert_calls(page: Visit, recording: Path) -> None:
-    """Asserts that each tool call of `stats` has a card, with its title and status.
+    """Asserts that the table has each tool call of `stats`, with its title, kind, status and bytes.
 
     The title and the status of a call are read again from the frames: `stats` takes the name of a
     tool, and the status in a question for a permission, for the latest word as well.
     """
     (stats,) = said("stats", recording, "--top", "1000")
-    cards = page.ask(CARDS)
     calls = {(call["session"], call["tool_call"]): call for call in stats["tool_calls"]}
-    assert {(session, call) for session, call, _ in cards} == {*calls}
+    order = [(session, call) for session, call in page.ask(CALLS)]
+    assert {*order} == {*calls}
+    page.ask("() => acpReport.state.setView('calls')")
+    page.page.wait_for_function(ALL_CALLS, arg=len(order))
+    cells = [f"[role=gridcell]:nth-child({number})" for number in range(3, 8)]
+    rows = rows_of(page, "calls", *cells)
     frames = [row for row in said("log", recording) if row.get("tool_call")]
-    for session, call, text in cards:
-        rows = [row for row in frames if (row["session"], row["tool_call"]) == (session, call)]
-        asked = [row for row in rows if row["method"] == "session/request_permission"]
-        told = [row for row in rows if row not in asked]
-        assert (latest(told, "title") or latest(asked, "title") or call) in text
-        status = latest(told, "status") or "no status"
-        assert f" {status} " in text
-        known = calls[session, call]["status"]
-        assert known in (status, None) or known == latest(asked, "status")
+    for (session, call), (_, _, kind, title, shown, _, size) in zip(order, rows, strict=True):
+        about = [row for row in frames if (row["session"], row["tool_call"]) == (session, call)]
+        asked = [row for row in about if row["method"] == "session/request_permission"]
+        told = [row for row in about if row not in asked]
+        assert title == (latest(told, "title") or latest(asked, "title") or call)
+        known = calls[session, call]
+        assert kind == (known["kind"] or "other")
+        status = latest(told, "status")
+        assert shown.endswith(status if status in ENDED else "never ended")
+        assert known["status"] in (status or None, latest(asked, "status"))
+        if order.count((session, call)) == 1:  # `stats` has only one of those that share an id
+            assert size == size_in_words(known["bytes"])
 
 
 def latest(rows: list[dict[str, Any]], name: str) -> str:

@@ -1,9 +1,8 @@
-// The card of a tool call: all frames about it as one picture, and the view that lists the cards.
+// The card of a tool call: all frames about it as one picture.
 import { contentBlocks, outputBlocks } from "../detail/blocks.js";
-import { addInParts } from "../detail/hex.js";
 import { isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
 import { countInWords, durationInWords, secondsInWords, visibleText } from "../shell/words.js";
-import { clear, h, setAttribute } from "../shell/dom.js";
+import { h } from "../shell/dom.js";
 import { blockElements, readFrames } from "./terminal.js";
 
 /** @typedef {import("../shell/state.js").State} State */
@@ -13,7 +12,6 @@ import { blockElements, readFrames } from "./terminal.js";
 /** @typedef {import("./terminal.js").ReadFrame} ReadFrame */
 
 const STATUS_SIGNS = new Map([["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"]]);
-const CARDS_AT_ONCE = 50;
 const REQUEST_PERMISSION = "session/request_permission";
 
 /** What is known of one tool call from its frames, which are added in order. */
@@ -226,55 +224,4 @@ export function callsAmong(recording, shown) {
   const calls = recording.numbers("call");
   const known = new Set();
   return [...shown].filter((row) => calls[row] >= 0 && known.size < known.add(calls[row]).size);
-}
-
-/**
- * A card that is closed until it is asked for; without payloads, the preview of a frame.
- * @param {State} state @param {number} row
- */
-async function closedCard(state, row) {
-  const { recording } = state;
-  const turn = recording.numbers("turn")[row];
-  const where = h("span", { class: "note" }, Number.isNaN(turn) ? " · outside of turns" : ` · turn ${turn}`);
-  if (!recording.hasPayloads) return h("p", { class: "card" }, seqButton(state, row), " ", visibleText((await recording.cells(row)).text), where);
-  const { model, rows } = await readCall(recording, row);
-  const card = h("details", { class: "card", "data-row": rows[0] }, h("summary", {}, `#${recording.numbers("seq")[row]} `, callTitle(model), where));
-  card.addEventListener("toggle", async () => card.append(await callElement(state, model, rows)), { once: true });
-  return card;
-}
-
-/** @type {import("../shell/app.js").View} */
-export const callsView = { name: "calls", title: "Tool calls", key: "4", mount: mountCalls };
-
-/** @param {HTMLElement} container @param {State} state */
-function mountCalls(container, state) {
-  const box = h("div", { class: "cards" });
-  const turns = state.recording.numbers("turn");
-  /** @type {Int32Array | null} */
-  let listed = null;
-  const show = () => {
-    const among = state.shown;
-    if (listed === among) return mark();
-    listed = among;
-    const rows = callsAmong(state.recording, among);
-    const others = rows.filter((row) => Number.isNaN(turns[row])).length;
-    const also = others > 0 ? `, ${others} more outside of turns` : "";
-    clear(box, h("p", { class: "note" }, `${countInWords(rows.length - others, "tool call")}${also}`));
-    addInParts(box, async (add) => {
-      add(...(await Promise.all(rows.splice(0, CARDS_AT_ONCE).map((row) => closedCard(state, row)))));
-      mark();
-      return rows.length > 0 ? countInWords(rows.length, "more tool call") : "";
-    });
-  };
-  const mark = () => {
-    const first = state.row < 0 ? undefined : rowsOfCallAt(state.recording, state.row)[0];
-    for (const card of box.querySelectorAll("details.card")) {
-      const isChosen = card.getAttribute("data-row") === String(first);
-      setAttribute(card, "aria-current", isChosen && "true");
-      setAttribute(card, "open", isChosen || card.hasAttribute("open"));
-      if (isChosen) card.scrollIntoView({ block: "nearest" });
-    }
-  };
-  container.append(box);
-  return { update: (/** @type {string} */ change) => (change === "row" ? mark() : show()) };
 }

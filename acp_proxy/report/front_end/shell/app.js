@@ -2,7 +2,7 @@
 // by the state that they share.
 import { EmbeddedSource, pause } from "../data/source.js";
 import { Recording } from "../data/recording.js";
-import { callsView } from "../cards/card.js";
+import { callsView } from "../cards/calls_view.js";
 import { conversationView } from "../conversation/conversation.js";
 import { mountDetail } from "../detail/detail.js";
 import { listView } from "../list/list_view.js";

@@ -1,0 +1,128 @@
+// The tool calls as a table in the order of their start; the detail shows the card of the chosen one.
+import { pause } from "../data/source.js";
+import { clear, h } from "../shell/dom.js";
+import { VirtualList } from "../shell/virtual_list.js";
+import { countInWords, durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
+import { callsAmong, statusInWords } from "./card.js";
+
+/** @typedef {import("../shell/state.js").State} State */
+/** @typedef {import("../data/recording.js").Recording} Recording */
+/**
+ * A tool call; `status` is "never ended" for one that did not say how it ended.
+ * @typedef {{seq: number, took: number, kind: string, title: string, status: string, isFailed: boolean, bytes: number}} ListedCall
+ */
+
+const ENTRIES_OF_BLOCK = 256;
+const ENDED = /^(completed|failed|cancelled|denied)$/;
+const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes"];
+
+/**
+ * Reads all tool calls, by the number of the first frame of each.
+ * @param {Recording} recording @returns {Promise<Map<number, ListedCall>>}
+ */
+export async function listedCalls(recording) {
+  const read = async (/** @type {string} */ name) => JSON.parse(new TextDecoder().decode(await recording.source.bytes(name)));
+  const [, , kinds = []] = await read("entries");
+  const [firsts, sizes] = [recording.numbers("call"), recording.numbers("size")];
+  const unended = recording.meta.is_open ? "open" : "never ended";
+  /** @type {Map<number, ListedCall>} */
+  const calls = new Map();
+  for (let first = 0; first < kinds.length; first += ENTRIES_OF_BLOCK) {
+    if (!kinds.slice(first, first + ENTRIES_OF_BLOCK).includes("tool_call")) continue;
+    for (const { kind, seq, title, state, is_failed, took_ns, detail } of await read(`e${first / ENTRIES_OF_BLOCK}`)) {
+      if (kind !== "tool_call") continue;
+      const status = ENDED.test(state) ? state : unended;
+      calls.set(firsts[recording.rowOf(seq)], { seq, took: took_ns ?? NaN, kind: detail || "other", title, status, isFailed: is_failed, bytes: 0 });
+    }
+    await pause();
+  }
+  firsts.forEach((seq, row) => {
+    const call = calls.get(seq);
+    if (call) call.bytes += sizes[row] || 0;
+  });
+  return calls;
+}
+
+/** @type {import("../shell/app.js").View} */
+export const callsView = { name: "calls", title: "Tool calls", key: "4", mount: (...place) => new CallsView(...place) };
+
+class CallsView {
+  /** @param {HTMLElement} container @param {State} state */
+  constructor(container, state) {
+    this.state = state;
+    this.recording = state.recording;
+    /** @type {Map<number, ListedCall>} */
+    this.calls = new Map();
+    /** Those that are shown, by their first rows that are. @type {Int32Array} */
+    this.rows = new Int32Array(0);
+    this.list = new VirtualList({
+      label: "Tool calls",
+      head: CALL_COLUMNS.map((title) => h("span", { role: "columnheader" }, title)),
+      render: (row, node) => this.render(row, node),
+      onActive: (row) => state.select(row),
+    });
+    const choice = (/** @type {string} */ label) => h("select", { "aria-label": label, on: { change: () => this.build() } });
+    this.kind = choice("Kind");
+    this.status = choice("Status");
+    this.text = h("input", { type: "search", placeholder: "text in a title", "aria-label": "Title", on: { input: () => this.build() } });
+    this.count = h("span", { role: "status" }, "Reading the tool calls…");
+    container.append(h("div", { class: "calls-tools" }, this.kind, this.status, this.text, this.count), this.list.element);
+    void this.read();
+  }
+
+  async read() {
+    this.calls = await listedCalls(this.recording);
+    /** @param {HTMLSelectElement} select @param {string} all @param {string[]} values */
+    const offer = (select, all, values) => clear(select, [all, ...new Set(values)].map((value, at) =>
+      h("option", { value: at ? value : "" }, visibleText(value))));
+    const every = [...this.calls.values()];
+    offer(this.kind, "every kind", every.map(({ kind }) => kind).sort());
+    offer(this.status, "every status", every.map(({ status }) => status).sort());
+    this.build();
+  }
+
+  /** @param {number} row of any of its frames @returns {ListedCall | undefined} */
+  callAt = (row) => this.calls.get(this.recording.numbers("call")[row]);
+
+  /** @param {import("../shell/app.js").Change} change */
+  update(change) {
+    if (change === "row") this.list.setActive(this.indexOf(), { place: "nearest" });
+    else if (change === "shown" || change === "view") this.build();
+  }
+
+  indexOf() {
+    const calls = this.recording.numbers("call");
+    return this.rows.findIndex((row) => calls[row] === calls[this.state.row]);
+  }
+
+  build() {
+    const text = this.text.value.toLowerCase();
+    const isChosen = (/** @type {number} */ row) => {
+      const call = this.callAt(row);
+      return call !== undefined && [call.kind, ""].includes(this.kind.value)
+        && [call.status, ""].includes(this.status.value) && call.title.toLowerCase().includes(text);
+    };
+    this.rows = Int32Array.from(callsAmong(this.recording, this.state.shown).filter(isChosen));
+    this.list.setItems(this.rows, this.indexOf(), "center");
+    const count = (/** @type {(call: ListedCall) => boolean} */ is) => this.rows.filter((row) => is(/** @type {ListedCall} */ (this.callAt(row)))).length;
+    const [failed, unended] = [count(({ isFailed }) => isFailed), count(({ status }) => status === "never ended")];
+    clear(this.count, countInWords(this.rows.length, "tool call"),
+      failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`), unended > 0 && h("b", { class: "caution" }, ` · ${unended} never ended`));
+  }
+
+  /** @param {number} row @param {HTMLElement} node */
+  render(row, node) {
+    const { seq, took, kind, title, status, isFailed, bytes } = /** @type {ListedCall} */ (this.callAt(row));
+    const first = this.recording.rowOf(seq);
+    const turn = this.recording.numbers("turn")[row];
+    const tone = isFailed ? "trouble" : status === "never ended" ? "caution" : "";
+    const shown = status === "never ended" ? "▸ never ended" : statusInWords(status);
+    const cells = [
+      secondsInWords(this.recording.numbers("t_ns")[first]), durationInWords(took), visibleText(kind), visibleText(title),
+      h("span", { class: tone }, shown), Number.isNaN(turn) ? "" : turn, sizeInWords(bytes),
+    ];
+    node.classList.add("calls-row", ...(tone ? [`calls-${tone}`] : []));
+    node.title = visibleText(title);
+    node.append(...cells.map((cell) => h("span", { role: "gridcell" }, cell)));
+  }
+}
