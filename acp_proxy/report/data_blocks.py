@@ -32,7 +32,7 @@ from acp_proxy.report.row_data import (
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
-FORMAT = 2
+FORMAT = 3
 CHUNK_ROWS = 65_536
 """The number of rows whose columns are in one block."""
 CELL_ROWS = 1_024
@@ -100,6 +100,7 @@ class _BlockMaker:
         self._rows = RowReader(reader, has_payloads)
         self._columns = _IndexBlocks()
         self._cells: list[list[Any]] = []
+        self._cell_places: list[int] = []
         self._cell_blocks = 0
         self._payloads = _PayloadBlocks() if has_payloads else None
         self._methods: set[str] = set()
@@ -107,10 +108,10 @@ class _BlockMaker:
         self._member_count = 0
 
     def make(self, rows: Iterable[Row]) -> Iterator[DataBlock]:
-        """Yields the blocks of rows.
+        """Yields the blocks of rows; the next call continues with the rows after them.
 
         Args:
-            rows: all rows, in order.
+            rows: the next rows, in order.
         """
         columns, payloads, cells = self._columns, self._payloads, self._cells
         read = self._rows.read
@@ -119,19 +120,20 @@ class _BlockMaker:
             self._note(row, parts)
             place = columns.rows
             own, shared, texts, data, is_joined, _ = parts
-            if (block := columns.add(own, shared, is_joined)) is not None:
-                yield block
+            columns.add(own, shared, is_joined)
             cells.append(texts)
             if len(cells) == CELL_ROWS:
                 yield self._cell_block()
             if payloads is None:
-                continue
-            if data is None:
+                pass
+            elif data is None:
                 yield from payloads.add_pieces(place, self._reader.pieces(own[0]))
             elif len(data) > PAYLOAD_BYTES:
                 yield from payloads.add_pieces(place, [data])
             elif (block := payloads.add(place, data)) is not None:
                 yield block
+            if columns.are_many:
+                yield from self._finish()
         yield from self._finish()
 
     def _note(self, row: Row, report_row: ReportRow) -> None:
@@ -142,11 +144,14 @@ class _BlockMaker:
             self._members[str(self._columns.rows)] = report_row.members
 
     def _finish(self) -> Iterator[DataBlock]:
-        yield from self._columns.finish()
+        """Yields the block of columns, after all blocks that it lists."""
         if self._cells:
             yield self._cell_block()
         if self._payloads is not None:
             yield from self._payloads.finish()
+        if self._cell_places:
+            cells, self._cell_places = self._cell_places, []
+            yield self._columns.block(cells, self._payloads.take() if self._payloads else [])
 
     def counts(self) -> dict[str, Any]:
         """Returns the members of ``meta`` that describe the blocks."""
@@ -156,7 +161,7 @@ class _BlockMaker:
             "rows": self._columns.rows,
             "index_blocks": self._columns.blocks,
             "cell_blocks": self._cell_blocks,
-            "payloads": None if self._payloads is None else self._payloads.places,
+            "payloads": self._payloads is not None,
             "parties": {method: waiting_part(method).value for method in sorted(self._methods)},
             "members": self._members,
         }
@@ -164,16 +169,13 @@ class _BlockMaker:
     def _cell_block(self) -> DataBlock:
         number, self._cell_blocks = self._cell_blocks, self._cell_blocks + 1
         block = _block(f"c{number}", _encode(self._cells))
+        self._cell_places.append(self._columns.rows - len(self._cells))
         self._cells.clear()
         return block
 
 
 class _IndexBlocks:
-    """Makes blocks of columns.
-
-    A block is made only when the row after it is known: this next row shows whether the last row of
-    the block begins a run.
-    """
+    """Makes blocks of columns."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -184,46 +186,50 @@ class _IndexBlocks:
             **dict.fromkeys(DIFFERENCES, ("difference", _difference_codes)),
         }
         self._first_of_run: int | None = None
-        self._begin()
-
-    def add(
-        self, own: tuple[int | None, ...], shared: tuple[Any, ...], is_joined: bool
-    ) -> DataBlock | None:
-        """Adds a row; returns the block of the rows before it, if that block is full."""
-        place, run, block = self.rows, None, None
-        if is_joined:
-            if self._first_of_run is None:
-                self._first_of_run = place - 1
-                self._runs[-1] = 0
-            run = self._first_of_run - place
-        else:
-            self._first_of_run = None
-        if len(self._runs) == CHUNK_ROWS:
-            block = self._block()
-        self._values.append((*own, *shared))
-        self._runs.append(run)
-        self.rows += 1
-        return block
-
-    def finish(self) -> Iterator[DataBlock]:
-        if self._runs:
-            yield self._block()
-
-    def _begin(self) -> None:
         self._values: list[tuple[Any, ...]] = []
-        self._runs: list[int | None] = []
 
-    def _block(self) -> DataBlock:
+    @property
+    def are_many(self) -> bool:
+        """Whether there are as many rows as one block may have."""
+        return len(self._values) == CHUNK_ROWS
+
+    def add(self, own: tuple[int | None, ...], shared: tuple[Any, ...], is_joined: bool) -> None:
+        """Adds a row to the next block."""
+        run = None
+        if not is_joined:
+            self._first_of_run = None
+        else:
+            if self._first_of_run is None:
+                self._first_of_run = self.rows - 1
+            run = self._first_of_run - self.rows
+        self._values.append((*own, *shared, run))
+        self.rows += 1
+
+    def block(self, cells: list[int], payloads: list[tuple[int, int]]) -> DataBlock:
+        """Returns the block of the rows that were added since the last one.
+
+        Args:
+            cells: the first row of each block with their cells.
+            payloads: the first row and the number of rows of each block with their lines.
+        """
         columns: list[tuple[str, str, int]] = []
         data = []
-        every = [*zip(*self._values, strict=True), self._runs]
-        for name, values in zip((*OWN_COLUMNS, *SHARED_COLUMNS, "run"), every, strict=True):
+        names = (*OWN_COLUMNS, *SHARED_COLUMNS, "run")
+        for name, values in zip(names, zip(*self._values, strict=True), strict=True):
             kind, encode = self._encoders.get(name, ("number", number_codes))
             width, encoded = planes(() if values.count(None) == len(values) else encode(values))
             columns.append((name, kind, width))
             data.append(encoded)
-        header = {"rows": len(self._runs), "texts": self._texts.take_new(), "columns": columns}
-        self._begin()
+        header = {
+            "connection": 0,
+            "channel": 0,
+            "rows": len(self._values),
+            "cells": cells,
+            "payloads": payloads,
+            "texts": self._texts.take_new(),
+            "columns": columns,
+        }
+        self._values = []
         number, self.blocks = self.blocks, self.blocks + 1
         start = encode_json(header)
         return _block(f"i{number}", len(start).to_bytes(4, "little"), start, *data)
@@ -233,9 +239,8 @@ class _PayloadBlocks:
     """Makes blocks of lines."""
 
     def __init__(self) -> None:
-        self.places: list[list[int]] = []
-        """The first row and the number of rows of each block."""
-        self._first = self._size = 0
+        self._places: list[tuple[int, int]] = []
+        self._blocks = self._first = self._size = 0
         self._lines: list[bytes] = []
 
     def add(self, place: int, line: bytes) -> DataBlock | None:
@@ -273,8 +278,14 @@ class _PayloadBlocks:
 
     def _block(self) -> DataBlock:
         lines, self._lines, self._size = self._lines, [], 0
-        self.places.append([self._first, len(lines)])
-        return _block(f"p{len(self.places) - 1}", *lines)
+        self._places.append((self._first, len(lines)))
+        number, self._blocks = self._blocks, self._blocks + 1
+        return _block(f"p{number}", *lines)
+
+    def take(self) -> list[tuple[int, int]]:
+        """Returns the first row and the number of rows of each block since the last call."""
+        places, self._places = self._places, []
+        return places
 
 
 def _difference_codes(values: Sequence[int | None]) -> list[int]:

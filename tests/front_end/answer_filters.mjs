@@ -27,13 +27,13 @@ const answers = [];
 for (const { blocks, filters, searches } of JSON.parse(readFileSync(0, "utf-8"))) {
   const recording = await Recording.read(new PackedSource(blocks));
   const seqs = recording.numbers("seq");
-  const numbered = (rows) => Array.from(rows, (row) => seqs[row]);
+  const numbered = ({ rows }) => Array.from(rows, (row) => seqs[row]);
   const found = { filters: [], searches: [] };
   for (const text of filters) {
     found.filters.push(await applyFilter({ recording }, text).then(numbered, (error) => error.message));
   }
   for (const text of searches) {
-    found.searches.push(numbered(await search({ recording }, text, {})));
+    found.searches.push(numbered({ rows: await search({ recording }, text, {}) }));
   }
   answers.push(found);
 }

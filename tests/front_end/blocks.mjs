@@ -7,10 +7,10 @@ const NUMBERS = new Set([
 ]);
 
 /** Writes one index block of columns: `{name: [values]}`; texts are added to the list of all. */
-export function indexBlock(columns, texts, rows) {
+export function indexBlock(columns, texts, rows, { cells = [], payloads = [] } = {}) {
   const before = texts.length;
   const planes = [];
-  const header = { rows, texts: [], columns: [] };
+  const header = { rows, cells, payloads, texts: [], columns: [] };
   for (const [name, values] of Object.entries(columns)) {
     const stored = NUMBERS.has(name) ? storedNumbers(name, values) : values.map((text) => codeOf(text, texts));
     let width = 0;
@@ -52,7 +52,7 @@ export class MemorySource {
 const kindOf = (name) => (DELTA.has(name) ? "difference" : NUMBERS.has(name) ? "number" : "text");
 
 /** The source of a recording whose rows are objects of columns, with `cells` and `line`. */
-export function sourceOf(rows, { chunk = 65536, meta = {} } = {}) {
+export function sourceOf(rows, { chunk = 65536, meta = {}, payloads = [[0, rows.length]] } = {}) {
   const blocks = {};
   const texts = [];
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => name !== "cells" && name !== "line");
@@ -61,13 +61,12 @@ export function sourceOf(rows, { chunk = 65536, meta = {} } = {}) {
     const part = rows.slice(first, first + chunk);
     const columns = Object.fromEntries(names.map((name) => [name, part.map((row) => row[name] ?? null)]));
     columns.length = part.map((row) => (row.line ?? "").length);
-    blocks[`i${count++}`] = indexBlock(columns, texts, part.length);
-  }
-  for (let first = 0; first < rows.length; first += 1024) {
-    blocks[`c${first / 1024}`] = jsonBytes(rows.slice(first, first + 1024).map((row) => row.cells ?? [""]));
+    blocks[`c${count}`] = jsonBytes(part.map((row) => row.cells ?? [""]));
+    const places = { cells: [first], payloads: count === 0 ? payloads : [] };
+    blocks[`i${count++}`] = indexBlock(columns, texts, part.length, places);
   }
   blocks.p0 = new TextEncoder().encode(rows.map((row) => row.line ?? "").join(""));
-  blocks.meta = jsonBytes({ rows: rows.length, index_blocks: count, payloads: [[0, rows.length]], ...meta });
+  blocks.meta = jsonBytes({ rows: rows.length, index_blocks: count, payloads: true, ...meta });
   return new MemorySource(blocks);
 }
 

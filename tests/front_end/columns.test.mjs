@@ -1,7 +1,7 @@
 // Columns: what is written is what is read, whatever its width, sign and chunk.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeCodes, decodeNumbers, readIndexBlock } from "../../acp_proxy/report/front_end/data/columns.js";
+import { decodeCodes, decodeNumbers, lengthened, readIndexBlock, typeOfCodes } from "../../acp_proxy/report/front_end/data/columns.js";
 import { decodeBase64, inflate } from "../../acp_proxy/report/front_end/data/source.js";
 import { indexBlock, sourceOf } from "./blocks.mjs";
 
@@ -13,26 +13,46 @@ function blocksOf(chunks) {
   return chunks.map((columns) => readIndexBlock(indexBlock(columns, texts, Object.values(columns)[0].length)));
 }
 
+/** What a column has after all blocks, as a recording decodes them one by one. */
+function numbersOf(blocks, name) {
+  let values = new Float64Array(0);
+  for (const { rows, columns } of blocks) {
+    values = lengthened(values, values.length + rows);
+    if (columns.has(name)) decodeNumbers(values, rows, columns.get(name));
+  }
+  return values;
+}
+
+function codesOf(blocks, name) {
+  let codes = new Uint8Array(0);
+  for (const { rows, columns } of blocks) {
+    const column = columns.get(name);
+    codes = lengthened(codes, codes.length + rows, 0, typeOfCodes(codes, column?.width ?? 0));
+    if (column) decodeCodes(codes, rows, column);
+  }
+  return codes;
+}
+
 function withNull(values) {
   return [...values].map((value) => (Number.isNaN(value) ? null : value));
 }
 
 test("numbers of any width and sign come back, and null is NaN", () => {
   const blocks = blocksOf([{ size: VALUES }, { size: [5, null] }]);
-  assert.deepEqual(withNull(decodeNumbers(blocks, "size")), [...VALUES, 5, null]);
+  assert.deepEqual(withNull(numbersOf(blocks, "size")), [...VALUES, 5, null]);
 });
 
 test("differences are added up in each chunk, over nulls", () => {
   const times = [10, 10, 2 ** 45, null, 7];
   const blocks = blocksOf([{ t_ns: times }, { t_ns: [2 ** 50, 3] }]);
-  assert.deepEqual(withNull(decodeNumbers(blocks, "t_ns")), [...times, 2 ** 50, 3]);
+  assert.deepEqual(withNull(numbersOf(blocks, "t_ns")), [...times, 2 ** 50, 3]);
 });
 
 test("a column that is absent or all null is NaN or 0 in every row", () => {
   const blocks = blocksOf([{ size: [null, null] }]);
-  assert.deepEqual(withNull(decodeNumbers(blocks, "size")), [null, null]);
-  assert.deepEqual(withNull(decodeNumbers(blocks, "delay_ns")), [null, null]);
-  assert.deepEqual([...decodeCodes(blocks, "method")], [0, 0]);
+  assert.deepEqual(withNull(numbersOf(blocks, "size")), [null, null]);
+  assert.deepEqual(withNull(numbersOf(blocks, "delay_ns")), [null, null]);
+  assert.deepEqual([...codesOf(blocks, "method")], [0, 0]);
 });
 
 test("codes of all chunks count in one list, in an array as wide as they need", () => {
@@ -42,12 +62,24 @@ test("codes of all chunks count in one list, in an array as wide as they need", 
     (columns) => readIndexBlock(indexBlock(columns, texts, Object.values(columns)[0].length)),
   );
   const all = blocks.flatMap((block) => block.texts);
-  const kinds = decodeCodes(blocks, "kind");
+  const kinds = codesOf(blocks, "kind");
   assert.ok(kinds instanceof Uint8Array);
   assert.deepEqual([...kinds].slice(0, 4).map((code) => (code ? all[code - 1] : null)), ["request", null, "error", "request"]);
-  const calls = decodeCodes(blocks, "tool_call");
+  const calls = codesOf(blocks, "tool_call");
   assert.ok(calls instanceof Uint16Array);
   assert.equal(all[calls[calls.length - 1] - 1], "call-299");
+});
+
+test("an array grows in its own memory while that has room, and in twice as much then", () => {
+  const empty = new Float64Array(0);
+  const first = lengthened(empty, 3, 5);
+  first.set([1, 2, 3]);
+  const second = lengthened(first, 5);
+  assert.equal(second.buffer, first.buffer);
+  assert.deepEqual([...second], [1, 2, 3, NaN, NaN]);
+  const third = lengthened(second, 6, 5);
+  assert.equal(third.buffer.byteLength, 10 * 8);
+  assert.deepEqual([...third], [1, 2, 3, NaN, NaN, NaN]);
 });
 
 test("a block that is cut off is an error, not a short column", () => {

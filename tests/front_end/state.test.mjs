@@ -6,11 +6,11 @@ import { neighbour, State } from "../../acp_proxy/report/front_end/shell/state.j
 /** @param {Partial<import("../../acp_proxy/report/front_end/shell/state.js").Services>} [services] */
 function stateOf(services = {}) {
   const times = Float64Array.of(0, 10, 20, 30, 40);
-  const recording = { rows: 5, problems: new Map([[1, []], [3, ["late"]]]), numbers: (name) => (name === "t_ns" ? times : Float64Array.of(2, 4, 6, 8, 10)) };
+  const recording = { rows: 5, onGrown: () => {}, problems: new Map([[1, []], [3, ["late"]]]), numbers: (name) => (name === "t_ns" ? times : Float64Array.of(2, 4, 6, 8, 10)) };
   const state = new State(recording, {
     applyFilter: async (_, text) => {
       if (text === "bad") throw new Error("unknown field bad");
-      return Int32Array.from([...text].map(Number));
+      return { rows: Int32Array.from([...text].map(Number)), meaning: "" };
     },
     search: async () => Int32Array.of(2, 4),
     ...services,
@@ -59,8 +59,8 @@ test("a late answer of an older filter is dropped", async () => {
   const { state } = stateOf({ applyFilter: (_, text) => new Promise((resolve) => answers.set(text, resolve)) });
   const older = state.setFilter("old");
   const newer = state.setFilter("new");
-  answers.get("new")(Int32Array.of(1));
-  answers.get("old")(Int32Array.of(2));
+  answers.get("new")({ rows: Int32Array.of(1), meaning: "" });
+  answers.get("old")({ rows: Int32Array.of(2), meaning: "" });
   await Promise.all([older, newer]);
   assert.deepEqual([...state.shown], [1]);
 });

@@ -28,6 +28,8 @@ class DecodedReport:
     """The columns of each row by name, and its cells."""
     lines: list[bytes] | None
     """The bytes of each row."""
+    payloads: list[tuple[int, int]]
+    """The first row and the number of rows of each block of lines."""
     names: list[str]
     """Of the blocks, in their order."""
     conversation: list[dict[str, Any]]
@@ -42,8 +44,12 @@ def decode(blocks: Iterable[DataBlock]) -> DecodedReport:
     meta = json.loads(data["meta"])
     rows: list[dict[str, Any]] = []
     texts: list[str] = []
+    payloads: list[tuple[int, int]] = []
     for number in range(meta["index_blocks"]):
-        rows += _decode_index(data[f"i{number}"], texts)
+        rows += _decode_index(data[f"i{number}"], texts, len(rows), payloads)
+    for place, row in enumerate(rows):  # the row that begins a run is told by the next one
+        if row["run"] is not None and row["run"] < 0 and rows[place + row["run"]]["run"] is None:
+            rows[place + row["run"]]["run"] = 0
     cells = [row for n in range(meta["cell_blocks"]) for row in json.loads(data[f"c{n}"])]
     assert len(rows) == len(cells) == meta["rows"]
     for row, own in zip(rows, cells, strict=True):
@@ -55,8 +61,8 @@ def decode(blocks: Iterable[DataBlock]) -> DecodedReport:
     of_all = [[item[name] for item in conversation] for name in ("seq", "last_seq")]
     assert [*of_all, kinds] == (index or [[], [], []])
     images = [data[f"g{n}"] for n in range(len(meta["images"]))]
-    lines = _decode_lines(meta, rows, data)
-    return DecodedReport(meta, rows, lines, [*data], conversation, images)
+    lines = _decode_lines(rows, payloads, data) if meta["payloads"] else None
+    return DecodedReport(meta, rows, lines, payloads, [*data], conversation, images)
 
 
 def _blocks_of(meta: dict[str, Any]) -> int:
@@ -88,10 +94,15 @@ def column(data: bytes, width: int, rows: int) -> list[int]:
     return codes
 
 
-def _decode_index(data: bytes, texts: list[str]) -> list[dict[str, Any]]:
+def _decode_index(
+    data: bytes, texts: list[str], first: int, payloads: list[tuple[int, int]]
+) -> list[dict[str, Any]]:
     size = int.from_bytes(data[:4], "little")
     header, at = json.loads(data[4 : 4 + size]), 4 + size
+    assert (header["connection"], header["channel"]) == (0, 0)
+    assert header["cells"][0] == first
     texts += header["texts"]
+    payloads += map(tuple, header["payloads"])
     rows: list[dict[str, Any]] = [{} for _ in range(header["rows"])]
     for name, kind, width in header["columns"]:
         end = at + width * len(rows)
@@ -109,12 +120,10 @@ def _decode_index(data: bytes, texts: list[str]) -> list[dict[str, Any]]:
 
 
 def _decode_lines(
-    meta: dict[str, Any], rows: list[dict[str, Any]], data: dict[str, bytes]
-) -> list[bytes] | None:
-    if meta["payloads"] is None:
-        return None
+    rows: list[dict[str, Any]], payloads: list[tuple[int, int]], data: dict[str, bytes]
+) -> list[bytes]:
     lines = [b""] * len(rows)
-    for number, (first, count) in enumerate(meta["payloads"]):
+    for number, (first, count) in enumerate(payloads):
         block = data[f"p{number}"]
         if count == 1:
             lines[first] += block
@@ -125,6 +134,6 @@ def _decode_lines(
             at += rows[place]["length"]
         assert at == len(block)
     assert [len(line) for line in lines] == [row["length"] for row in rows]
-    places = [place for place, _ in meta["payloads"]]
+    places = [place for place, _ in payloads]
     assert all(a <= b for a, b in pairwise(places))
     return lines

@@ -149,7 +149,7 @@ def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
         for row, raw in frames:
             assert raw == b"".join(reader.pieces(row["seq"]))
     assert [row["flags"] for row, _ in frames] == [0, 0, 0, IN_PIECES, 0]
-    places = [place for place, _ in report.meta["payloads"]]
+    places = [place for place, _ in report.payloads]
     large = [report.rows.index(frames[n][0]) for n in (1, 3)]
     assert [places.count(place) for place in large] == [2, 17]
 

@@ -1,17 +1,17 @@
-// Decodes index blocks: the columns of all rows, each value in as few bytes as its block needs.
+// Decodes index blocks: the columns of some rows, each value in as few bytes as its block needs.
 // A block is a JSON header with its length before it, then planes of bytes, lowest byte first.
 
 /**
  * @typedef {{kind: "text" | "number" | "difference", width: number, planes: Uint8Array}} Column
- * @typedef {{rows: number, texts: string[], columns: Map<string, Column>}} IndexBlock
+ * @typedef {{rows: number, texts: string[], cells: number[], payloads: [number, number][],
+ * columns: Map<string, Column>}} IndexBlock
+ * @typedef {Uint8Array | Uint16Array | Int32Array} Codes
  */
 
 const HEADER_LENGTH_BYTES = 4;
-/** @type {Column} */
-const NO_COLUMN = { kind: "number", width: 0, planes: new Uint8Array(0) };
 
 /**
- * Reads the header of an index block; the planes stay as they are until a column is asked for.
+ * Reads the header of an index block; the planes stay as they are until a column is decoded.
  * @param {Uint8Array} bytes @returns {IndexBlock}
  */
 export function readIndexBlock(bytes) {
@@ -26,46 +26,56 @@ export function readIndexBlock(bytes) {
     columns.set(name, { kind, width, planes: bytes.subarray(at, end) });
     at = end;
   }
-  return { rows: header.rows, texts: header.texts, columns };
-}
-
-/** The numbers of one column in all rows; null is NaN. @param {IndexBlock[]} blocks @param {string} name */
-export function decodeNumbers(blocks, name) {
-  const values = new Float64Array(rowsOf(blocks)).fill(NaN);
-  let first = 0;
-  for (const { rows, columns } of blocks) {
-    const { kind, width, planes } = columns.get(name) ?? NO_COLUMN;
-    const isDifference = kind === "difference";
-    let before = 0;
-    for (let row = 0; width > 0 && row < rows; row++) {
-      let stored = planes[row];
-      for (let plane = 1, scale = 256; plane < width; plane++, scale *= 256) stored += planes[plane * rows + row] * scale;
-      if (stored === 0) continue;
-      // A time in nanoseconds has more than 32 bits, so bits are taken only from the lowest byte.
-      const number = planes[row] & 1 ? (stored - 1) / 2 : -stored / 2;
-      values[first + row] = isDifference ? (before += number) : number;
-    }
-    first += rows;
-  }
-  return values;
+  return { ...header, columns };
 }
 
 /**
- * The codes of one text column in all rows: the index of the text, plus one; 0 is null.
- * @param {IndexBlock[]} blocks @param {string} name
- * @returns {Uint8Array | Uint16Array | Int32Array}
+ * Values of more rows, NaN or 0 in the new ones: in the same memory, or in twice as much.
+ * @template {Float64Array | Codes} Values
+ * @param {Values} values an empty array, or what this has returned
+ * @param {number} rows how many there are to be
+ * @param {number} [expected] how many there may soon be
+ * @param {any} [Type] of what is returned
+ * @returns {Values}
  */
-export function decodeCodes(blocks, name) {
-  const widest = Math.max(0, ...blocks.map(({ columns }) => columns.get(name)?.width ?? 0));
-  const codes = new (widest <= 1 ? Uint8Array : widest === 2 ? Uint16Array : Int32Array)(rowsOf(blocks));
-  let first = 0;
-  for (const { rows, columns } of blocks) {
-    const { width, planes } = columns.get(name) ?? NO_COLUMN;
-    for (let at = 0; at < width * rows; at++) codes[first + (at % rows)] |= planes[at] << (8 * Math.floor(at / rows));
-    first += rows;
-  }
-  return codes;
+export function lengthened(values, rows, expected = 0, Type = values.constructor) {
+  const hasRoom = values instanceof Type && rows * Type.BYTES_PER_ELEMENT <= values.buffer.byteLength;
+  if (hasRoom) return new Type(values.buffer, 0, rows);
+  const longer = new Type(Math.max(rows, rows > expected ? 2 * values.length : expected));
+  if (Type === Float64Array) longer.fill(NaN, values.length);
+  longer.set(values);
+  return longer.subarray(0, rows);
 }
 
-/** @param {IndexBlock[]} blocks */
-export const rowsOf = (blocks) => blocks.reduce((sum, { rows }) => sum + rows, 0);
+/**
+ * Writes the numbers of the last rows; null stays NaN.
+ * @param {Float64Array} values @param {number} rows @param {Column} column
+ */
+export function decodeNumbers(values, rows, { kind, width, planes }) {
+  const first = values.length - rows;
+  const isDifference = kind === "difference";
+  let before = 0;
+  for (let row = 0; width > 0 && row < rows; row++) {
+    let stored = planes[row];
+    for (let plane = 1, scale = 256; plane < width; plane++, scale *= 256) stored += planes[plane * rows + row] * scale;
+    if (stored === 0) continue;
+    // A time in nanoseconds has more than 32 bits, so bits are taken only from the lowest byte.
+    const number = planes[row] & 1 ? (stored - 1) / 2 : -stored / 2;
+    values[first + row] = isDifference ? (before += number) : number;
+  }
+}
+
+/** The array that has room for codes of a width, and of those before. @param {Codes} codes @param {number} width */
+export function typeOfCodes({ BYTES_PER_ELEMENT }, width) {
+  const bytes = Math.max(BYTES_PER_ELEMENT, width);
+  return bytes <= 1 ? Uint8Array : bytes === 2 ? Uint16Array : Int32Array;
+}
+
+/**
+ * Writes the codes of a text column in the last rows: the index of the text, plus one; 0 is null.
+ * @param {Codes} codes @param {number} rows @param {Column} column
+ */
+export function decodeCodes(codes, rows, { width, planes }) {
+  const first = codes.length - rows;
+  for (let at = 0; at < width * rows; at++) codes[first + (at % rows)] |= planes[at] << (8 * Math.floor(at / rows));
+}

@@ -1,19 +1,17 @@
 // The recording that the page shows: columns of all rows in memory, cells and lines on demand.
 // A row is a frame or an event; rows are numbered from 0, and each has its own frame number, `seq`.
-import { decodeCodes, decodeNumbers, readIndexBlock, rowsOf } from "./columns.js";
+import { decodeCodes, decodeNumbers, lengthened, readIndexBlock, typeOfCodes } from "./columns.js";
 import { pause } from "./source.js";
 import { setTimeStep, visibleText } from "../shell/words.js";
 
 /**
  * @typedef {{rule: string, action: string, made: boolean, delivered: string | null, base64: string | null, size: number}} FiredFault
  * @typedef {{text: string, rpc_id: string | null, parse_error: string | null, fired: FiredFault[]}} RowCells
- * @typedef {import("./columns.js").IndexBlock} IndexBlock
- * @typedef {Uint8Array | Uint16Array | Int32Array} Codes
+ * @typedef {import("./columns.js").Codes} Codes
  * @typedef {import("./source.js").Source} Source
  * @typedef {{text: string, severity: "problem" | "error" | "warning"}} Problem
  */
 
-const CELL_ROWS = 1024;
 const CELL_BLOCKS_KEPT = 48;
 const PAYLOAD_BLOCKS_KEPT = 12;
 const LARGEST_LINE_BYTES = 64 * 1024 * 1024;
@@ -25,26 +23,37 @@ const MEMBERS = [
 ];
 
 export class Recording {
-  /** @param {Source} source @param {any} meta @param {IndexBlock[]} blocks */
-  constructor(source, meta, blocks) {
+  /** @param {Source} source @param {any} meta which `update` replaces by a newer one */
+  constructor(source, meta) {
     this.source = source;
     this.meta = meta;
-    this.blocks = blocks;
-    this.rows = rowsOf(blocks);
-    this.texts = blocks.flatMap((block) => block.texts);
-    this.codeOfText = new Map(this.texts.map((text, place) => [text, place + 1]));
-    /** The first row of each payload block; pieces of one line have the same. @type {number[]} */
-    this.payloadRows = meta.payloads?.map((/** @type {[number, number]} */ [first]) => first) ?? [];
-    /** @type {Map<string, Float64Array>} */
+    this.rows = 0;
+    /** @type {string[]} */
+    this.texts = [];
+    /** @type {Map<string, number>} */
+    this.codeOfText = new Map();
+    /** What is decoded of each column, by name. @type {Map<string, Float64Array>} */
     this.decodedNumbers = new Map();
     /** @type {Map<string, Codes>} */
     this.decodedCodes = new Map();
+    /** The first row of each block of cells. @type {number[]} */
+    this.cellRows = [];
+    /** The first row of each payload block; pieces of one line have the same. @type {number[]} */
+    this.payloadRows = [];
+    /** How many rows it has. @type {number[]} */
+    this.payloadCounts = [];
     /** @type {BlockCache<RowCells[]>} */
     this.cellBlocks = new BlockCache(CELL_BLOCKS_KEPT);
     /** @type {BlockCache<Uint8Array>} */
     this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT);
     /** @type {Set<() => void>} */
     this.loadListeners = new Set();
+    /** @type {Set<(changed: Int32Array) => void>} */
+    this.growthListeners = new Set();
+    /** The rows that `update` has told of. */
+    this.known = 0;
+    /** Those of them that are no longer as they were. @type {Set<number>} */
+    this.changed = new Set();
     /** What is wrong, by the row at which it shows. @type {Map<number, Problem[]>} */
     this.problems = new Map();
   }
@@ -52,53 +61,119 @@ export class Recording {
   /** Reads the index of a recording without blocking the page for long. @param {Source} source */
   static async read(source) {
     const meta = parsed(await source.bytes("meta"));
-    const blocks = [];
+    const recording = new Recording(source, meta);
     for (let number = 0; number < meta.index_blocks; number++) {
-      blocks.push(readIndexBlock(await source.bytes(`i${number}`)));
+      recording.append(await source.bytes(`i${number}`));
       await pause();
     }
-    const recording = new Recording(source, meta, blocks);
-    if (recording.rows !== meta.rows) throw new Error(`the index is cut off: expected ${meta.rows} rows, got ${recording.rows}`);
-    if (meta.has_times === false) recording.forgetTimes();
-    else setTimeStep(meta.step_ns ?? 0);
-    await recording.decode();
-    recording.problems = problemsOf(recording);
+    recording.update(meta);
     return recording;
   }
 
-  /** Puts the order of rows in place of times that nobody knows. */
-  forgetTimes() {
-    setTimeStep(NaN);
-    this.decodedNumbers.set("t_ns", Float64Array.from({ length: this.rows }, (_, row) => row));
+  /** Takes the next rows; `update` has to follow, and tells of them. @param {Uint8Array} bytes an index block */
+  append(bytes) {
+    const { rows, texts, columns, cells, payloads } = readIndexBlock(bytes);
+    const first = this.rows;
+    this.rows += rows;
+    for (const text of texts) this.codeOfText.set(text, this.texts.push(text));
+    for (const [name, column] of columns) {
+      if (column.kind === "text") decodeCodes(this.codes(name, column.width), rows, column);
+      else decodeNumbers(this.numbers(name), rows, column);
+    }
+    this.cellRows.push(...cells);
+    for (const [row, count] of payloads) {
+      this.payloadRows.push(row);
+      this.payloadCounts.push(count);
+    }
+    this.joinRuns(first);
+    this.pairAnswers(first);
+    // Puts the order of rows in place of times that nobody knows.
+    const times = this.numbers("t_ns");
+    for (let row = first; this.meta.has_times === false && row < this.rows; row++) times[row] = row;
   }
 
-  /** Decodes all columns, so that nobody waits for one later. */
-  async decode() {
-    for (const [name, { kind }] of this.blocks[0]?.columns ?? []) {
-      if (kind === "text") this.codes(name);
-      else this.numbers(name);
-      await pause();
+  /** Takes what is now known of the whole recording, and tells which rows are new or changed. @param {any} meta */
+  update(meta) {
+    this.meta = meta;
+    if (this.rows !== meta.rows) throw new Error(`the index is cut off: expected ${meta.rows} rows, got ${this.rows}`);
+    setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
+    for (const one of Object.values(meta.members ?? {}).flat()) {
+      const request = one.response_seq === one.seq ? this.rowOf(one.request_seq) : -1;
+      if (request >= 0) this.pairAnswer(request, one.seq, one.latency_ns ?? NaN, one.session, one.terminal);
+    }
+    this.problems = problemsOf(this);
+    const before = Int32Array.from(this.changed).sort();
+    const changed = new Int32Array(before.length + this.rows - this.known);
+    changed.set(before);
+    for (let row = this.known; row < this.rows; row++) changed[before.length + row - this.known] = row;
+    this.known = this.rows;
+    this.changed.clear();
+    this.growthListeners.forEach((listener) => listener(changed));
+  }
+
+  /** Calls a function with the rows that are new or changed, sorted. @param {(changed: Int32Array) => void} listener */
+  onGrown(listener) {
+    this.growthListeners.add(listener);
+  }
+
+  /** @param {number} row whose values have changed */
+  note(row) {
+    if (row < this.known) this.changed.add(row);
+  }
+
+  /** Makes of the distances to the rows that begin runs those rows. @param {number} first */
+  joinRuns(first) {
+    const runs = this.numbers("run");
+    for (let row = first; row < runs.length; row++) {
+      const begin = (runs[row] += row);
+      if (Number.isNaN(begin) || runs[begin] === begin) continue;
+      runs[begin] = begin;
+      this.note(begin);
+    }
+  }
+
+  /** Says at requests what their answers say, which may come in a later block. @param {number} first */
+  pairAnswers(first) {
+    const [seqs, answers, took] = ["seq", "response_seq", "latency_ns"].map((name) => this.numbers(name));
+    for (let row = first; row < this.rows; row++) {
+      if (answers[row] !== seqs[row]) continue;
+      const request = this.pair(row);
+      if (request >= 0) this.pairAnswer(request, seqs[row], took[row], this.text("session", row), this.text("terminal", row));
     }
   }
 
   /**
-   * The values of a column of numbers, by row; null is NaN. `run` is the row that begins the run of
-   * chunks to which a row belongs.
-   * @param {string} name
+   * @param {number} row of the request @param {number} seq of the answer @param {number} took
+   * @param {string | null} session @param {string | null} terminal
    */
+  pairAnswer(row, seq, took, session, terminal) {
+    if (this.text("kind", row) !== "request" || this.numbers("response_seq")[row] === seq) return;
+    this.numbers("response_seq")[row] = seq;
+    this.numbers("latency_ns")[row] = took;
+    const named = { answer_session: session, answer_terminal: this.text("method", row) === "terminal/create" ? terminal : null };
+    for (const [name, text] of Object.entries(named)) {
+      const code = this.code(text ?? "");
+      this.codes(name, Math.ceil(Math.log2(code + 1) / 8))[row] = code;
+    }
+    this.note(row);
+  }
+
+  /** The values of a column of numbers, by row; null is NaN. `run` is the row that begins the run of chunks to which a row belongs. @param {string} name */
   numbers(name) {
-    const found = this.decodedNumbers.get(name);
-    if (found) return found;
-    const values = decodeNumbers(this.blocks, name);
+    const found = this.decodedNumbers.get(name) ?? new Float64Array(0);
+    if (found.length === this.rows) return found;
+    const values = lengthened(found, this.rows, this.meta.rows);
     this.decodedNumbers.set(name, values);
-    // In the file it is the difference to the row itself.
-    if (name === "run") for (let row = 0; row < values.length; row++) values[row] += row;
     return values;
   }
 
-  /** The codes of a column of texts, by row; 0 is null. @param {string} name */
-  codes(name) {
-    const codes = this.decodedCodes.get(name) ?? decodeCodes(this.blocks, name);
+  /** The codes of a column of texts, by row; 0 is null. @param {string} name @param {number} [width] of a code to be written */
+  codes(name, width = 0) {
+    const found = this.decodedCodes.get(name) ?? new Uint8Array(0);
+    const Type = typeOfCodes(found, width);
+    if (found.length === this.rows && found instanceof Type) return found;
+    /** @type {Codes} */
+    const codes = lengthened(found, this.rows, this.meta.rows, Type);
     this.decodedCodes.set(name, codes);
     return codes;
   }
@@ -140,7 +215,8 @@ export class Recording {
    * @param {number} row @returns {Promise<RowCells>}
    */
   async cells(row) {
-    return (await this.cellBlocks.get(cellBlock(row), (name) => this.readCells(name)))[row % CELL_ROWS];
+    const { name, place } = this.cellPlace(row);
+    return (await this.cellBlocks.get(name, () => this.readCells(name)))[place];
   }
 
   /**
@@ -148,9 +224,16 @@ export class Recording {
    * @param {number} row @returns {RowCells | null}
    */
   cellsNow(row) {
-    const cells = this.cellBlocks.now(cellBlock(row));
+    const { name, place } = this.cellPlace(row);
+    const cells = this.cellBlocks.now(name);
     if (!cells) this.cells(row).catch(() => undefined);
-    return cells?.[row % CELL_ROWS] ?? null;
+    return cells?.[place] ?? null;
+  }
+
+  /** The block that has the cells of a row, and the place in it. @param {number} row */
+  cellPlace(row) {
+    const block = lowerBound(this.cellRows, row + 1) - 1;
+    return { name: `c${block}`, place: row - this.cellRows[block] };
   }
 
   /** Calls a function whenever cells were loaded. @param {() => void} listener */
@@ -172,7 +255,7 @@ export class Recording {
 
   /** Whether the lines themselves are in the page. */
   get hasPayloads() {
-    return this.meta.payloads !== null;
+    return this.meta.payloads;
   }
 
   /**
@@ -210,7 +293,7 @@ export class Recording {
     const block = lowerBound(this.payloadRows, first);
     const names = [`p${block}`];
     while (this.payloadRows[block + names.length] === first) names.push(`p${block + names.length}`);
-    return { first, end: first + this.meta.payloads[block][1], names };
+    return { first, end: first + this.payloadCounts[block], names };
   }
 
   /**
@@ -219,9 +302,8 @@ export class Recording {
    */
   async frame(row) {
     const { rpc_id, parse_error } = await this.cells(row);
-    const isText = (/** @type {string} */ name) => this.blocks[0].columns.get(name)?.kind === "text";
     const number = (/** @type {string} */ name) => (Number.isNaN(this.numbers(name)[row]) ? null : this.numbers(name)[row]);
-    const members = MEMBERS.map((name) => [name, isText(name) ? this.text(name, row) : number(name)]);
+    const members = MEMBERS.map((name) => [name, this.decodedCodes.has(name) ? this.text(name, row) : number(name)]);
     const { seq, t_ns, stream, kind, ...others } = Object.fromEntries(members);
     if (stream === "event") return { seq, t_ns, event: kind };
     return { seq, t_ns, t_first_ns: this.firstByteAt(row), stream, kind, ...others, rpc_id, parse_error };
@@ -277,9 +359,6 @@ export function lowerBound(numbers, value) {
   }
   return low;
 }
-
-/** @param {number} row */
-const cellBlock = (row) => `c${Math.floor(row / CELL_ROWS)}`;
 
 /** @param {Uint8Array} bytes */
 const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));

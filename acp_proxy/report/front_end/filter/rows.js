@@ -8,8 +8,7 @@ import { PERHAPS } from "./terms.js";
  * @typedef {{kind: "text", wanted: string}
  * | {kind: "path", keys: string[], wanted: string, isPattern: boolean}
  * | {kind: "id", ids: string[]}
- * | {kind: "search", wanted: string, sessions: Codes, calls: Codes, methods: Codes,
- * texts: string[]}} Question
+ * | {kind: "search", wanted: string}} Question
  * @typedef {Question & {answers: Uint8Array}} AskedQuestion with the answer for each row
  */
 
@@ -18,16 +17,19 @@ const LABELS = ["method", "session", "tool_call", "terminal", "answer_session"];
 export class FilterRows {
   /** @type {AskedQuestion[]} */
   questions = [];
+  /** What a filter takes for granted, and more rows may change. @type {Map<string, unknown>} */
+  assumed = new Map();
 
   /** @param {Recording} recording */
   constructor(recording) {
     this.recording = recording;
-    this.lastTurn = recording.meta.last_turn;
+    /** How many there are without the messages of batches; the recording may get more. */
+    this.rows = recording.rows;
     /** Columns of messages by name; `batch` is the row of the batch. @type {any[]} */
     this.members = Object.entries(recording.meta.members ?? {}).flatMap(([row, members]) =>
       members.map((/** @type {any} */ one) => ({ ...one, batch: Number(row) })),
     );
-    this.count = recording.rows + this.members.length;
+    this.count = this.rows + this.members.length;
     const texts = this.members.flatMap((one) => Object.values(one)).map(String);
     this.texts = texts.length > 0 ? [...new Set([...recording.texts, ...texts])] : recording.texts;
   }
@@ -59,15 +61,23 @@ export class FilterRows {
   hasLabel(label) {
     const { recording, members } = this;
     const code = recording.code(label);
-    if (code > 0 && LABELS.some((name) => recording.codes(name).includes(code))) return true;
-    return members.some((one) => one.session === label && one.exchange !== null);
+    const isThere = (code > 0 && LABELS.some((name) => recording.codes(name).includes(code)))
+      || members.some((one) => one.session === label && one.exchange !== null);
+    this.assumed.set(label, isThere);
+    return isThere;
+  }
+
+  /** The number of the last turn. */
+  get lastTurn() {
+    const { last_turn } = this.recording.meta;
+    this.assumed.set("", last_turn);
+    return last_turn;
   }
 
   /** The place of a row's line: in the line of a row, maybe in a part of it. @param {number} row */
   place(row) {
-    const { lineLength, rows } = this.recording;
-    if (row < rows) return { row, offset: 0, length: lineLength(row) };
-    const { batch, offset, length } = this.members[row - rows];
+    if (row < this.rows) return { row, offset: 0, length: this.recording.lineLength(row) };
+    const { batch, offset, length } = this.members[row - this.rows];
     return { row: batch, offset, length };
   }
 }

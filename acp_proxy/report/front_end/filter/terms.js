@@ -126,7 +126,7 @@ function kindTerm(value, rows) {
   const isOfKind = textFilter(rows, ["kind"], (text) => chosen.includes(text));
   const kinds = [allOf([isOfKind, noneOf(isEvent)])];
   if (chosen.includes("event")) kinds.push(isEvent);
-  if (chosen.includes("batch")) kinds.push((row) => (row < rows.recording.rows ? NO : YES));
+  if (chosen.includes("batch")) kinds.push((row) => (row < rows.rows ? NO : YES));
   return anyOf(kinds);
 }
 

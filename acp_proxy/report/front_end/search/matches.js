@@ -28,7 +28,6 @@ export class TextSearch {
   /** @param {SearchQuestion} question */
   constructor(question) {
     const { wanted } = question;
-    this.question = question;
     this.length = wanted.length;
     // Whatever its case, unless it has a capital letter.
     const flags = /\p{Uppercase}/u.test(wanted) ? "gu" : "giu";
@@ -43,20 +42,18 @@ export class TextSearch {
     return this.pattern.exec(text)?.index ?? -1;
   }
 
-  /** @param {string} line @param {number} row @param {string | undefined} event @param {AddRow} add */
-  read(line, row, event, add) {
-    const { sessions, calls, methods, texts } = this.question;
-    const [session, method] = [sessions[row], texts[methods[row] - 1]];
+  /** @param {string} line @param {number} row @param {import("./scanner.js").Labels} labels @param {AddRow} add */
+  read(line, row, { event, session, method, call }, add) {
     if (this.find(event ?? line) >= 0) add(row);
     else if (!event && line.includes("\\") && this.isInStrings(line, method)) add(row);
     if (method === "session/prompt") this.end((one) => one.session === session, add);
     if (method !== "session/update") return;
     const chunk = line.includes("_chunk") ? chunkOf(parsedText(line)) : null;
     if (chunk !== null) this.join(row, session, chunk, add);
-    else if (calls[row] && line.includes('"tool_call"')) this.endUnnamed(session, add);
+    else if (call && line.includes('"tool_call"')) this.endUnnamed(session, add);
   }
 
-  /** Whether it is in a string with escapes, other than the method. @param {string} line @param {string | undefined} method */
+  /** Whether it is in a string with escapes, other than the method. @param {string} line @param {string | null} method */
   isInStrings(line, method) {
     if (this.find(withoutEscapes(line)) < 0) return false;
     const strings = Array.from(line.matchAll(ESCAPED_STRING), ([, string]) => withoutEscapes(string));

@@ -4,7 +4,7 @@ import { YES } from "../filter/terms.js";
 import { Scanner } from "./scanner.js";
 
 /**
- * @typedef {import("../filter/rows.js").FilterRows} FilterRows
+ * @typedef {Pick<import("../filter/rows.js").FilterRows, "recording" | "place">} LineRows
  * @typedef {import("../filter/rows.js").AskedQuestion} AskedQuestion
  * @typedef {import("../data/source.js").Source} Source
  * @typedef {import("./scanner.js").LineBlock} LineBlock
@@ -16,27 +16,31 @@ let workerUrl = null;
 
 /**
  * Reads lines and keeps the answers, until it is stopped.
- * @param {FilterRows} rows @param {AskedQuestion[]} questions
- * @param {Int32Array} wanted the rows to read
+ * @param {LineRows} rows @param {AskedQuestion[]} questions
+ * @param {Int32Array} first the rows to read
  * @param {AbortSignal} [signal] @param {() => void} [onBlock]
+ * @param {() => Promise<Int32Array | null>} [next] the rows to read after them; null if there are none
  */
-export async function readLines(rows, questions, wanted, signal, onBlock) {
+export async function readLines(rows, questions, first, signal, onBlock, next = async () => null) {
   if (!rows.recording.hasPayloads) {
     throw new Error("this report was made without payloads, so nothing can be looked up in lines");
   }
-  if (wanted.length === 0) return;
   const scan = await startScan(rows.recording.source, questions);
   try {
-    let coming = nextBlock(rows, wanted, 0);
-    for (let from = 0; from < wanted.length; ) {
-      const block = await coming;
-      from += block.rows.length;
-      const reading = scan.take(block);
-      if (from < wanted.length) coming = nextBlock(rows, wanted, from);
-      const found = await reading;
-      signal?.throwIfAborted();
-      found.forEach((some, n) => some.forEach((row) => (questions[n].answers[row] = YES)));
-      onBlock?.();
+    /** @type {Int32Array | null} */
+    let wanted = first;
+    for (; wanted !== null; wanted = await next()) {
+      let coming = wanted.length > 0 ? nextBlock(rows, wanted, 0) : null;
+      for (let from = 0; coming !== null; ) {
+        const block = await coming;
+        from += block.rows.length;
+        const reading = scan.take(block);
+        coming = from < wanted.length ? nextBlock(rows, wanted, from) : null;
+        const found = await reading;
+        signal?.throwIfAborted();
+        found.forEach((some, n) => some.forEach((row) => (questions[n].answers[row] = YES)));
+        onBlock?.();
+      }
     }
   } finally {
     scan.stop();
@@ -77,7 +81,7 @@ async function makeWorkerUrl(source) {
 
 /**
  * The next block that has wanted rows.
- * @param {FilterRows} rows @param {Int32Array} wanted
+ * @param {LineRows} rows @param {Int32Array} wanted
  * @param {number} from place in `wanted`
  * @returns {Promise<LineBlock>}
  */
@@ -96,9 +100,14 @@ async function nextBlock(rows, wanted, from) {
     if (recording.text("stream", at) !== "event") continue;
     events.set(row, `${recording.text("kind", at)} ${(await recording.cells(at)).text}`);
   }
+  const chosen = wanted.slice(from, from + ends.length);
+  const [sessions, calls] = ["session", "tool_call"].map((name) => recording.codes(name));
   return {
     texts: names.map((name) => recording.source.text(name)),
-    rows: wanted.slice(from, from + ends.length),
+    rows: chosen,
+    methods: Array.from(chosen, (row) => recording.text("method", row)),
+    sessions: chosen.map((row) => sessions[row]),
+    calls: chosen.map((row) => calls[row]),
     starts: Int32Array.from(starts),
     ends: Int32Array.from(ends),
     events,

@@ -13,9 +13,13 @@ import { TextSearch } from "./matches.js";
  * @property {Int32Array} rows those that are to be read
  * @property {Int32Array} starts where their lines are in the block
  * @property {Int32Array} ends
+ * @property {(string | null)[]} methods
+ * @property {Int32Array} sessions their codes
+ * @property {Int32Array} calls
  * @property {Map<number, string>} events what is said of those that are events
+ * @typedef {{method: string | null, session: number, call: number, event: string | undefined}} Labels of a row
  * @typedef {object} Reader
- * @property {(line: string, row: number, event: string | undefined, add: (row: number) => void) => void} read
+ * @property {(line: string, row: number, labels: Labels, add: (row: number) => void) => void} read
  * @property {(add: (row: number) => void) => void} [pause] called at the end of a block
  */
 
@@ -32,7 +36,7 @@ export class Scanner {
   }
 
   /** @param {LineBlock} block the next one @returns {Promise<number[][]>} the rows of each question */
-  async take({ texts, rows, starts, ends, events }) {
+  async take({ texts, rows, starts, ends, methods, sessions, calls, events }) {
     const pieces = await Promise.all(texts.map((text) => inflate(decodeBase64(text))));
     const bytes = pieces.length === 1 ? pieces[0] : await joined(pieces);
     /** @type {number[][]} */
@@ -45,7 +49,8 @@ export class Scanner {
       isAscii ? whole.slice(start, end) : UTF8.decode(bytes.subarray(start, end));
     rows.forEach((row, at) => {
       const line = textOf(starts[at], ends[at]);
-      this.readers.forEach((reader, n) => reader.read(line, row, events.get(row), adders[n]));
+      const labels = { method: methods[at], session: sessions[at], call: calls[at], event: events.get(row) };
+      this.readers.forEach((reader, n) => reader.read(line, row, labels, adders[n]));
     });
     this.readers.forEach((reader, n) => reader.pause?.(adders[n]));
     return found;
@@ -61,7 +66,7 @@ async function joined(pieces) {
 function readerOf(question) {
   if (question.kind === "search") return new TextSearch(question);
   const isTrue = question.kind === "path" ? pathTest(question) : textTest(question);
-  return { read: (line, row, event, add) => isTrue(line, event) && add(row) };
+  return { read: (line, row, { event }, add) => isTrue(line, event) && add(row) };
 }
 
 /** @param {any} question @returns {(line: string) => boolean} */

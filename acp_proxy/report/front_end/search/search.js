@@ -1,4 +1,5 @@
 // Filters and searches a recording for the page: by columns at once, by lines in the worker.
+import { lengthened } from "../data/columns.js";
 import { pause } from "../data/source.js";
 import { parseFilter } from "../filter/grammar.js";
 import { FilterRows } from "../filter/rows.js";
@@ -8,6 +9,7 @@ import { readLines } from "./scan.js";
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
  * @typedef {{recording: Recording}} Shown what is needed of the page's state
+ * @typedef {{rows: Int32Array, meaning: string}} Filtered the rows that match, and what that rests on
  */
 
 const SLICE_ROWS = 65536;
@@ -17,49 +19,67 @@ const BETWEEN_HITS_MS = 250;
 /**
  * Returns the rows that match a filter.
  * @param {Shown} state @param {string} text @param {AbortSignal} [signal]
- * @returns {Promise<Int32Array>} rejects with `BadFilter` if the text is not a filter
+ * @param {Filtered & {changed: Int32Array}} [before] what matched when only other rows were there, or as they are
+ * @returns {Promise<Filtered>} rejects with `BadFilter` if the text is not a filter
  */
-export async function applyFilter({ recording }, text, signal) {
+export async function applyFilter({ recording }, text, signal, before) {
   const rows = new FilterRows(recording);
   const judge = parseFilter(text, rows);
+  const meaning = JSON.stringify([...rows.assumed]);
   const judged = new Uint8Array(rows.count);
+  const isSame = before?.meaning === meaning;
+  if (isSame) for (const row of before.rows) judged[row] = YES;
+  const asked = isSame ? before.changed : numbered(0, rows.rows);
   let sliceBegan = performance.now();
-  for (let row = 0; row < rows.count; row++) {
-    judged[row] = judge(row);
-    if (row % SLICE_ROWS > 0 || performance.now() - sliceBegan < SLICE_MS) continue;
+  for (let place = 0; place < asked.length; place++) {
+    judged[asked[place]] = judge(asked[place]);
+    if (place % SLICE_ROWS > 0 || performance.now() - sliceBegan < SLICE_MS) continue;
     await pause();
     signal?.throwIfAborted();
     sliceBegan = performance.now();
   }
+  // Of these, as of the rows that are new, nothing is known from before.
+  for (let row = rows.rows; row < rows.count; row++) judged[row] = judge(row);
   const unread = rows.questions.length > 0 ? placesOf(judged, PERHAPS) : new Int32Array(0);
   if (unread.length > 0) await answer(rows, unread, signal);
   for (const row of unread) judged[row] = judge(row);
   for (const { batch } of rows.members) judged[batch] = NO;
-  rows.members.forEach(({ batch }, n) => (judged[batch] ||= judged[recording.rows + n]));
-  return placesOf(judged.subarray(0, recording.rows), YES);
+  rows.members.forEach(({ batch }, n) => (judged[batch] ||= judged[rows.rows + n]));
+  return { rows: placesOf(judged.subarray(0, rows.rows), YES), meaning };
 }
 
 /**
  * Returns the rows in which a text occurs, as `search` finds it.
  * @param {Shown} state @param {string} wanted @param {object} options
- * @param {(rows: Int32Array) => void} [options.onHits] called now and then with what was found
+ * @param {(rows: Int32Array, isSearching?: boolean) => void} [options.onHits] called now and then with what was found
  * @param {AbortSignal} [options.signal] stops the search, which then rejects
+ * @param {() => Promise<boolean>} [options.hasMore] whether there are more rows, once that is known
  */
-export async function search({ recording }, wanted, { onHits, signal }) {
-  const everyRow = new Int32Array(recording.rows).map((_, row) => row);
-  const answers = new Uint8Array(recording.rows);
+export async function search({ recording }, wanted, { onHits, signal, hasMore }) {
+  const place = (/** @type {number} */ row) => ({ row, offset: 0, length: recording.lineLength(row) });
+  const question = { kind: /** @type {const} */ ("search"), wanted, answers: new Uint8Array(0) };
+  const found = () => placesOf(question.answers, YES);
   let told = performance.now();
   const onBlock = () => {
     if (performance.now() - told < BETWEEN_HITS_MS) return;
-    onHits?.(placesOf(answers, YES));
+    onHits?.(found());
     told = performance.now();
   };
-  const [sessions, calls, methods] = ["session", "tool_call", "method"].map((name) => recording.codes(name));
-  const kind = /** @type {const} */ ("search");
-  const question = { kind, wanted, answers, sessions, calls, methods, texts: recording.texts };
-  await readLines(new FilterRows(recording), [question], everyRow, signal, onBlock);
-  return placesOf(answers, YES);
+  const newRows = () => {
+    const first = question.answers.length;
+    question.answers = lengthened(question.answers, recording.rows);
+    return numbered(first, recording.rows);
+  };
+  const next = async () => {
+    onHits?.(found(), false);
+    return recording.rows > question.answers.length || (await hasMore?.()) ? newRows() : null;
+  };
+  await readLines({ recording, place }, [question], newRows(), signal, onBlock, next);
+  return found();
 }
+
+/** @param {number} first @param {number} end */
+const numbered = (first, end) => new Int32Array(end - first).map((_, place) => first + place);
 
 /** Answers all questions about some rows. @param {FilterRows} rows @param {Int32Array} unread @param {AbortSignal} [signal] */
 async function answer(rows, unread, signal) {
@@ -70,7 +90,7 @@ async function answer(rows, unread, signal) {
   for (const question of questions) {
     if (question.kind !== "id") continue;
     for (const row of unread) {
-      const { rpc_id } = members[row - recording.rows] ?? recording.cellsNow(row) ?? (await recording.cells(row));
+      const { rpc_id } = members[row - rows.rows] ?? recording.cellsNow(row) ?? (await recording.cells(row));
       if (question.ids.includes(rpc_id)) question.answers[row] = YES;
     }
   }

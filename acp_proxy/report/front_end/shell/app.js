@@ -79,7 +79,7 @@ class App {
     mountDetail(this.detail, state);
     state.on("view", () => this.showView());
     state.on("error", () => clear(this.message, state.error));
-    for (const change of /** @type {const} */ (["shown", "matched", "row", "error", "times", "turn"])) {
+    for (const change of /** @type {const} */ (["shown", "matched", "row", "error", "times", "turn", "grew"])) {
       state.on(change, () => {
         this.current?.update(change);
         this.showCounts();

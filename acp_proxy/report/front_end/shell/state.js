@@ -1,16 +1,18 @@
 // What the page shows at the moment: the one place of it. Views call `set…` and listen; no view
 // calls another one.
+import { lengthened } from "../data/columns.js";
 import { lowerBound } from "../data/recording.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
- * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "times" | "turn"} Change
+ * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "times" | "turn" | "grew"} Change
  * @typedef {"elapsed" | "delta" | "clock"} TimeForm
  * @typedef {object} Services
- * @property {(state: State, text: string, signal: AbortSignal) => Promise<Int32Array>} applyFilter
+ * @property {(state: State, text: string, signal: AbortSignal, before?: Filtered & {changed: Int32Array}) => Promise<Filtered>} applyFilter
  * rejects with what is wrong in the text
  * @property {(state: State, query: string, options: SearchOptions) => Promise<Int32Array>} search
- * @typedef {{onHits: (rows: Int32Array) => void, signal: AbortSignal}} SearchOptions
+ * @typedef {import("../search/search.js").Filtered} Filtered
+ * @typedef {{onHits: (rows: Int32Array) => void, signal: AbortSignal, hasMore: () => Promise<boolean>}} SearchOptions
  */
 
 export class State {
@@ -32,21 +34,45 @@ export class State {
     /** @type {[number, number] | null} */
     this.range = null;
     /** @type {Int32Array} */
-    this.everyRow = new Int32Array(recording.rows).map((_, row) => row);
+    this.everyRow = new Int32Array(0);
     /** The rows that match the filter, whatever the range. */
     this.filtered = this.everyRow;
+    /** The filter of these rows: the last one without a mistake. @type {{text: string, meaning: string}} */
+    this.applied = { text: "", meaning: "" };
+    /** Rows that are new or have changed since these rows were found. @type {number[]} */
+    this.changed = [];
     /** The rows that are shown: those that match the filter, within the range. */
     this.shown = this.filtered;
     /** The rows that the search has found. @type {Int32Array} */
     this.matched = new Int32Array(0);
     this.isSearching = false;
-    this.problems = Int32Array.from(recording.problems.keys());
+    this.problems = new Int32Array(0);
     /** @type {Map<Change, Set<() => void>>} */
     this.listeners = new Map();
     /** What `stops` has found last. @type {{of: Int32Array, within: Int32Array, rows: Int32Array} | null} */
     this.shownStops = null;
     this.filtering = new AbortController();
+    /** Of the filter that is being applied. @type {AbortSignal | null} */
+    this.applying = null;
     this.searching = new AbortController();
+    /** Goes on with a search that has read all rows. */
+    this.searchOn = () => {};
+    recording.onGrown((changed) => this.grow(changed));
+    this.grow([]);
+  }
+
+  /**
+   * Takes what the recording has got; tells so when it is known which of it is shown.
+   * @param {ArrayLike<number>} changed rows that are new or have changed
+   */
+  grow(changed) {
+    const { length } = this.everyRow;
+    this.everyRow = lengthened(this.everyRow, this.recording.rows, this.recording.rows);
+    for (let row = length; row < this.recording.rows; row++) this.everyRow[row] = row;
+    this.problems = Int32Array.from(this.recording.problems.keys());
+    for (let place = 0; place < changed.length; place++) this.changed.push(changed[place]);
+    this.searchOn();
+    if (this.applying !== this.filtering.signal) void this.applyFilter(this.applied.text, "grew");
   }
 
   /** The number of the frame that is looked at, or null. */
@@ -76,21 +102,41 @@ export class State {
    */
   async setFilter(text) {
     this.filtering.abort();
-    const { signal } = (this.filtering = new AbortController());
+    this.filtering = new AbortController();
     this.filter = text;
+    await this.applyFilter(text, "shown");
+  }
+
+  /**
+   * Finds the rows that match, among all or, with the filter of before, among those that have changed.
+   * @param {string} text @param {Change} change to tell of
+   */
+  async applyFilter(text, change) {
+    const { signal } = this.filtering;
+    this.applying = signal;
     try {
-      const isAll = text.trim() === "";
-      const rows = isAll ? this.everyRow : await this.services.applyFilter(this, text, signal);
-      if (signal.aborted) return;
-      this.setError("");
-      this.filtered = rows;
-      this.showRange();
+      do {
+        const { length } = this.changed;
+        const before = text === this.applied.text ? { ...this.applied, rows: this.filtered, changed: Int32Array.from(this.changed).sort() } : undefined;
+        const isAll = text.trim() === "";
+        const { rows, meaning } = isAll ? { rows: this.everyRow, meaning: "" } : await this.services.applyFilter(this, text, signal, before);
+        if (signal.aborted) return;
+        if (text === this.filter) this.setError("");
+        [this.filtered, this.applied] = [rows, { text, meaning }];
+        this.changed.splice(0, length);
+        this.showRange(change);
+        change = "grew";
+      } while (this.changed.length > 0);
     } catch (error) {
       if (!signal.aborted) this.setError(messageOf(error));
     }
+    if (this.applying === signal) this.applying = null;
   }
 
-  /** Searches for a text; hits come in while it runs, and a new search ends an old one. @param {string} query */
+  /**
+   * Searches for a text, also in rows that come later; a new search ends an old one. Settles when all rows were read.
+   * @param {string} query
+   */
   async setQuery(query) {
     this.searching.abort();
     const { signal } = (this.searching = new AbortController());
@@ -102,12 +148,20 @@ export class State {
     };
     onHits(new Int32Array(0), query !== "");
     if (query === "") return;
-    try {
-      onHits(await this.services.search(this, query, { onHits, signal }), false);
-    } catch (error) {
+    const onError = (/** @type {unknown} */ error) => {
       onHits(this.matched, false);
       if (!signal.aborted) this.setError(messageOf(error));
-    }
+    };
+    await new Promise((done) => {
+      /** @returns {Promise<boolean>} */
+      const hasMore = () => new Promise((answer) => {
+        done(undefined);
+        this.searchOn = () => answer(true);
+        signal.onabort = () => answer(false);
+      });
+      const searching = this.services.search(this, query, { onHits, signal, hasMore });
+      searching.then((rows) => onHits(rows, false), onError).then(done);
+    });
   }
 
   /** @param {[number, number] | null} range nanoseconds since the start, both included */
@@ -159,11 +213,12 @@ export class State {
     if (place >= 0 && place < this.shown.length) this.select(this.shown[place]);
   }
 
-  showRange() {
+  /** @param {Change} [change] to tell of */
+  showRange(change = "shown") {
     const [times, [from, to]] = [this.recording.numbers("t_ns"), this.range ?? [0, 0]];
     const isWithin = (/** @type {number} */ row) => times[row] >= from && times[row] <= to;
     this.shown = this.range === null ? this.filtered : this.filtered.filter(isWithin);
-    this.tell("shown");
+    this.tell(change);
   }
 
   /** @param {Change} change */
