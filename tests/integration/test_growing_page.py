@@ -1,0 +1,100 @@
+"""A report page that grows by a block at a time shows what a page that was built at once shows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acp_proxy.report.data_blocks import report_blocks
+from acp_proxy.report.report_model import ReportOptions
+from acp_proxy.store.reader import RecordingReader
+from tests.support.log_writer import MS, LogWriter, handshake, request, result, text, update
+from tests.support.npm_packages import ROOT
+from tests.support.shipped_recordings import SHIPPED
+from tests.support.text_recordings import text_of
+from tests.tools import front_end_checks as checks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BLOCKS = 10
+ODD = ROOT / "tests/data/filters/odd.jsonl"
+
+
+def test_a_page_that_grows_equals_one_built_at_once(npm_packages: Path, tmp_path: Path) -> None:
+    """After each block, columns, items, spans, axis, filters, hits and problems are the same."""
+    texts = {path.stem: text_of(path) for path in (*SHIPPED, ODD)}
+    texts["generated"] = text_of(_record(tmp_path / "x.db"))
+    given = [{"name": name, "stages": [*_stages(whole)]} for name, whole in texts.items()]
+    command = [checks.node(npm_packages), str(checks.CHECKED / "growth.mjs")]
+    done = subprocess.run(
+        command, input=json.dumps(given), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    assert answer["differences"] == []
+    assert answer["counts"].keys() == texts.keys()
+    generated = answer["counts"]["generated"]
+    assert generated["runs"] >= BLOCKS // 2, "runs that go on over the border of two blocks"
+    assert generated["late"] >= BLOCKS, "answers that come in a later block"
+
+
+def _stages(whole: bytes) -> Iterator[dict[str, str]]:
+    """Yields the blocks of the first tenth of a recording, of the first two tenths, and so on."""
+    lines = whole.splitlines(keepends=True)
+    ends = [1 + (len(lines) - 1) * n // BLOCKS for n in range(1, BLOCKS + 1)]
+    assert all(a < b for a, b in pairwise([1, *ends]))
+    for end in ends:
+        with RecordingReader(Path("x.jsonl"), iter(lines[:end])) as reader:
+            made = report_blocks(reader, ReportOptions())
+            yield {block.name: b"".join(block.parts).decode() for block in made}
+
+
+def _record(path: Path) -> Path:
+    """Records three sessions at a time, with long runs, late answers, a batch and silences."""
+    with LogWriter(path) as recorder:
+        handshake(recorder)
+        recorder.to_agent(
+            *(request(n, "session/new", cwd="/srv", mcpServers=[]) for n in (1, 2, 3))
+        )
+        # The second session's name is the beginning of the first one's.
+        for n, session in enumerate(("s-10", "s-1", "s-2"), 1):
+            _tell(recorder, n, session)
+        for n, session in enumerate(("s-10", "s-1", "s-2"), 1):
+            recorder.to_client(result(10 + n, stopReason="end_turn"))
+            recorder.to_client(update(session, "agent_message_chunk", content=text("too late")))
+        recorder.to_agent(request(20, "session/prompt", sessionId="s-1", prompt=[text("again")]))
+        recorder.t_ns += 7_000 * MS
+        recorder.to_client(update("s-1", "agent_message_chunk", content=text("hm")))
+        recorder.end()
+        recorder.close()
+        recorder.finish()
+    return path
+
+
+def _tell(recorder: LogWriter, n: int, session: str) -> None:
+    recorder.to_client(result(n, sessionId=session))
+    recorder.to_agent(request(10 + n, "session/prompt", sessionId=session, prompt=[text("go")]))
+    recorder.to_client(request(100 + n, "terminal/create", sessionId=session, command="ls"))
+    words = ("one ", "two ", "three ", "word")
+    for said in range(40):
+        chunk = text(words[min(said % 8, 3)])
+        recorder.to_client(update(session, "agent_message_chunk", content=chunk))
+    recorder.t_ns += 6_000 * MS
+    call = {"toolCallId": f"c{n}", "title": "Read", "status": "pending"}
+    recorder.to_client(update(session, "tool_call", **call))
+    options = [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]
+    ask = {"sessionId": session, "toolCall": call, "options": options}
+    recorder.to_client(request(200 + n, "session/request_permission", **ask))
+    for said in range(30):
+        thought = text(words[said % 4])
+        recorder.to_client(update(session, "agent_thought_chunk", content=thought))
+    chosen = {"outcome": {"outcome": "selected", "optionId": "y"}}
+    if n == 2:  # both answers in one batch
+        recorder.to_agent([result(100 + n, terminalId="t"), result(200 + n, **chosen)])
+    else:
+        recorder.to_agent(result(100 + n, terminalId=f"t{n}"), result(200 + n, **chosen))
+    recorder.to_client(update(session, "tool_call_update", toolCallId=f"c{n}", status="failed"))
