@@ -7,7 +7,7 @@ import { MemorySource, jsonBytes, sourceOf } from "./blocks.mjs";
 const ROWS = [
   { seq: 1, t_ns: 0, stream: "event", kind: "start", cells: ["agent: x"], line: '{"a":1}' },
   { seq: 3, t_ns: 5, stream: "to-agent", kind: "request", method: "session/prompt", turn: 1, request_seq: 3, response_seq: 7, exchange: 1, size: 2, cells: ["hi", "7"], line: "é" },
-  { seq: 4, t_ns: 6, stream: "to-client", kind: "notification", turn: 1, run: 0, tool_call: "c", session: "s", arrival_ns: 1, line: "xx" },
+  { seq: 4, t_ns: 6, stream: "to-client", kind: "notification", turn: 1, tool_call: "c", session: "s", arrival_ns: 1, line: "xx" },
   { seq: 5, t_ns: 7, stream: "to-client", kind: "notification", turn: 1, run: -1, tool_call: "c", session: "t", line: "" },
   { seq: 7, t_ns: 9, stream: "to-client", kind: "error", method: "session/prompt", turn: 1, request_seq: 3, response_seq: 7, tone: "trouble", size: 1, cells: ["no", "7", null, [{ rule: "late" }]], line: "last" },
 ];
