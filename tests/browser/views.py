@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from acp_proxy.base.wording import duration, size as size_in_words
+from acp_proxy.base.wording import duration
+from acp_proxy.base.wording import size as size_in_words
 from tests.browser.truth import said
 
 if TYPE_CHECKING:
