@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from acp_proxy.base.wording import duration
-from acp_proxy.base.wording import size as size_in_words
+from acp_proxy.base.wording import byte_size, duration
 from tests.browser.truth import said
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def assert_calls(page: Visit, recording: Path) -> None:
         assert shown.endswith(status if status in ENDED else "never ended")
         assert known["status"] in (status or None, latest(asked, "status"))
         if order.count((session, call)) == 1:  # `stats` has only one of those that share an id
-            assert size == size_in_words(known["bytes"])
+            assert size == byte_size(known["bytes"])
 
 
 def latest(rows: list[dict[str, Any]], name: str) -> str:
