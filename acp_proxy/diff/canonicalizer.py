@@ -8,11 +8,13 @@ the values of the two recordings can be paired after all messages were read.
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
 from math import isfinite
 from operator import getitem
 from typing import Any, NamedTuple
+
+from attrs import define, field
 
 from acp_proxy.base.limits import CACHED
 from acp_proxy.diff.default_rules import PATH, PROCESS, REQUEST, RUNNING, TITLED, TITLES
@@ -102,28 +104,23 @@ class Canonicalizer:
         return self._titled if title in TITLED else self._rules
 
 
+@define(eq=False)
 class Walk:
     """Walks through messages of one type, and replaces values by placeholders or by names."""
 
-    def __init__(
-        self,
-        values: Values,
-        rules: PlaceState,
-        kind: str,
-        scope: Scope,
-        peers: RequestPeers,
-        names: ValueNames | None = None,
-    ) -> None:
-        self.kind = kind
-        self._values = values
-        self._rules = rules
-        self._scope = scope
-        self._known = values.tables(scope)
-        self._peers = peers
-        self._names = names
-        self._found: list[ValueIndex] = []
-        """The values in the latest message, in order."""
-        self._processes: dict[str, ValueIndex] = {}
+    _values: Values
+    _rules: PlaceState
+    kind: str
+    _scope: Scope
+    _peers: RequestPeers
+    _names: ValueNames | None = None
+    _known: Mapping[str, Mapping[str, ValueIndex]] = field(init=False)
+    _found: list[ValueIndex] = field(init=False, factory=list)
+    """The values in the latest message, in order."""
+    _processes: dict[str, ValueIndex] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self._known = self._values.tables(self._scope)
 
     def canonical(self, message: Any, reread: Callable[[], Any]) -> Canonical:
         """Returns the template of a message and the values of its placeholders.

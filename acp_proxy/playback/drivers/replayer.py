@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from math import inf
 
 import trio
+from attrs import define, field
 
 from acp_proxy.base import system
 from acp_proxy.base.limits import CHUNK
@@ -42,28 +43,19 @@ WriteAll = Callable[[bytes], Awaitable[None]]
 _LINES_AHEAD = 64
 
 
+@define(eq=False)
 class Replayer:
-    """Plays an engine; only the replayer may read the client's output and write its input.
+    """Plays an engine; only the replayer may read the client's output and write its input."""
 
-    Attributes:
-        was_stopped: whether a signal stopped the replay.
-    """
-
-    def __init__(
-        self,
-        replay: Replay | RecordingChoice,
-        read: ReadSome,
-        write: WriteAll,
-        clock: Callable[[], int] = now_ns,
-    ) -> None:
-        self.was_stopped = False
-        self._replay = replay
-        self._read_some = read
-        self._write_all = write
-        self._clock = clock
-        self._wake_at: int | None = None
-        self._is_over = False
-        self._is_write_stalled = False
+    _replay: Replay | RecordingChoice
+    _read_some: ReadSome
+    _write_all: WriteAll
+    _clock: Callable[[], int] = now_ns
+    was_stopped: bool = field(init=False, default=False)
+    """Whether a signal stopped the replay."""
+    _wake_at: int | None = field(init=False, default=None)
+    _is_over: bool = field(init=False, default=False)
+    _is_write_stalled: bool = field(init=False, default=False)
 
     async def run(self) -> None:
         """Plays until the client is gone, the recorded agent ends, or the replay stalls."""

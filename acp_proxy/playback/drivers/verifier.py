@@ -20,7 +20,7 @@ from math import inf
 from subprocess import PIPE
 
 import trio
-from attrs import define, frozen
+from attrs import define, field, frozen
 from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.base.limits import CHUNK, LINE_WITHOUT_END
@@ -187,36 +187,68 @@ async def _verify(
         )
 
 
+class WaitDisplay:
+    """A line that is shown while nothing happens, updated every second; none without `show`."""
+
+    def __init__(self, show: Show | None) -> None:
+        self._show = show
+        self._shown_s = 0
+
+    def next_at(self, quiet_since: int) -> float:
+        """Returns when to call `update` next, in nanoseconds; infinity for never."""
+        if self._show is None:
+            return inf
+        return quiet_since + max(_PATIENCE_S, self._shown_s + 1) * NS_PER_S
+
+    def update(self, now: int, quiet_since: int, awaited: Callable[[], str]) -> None:
+        """Shows the awaited message, or nothing if something has just happened.
+
+        Args:
+            now: the time, in nanoseconds.
+            quiet_since: when something last happened, by the same clock.
+            awaited: describes the awaited message; called only if it is shown.
+        """
+        quiet_s = (now - quiet_since) // NS_PER_S
+        if quiet_s < _PATIENCE_S:
+            self.clear()
+        elif self._show is not None and quiet_s != self._shown_s:
+            self._shown_s = quiet_s
+            self._show(f"waiting {quiet_s} s for {awaited()}")
+
+    def clear(self) -> None:
+        """Removes the line, if one is shown."""
+        if self._show is not None and self._shown_s:
+            self._shown_s = 0
+            self._show("")
+
+
+def environment(ours: Mapping[str, str]) -> dict[str, str]:
+    """Returns the recorder's environment: ours without the variables of another recording."""
+    unwanted = {"ACP_PROXY_OFF", SECRETS, *(option.variable for option in RECORD)}
+    return {name: value for name, value in ours.items() if name not in unwanted}
+
+
+@define(eq=False)
 class Verifier:
     """Plays an engine on two streams.
 
     The source is the output of the agent. The sink is its input, which is closed when everything
-    was sent. At the end, no more messages are expected after `grace` seconds of silence.
-
-    Attributes:
-        moved_at: when the agent last read or wrote something, or first got something to read again;
-            in nanoseconds of trio's clock.
+    was sent.
     """
 
-    def __init__(
-        self,
-        engine: ClientEngine,
-        source: ReceiveStream,
-        sink: SendStream,
-        show: Show | None = None,
-        *,
-        grace: float = inf,
-    ) -> None:
-        self._engine = engine
-        self._source = source
-        self._sink = sink
-        self._display = WaitDisplay(show)
-        self._wake_at: float = inf
-        self.moved_at = now_ns()
-        self._grace = grace
-        self._unwritten = 0
-        """Bytes that wait to be written."""
-        self._is_over = False
+    _engine: ClientEngine
+    _source: ReceiveStream
+    _sink: SendStream
+    _display: WaitDisplay = field(converter=WaitDisplay, default=None)
+    _grace: float = field(default=inf, kw_only=True)
+    """Seconds of silence after which no more messages are expected at the end."""
+    moved_at: int = field(init=False, factory=now_ns)
+    """When the agent last read or wrote something, or first got something to read again; in
+    nanoseconds of trio's clock."""
+    _wake_at: float = field(init=False, default=inf)
+    _unwritten: int = field(init=False, default=0)
+    """Bytes that wait to be written."""
+    _is_over: bool = field(init=False, default=False)
 
     async def run(self) -> None:
         """Plays until the engine has finished, and then reads the agent's last messages."""
@@ -328,44 +360,3 @@ class Verifier:
             return b""
         self.moved_at = now_ns()
         return chunk
-
-
-class WaitDisplay:
-    """A line that is shown while nothing happens, updated every second; none without `show`."""
-
-    def __init__(self, show: Show | None) -> None:
-        self._show = show
-        self._shown_s = 0
-
-    def next_at(self, quiet_since: int) -> float:
-        """Returns when to call `update` next, in nanoseconds; infinity for never."""
-        if self._show is None:
-            return inf
-        return quiet_since + max(_PATIENCE_S, self._shown_s + 1) * NS_PER_S
-
-    def update(self, now: int, quiet_since: int, awaited: Callable[[], str]) -> None:
-        """Shows the awaited message, or nothing if something has just happened.
-
-        Args:
-            now: the time, in nanoseconds.
-            quiet_since: when something last happened, by the same clock.
-            awaited: describes the awaited message; called only if it is shown.
-        """
-        quiet_s = (now - quiet_since) // NS_PER_S
-        if quiet_s < _PATIENCE_S:
-            self.clear()
-        elif self._show is not None and quiet_s != self._shown_s:
-            self._shown_s = quiet_s
-            self._show(f"waiting {quiet_s} s for {awaited()}")
-
-    def clear(self) -> None:
-        """Removes the line, if one is shown."""
-        if self._show is not None and self._shown_s:
-            self._shown_s = 0
-            self._show("")
-
-
-def environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """Returns the recorder's environment: ours without the variables of another recording."""
-    unwanted = {"ACP_PROXY_OFF", SECRETS, *(option.variable for option in RECORD)}
-    return {name: value for name, value in ours.items() if name not in unwanted}
