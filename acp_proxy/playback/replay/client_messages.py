@@ -11,6 +11,8 @@ It still ends the turn or request, as the specification demands, so that no clie
 
 from collections.abc import Iterator
 
+from attrs import define, field
+
 from acp_proxy.playback.events import Command, Send
 from acp_proxy.playback.replay.client_replies import ClientReplies
 from acp_proxy.playback.replay.divergence_handler import (
@@ -34,24 +36,16 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.recording.steps import REPLIES, Step
 
 
+@define(eq=False)
 class Cancellations:
     """Handles cancellations one by one."""
 
-    def __init__(
-        self,
-        state: ReplayState,
-        sender: AgentSender,
-        matcher: MessageMatcher,
-        handler: DivergenceHandler,
-    ) -> None:
-        self._state = state
-        self._schedule = state.schedule
-        self._requests = state.requests
-        self._sender = sender
-        self._matcher = matcher
-        self._handler = handler
-        self._cancelled: dict[str, int] = {}
-        """The recorded cancellations of requests that were matched, by the request's live id."""
+    _state: ReplayState
+    _sender: AgentSender
+    _matcher: MessageMatcher
+    _handler: DivergenceHandler
+    _cancelled: dict[str, int] = field(init=False, factory=dict)
+    """The recorded cancellations of requests that were matched, by the request's live id."""
 
     def take_turn(
         self, match: MessageMatch | None, lane: Lane, live: ClientMessage
@@ -63,7 +57,7 @@ class Cancellations:
             lane: the lane of the message's session.
             live: the live cancellation.
         """
-        self._requests.cancel_turns(lane)
+        self._state.requests.cancel_turns(lane)
         if match is None or self._is_too_early(match.step, lane):
             yield from self._take_unrecorded(lane, live)
             return
@@ -90,8 +84,8 @@ class Cancellations:
         return any(step.method == PROMPT and step.key < cancel.key for step in lane.expected)
 
     def _take_unrecorded_of_request(self, token: str, live: ClientMessage) -> Iterator[Command]:
-        request = self._requests.with_id(token)
-        lane = self._schedule.lanes[None if request is None else request.step.lane]
+        request = self._state.requests.with_id(token)
+        lane = self._state.schedule.lanes[None if request is None else request.step.lane]
         if (again := self._cancelled.get(token)) is not None:
             summary = f"the client cancelled request {token} once more than recorded"
             self._handler.note(DivergenceKind.EXHAUSTED, lane, summary, live, seq=again)
@@ -99,7 +93,7 @@ class Cancellations:
             summary = f"the client cancelled request {token}, which was not recorded"
             kind = DivergenceKind.UNRECORDED_CANCEL
             divergence = self._handler.note(kind, lane, summary, live)
-            self._requests.close(request)
+            self._state.requests.close(request)
             yield cancelled_request(token, divergence)
         else:
             summary = f"the client cancelled request {token}, which is not open"
@@ -116,14 +110,14 @@ class Cancellations:
             kind, seq = DivergenceKind.UNRECORDED_CANCEL, None
             summary = "the client cancelled, which was not recorded"
         self._handler.note(kind, lane, summary, live, seq=seq)
-        for request in self._requests.open_in(lane):
+        for request in self._state.requests.open_in(lane):
             if request.step.method == PROMPT:
-                self._requests.close(request)
+                self._state.requests.close(request)
                 yield cancelled_answer(request.token, is_v2=self._state.script.dialect == V2)
         # In v2 an update ends the turn, and not the answer to the prompt.
         session = live.message.session
-        if self._requests.turn_of(lane) is not None and session is not None:
-            self._requests.end_turns(lane.name)
+        if self._state.requests.turn_of(lane) is not None and session is not None:
+            self._state.requests.end_turns(lane.name)
             yield cancelled_update(session)
         yield from self._handler.abandon(lane)
 
@@ -133,8 +127,8 @@ class Cancellations:
         If no request with the id is open, a cancellation that was recorded without an open request
         is returned.
         """
-        exchanges = self._requests.exchanges_of(token)
-        for step in self._schedule.expected:
+        exchanges = self._state.requests.exchanges_of(token)
+        for step in self._state.schedule.expected:
             is_of_open = step.exchange in exchanges
             is_of_none = step.exchange is None and not exchanges
             if step.method == CANCEL_REQUEST and (is_of_open or is_of_none):

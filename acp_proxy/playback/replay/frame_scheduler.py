@@ -7,7 +7,7 @@ goes first. Time only delays frames; it never changes their order.
 
 from collections.abc import Iterator
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from acp_proxy.playback.replay.lanes import Lane, Track, WaitingFrame
 from acp_proxy.playback.replay.replay_requests import OpenRequests
@@ -28,25 +28,18 @@ class ScheduledFrame:
     """When it goes out, in live nanoseconds."""
 
 
+@define(eq=False)
 class FrameScheduler:
     """Chooses frames, and removes passed frames from tracks and from the connection's frames."""
 
-    def __init__(
-        self,
-        script: Script,
-        schedule: ReplaySchedule,
-        requests: OpenRequests,
-        options: PlaybackOptions,
-    ) -> None:
-        self._script = script
-        self._schedule = schedule
-        self._requests = requests
-        self._pacing = options.pacing
-        self._order = options.order
-        self._last_state: tuple[int, ...] = ()
-        """The state that may block tracks, as of the last check."""
-        self._held_by: dict[int, set[Track]] = {}
-        """The tracks that wait for requests, by the exchange of the last request."""
+    _script: Script
+    _schedule: ReplaySchedule
+    _requests: OpenRequests
+    _options: PlaybackOptions
+    _last_state: tuple[int, ...] = field(init=False, default=())
+    """The state that may block tracks, as of the last check."""
+    _held_by: dict[int, set[Track]] = field(init=False, factory=dict)
+    """The tracks that wait for requests, by the exchange of the last request."""
 
     def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
         """Returns the first recorded frame that is due; with ``at_once``, the first ready one."""
@@ -111,14 +104,14 @@ class FrameScheduler:
     def has_earlier_frames(self, step: Step) -> bool:
         """Returns whether frames recorded before a message of the session have not gone out."""
         track = self._schedule.track_of(step.lane)
-        if track is None or self._order is not Order.SESSION:
+        if track is None or self._options.order is not Order.SESSION:
             return False
         self._head(track)
         return bool(track.queue) and _number(track.queue[0]) < step.seq
 
     def unsent(self, lane: Lane) -> Iterator[int]:
         """Yields the frames of a lane that have not gone out, except those that are left out."""
-        if lane.name is None and self._order is not Order.RECORDED:
+        if lane.name is None and self._options.order is not Order.RECORDED:
             yield from self._unsent_of_connection()
             return
         track = self._schedule.track_of(lane.name)
@@ -237,9 +230,9 @@ class FrameScheduler:
         return handshake is None or self._schedule.handshake_is_over or seq <= handshake
 
     def _due(self, source: Track | WaitingFrame, seq: int) -> int:
-        if self._pacing.is_instant or source.since is None:
+        if self._options.pacing.is_instant or source.since is None:
             return self._schedule.now
-        return self._pacing.due(*source.since, self._script.wire(seq).t_ns)
+        return self._options.pacing.due(*source.since, self._script.wire(seq).t_ns)
 
 
 def _number(item: int | Step) -> int:
