@@ -140,12 +140,41 @@ def diff(block: Value) -> str:
         return _changes(block)
     if "hunks" in block:
         return joined(word(block, "path"), _hunks(parts(block, "hunks")))
+    lines = signed(*diff_lines(block))
+    if isinstance(block.get("oldText"), str):
+        return joined(word(block, "path"), lines or "unchanged")
+    return joined("new", word(block, "path"), lines)
+
+
+def diff_lines(block: Value) -> tuple[int, int]:
+    """Counts the lines that a diff in any of its three forms adds and removes."""
+    if "changes" in block or "patch" in block:
+        patch = block.get("patch")
+        text = patch.get("text") if isinstance(patch, dict) else patch
+        return patch_lines(text) if isinstance(text, str) else (0, 0)
+    if "hunks" in block:
+        counts = [patch_lines(word(hunk, "content")) for hunk in parts(block, "hunks")]
+        return sum(a for a, _ in counts), sum(r for _, r in counts)
     old, new = block.get("oldText"), block.get("newText")
-    if isinstance(old, str):
-        added, removed = changed_lines(old, new if isinstance(new, str) else "")
-        return joined(word(block, "path"), _signed(added, removed) or "unchanged")
-    path = joined("new", word(block, "path"))
-    return joined(path, f"+{len(new.splitlines())}" if isinstance(new, str) else "")
+    return changed_lines(old if isinstance(old, str) else "", new if isinstance(new, str) else "")
+
+
+def changed_files(call: Value) -> dict[str, tuple[int, int]]:
+    """Returns the files that the diffs of a tool call change, each with added and removed lines.
+
+    The lines of a diff of several files count for its first file.
+
+    Args:
+        call: the members of the call, as `call_of` returns them.
+    """
+    files: dict[str, tuple[int, int]] = {}
+    for block in parts(call, "content") or [part(call, "content")]:
+        if block.get("type") == "diff":
+            paths = [word(change, "path") for change in parts(block, "changes")]
+            lines = diff_lines(block)
+            for path in filter(None, [word(block, "path"), *paths]):
+                files[path], lines = lines, (0, 0)
+    return files
 
 
 def changed_lines(old: str, new: str) -> tuple[int, int]:
@@ -180,10 +209,7 @@ def patch_lines(text: str) -> tuple[int, int]:
 
 
 def _changes(block: Value) -> str:
-    patch = block.get("patch")
-    text = patch.get("text") if isinstance(patch, dict) else patch
-    lines = _signed(*patch_lines(text)) if isinstance(text, str) else ""
-    return joined(listed(map(_change, parts(block, "changes")), most=4), lines)
+    return joined(listed(map(_change, parts(block, "changes")), most=4), signed(*diff_lines(block)))
 
 
 def _change(change: Value) -> str:
@@ -197,16 +223,15 @@ def _change(change: Value) -> str:
 
 
 def _hunks(hunks: list[Value]) -> str:
-    counts = [patch_lines(word(hunk, "content")) for hunk in hunks]
-    added, removed = sum(a for a, _ in counts), sum(r for _, r in counts)
-    if added or removed:
-        return _signed(added, removed)
+    if lines := signed(*diff_lines({"hunks": hunks})):
+        return lines
     old = sum(number(hunk, "oldLines") or 0 for hunk in hunks)
     new = sum(number(hunk, "newLines") or 0 for hunk in hunks)
     return f"{old} → {new} lines" if old or new else ""
 
 
-def _signed(added: int, removed: int) -> str:
+def signed(added: int, removed: int) -> str:
+    """Writes counts of added and removed lines, such as ``+2 −3``; a count of 0 is left out."""
     return joined(f"+{added}" if added else "", f"−{removed}" if removed else "")
 
 

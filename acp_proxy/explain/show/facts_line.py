@@ -5,12 +5,14 @@ imported recording lacks are left out; they are never 0.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
 from acp_proxy.base.wording import counted, duration, share
-from acp_proxy.explain.show.summary_values import Summary
+from acp_proxy.explain.describe.content_texts import signed
+from acp_proxy.explain.describe.phrases import joined
+from acp_proxy.explain.show.summary_values import Summary, TurnSummary
 from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import FAILED, FINAL
@@ -29,6 +31,8 @@ _LEAST_NS = 10**9
 """Turns that took less are not divided among those who were waited for."""
 _LEAST_SHARE = 10
 """A wait is named if it takes at least a tenth of the time of all turns."""
+_NEVER = "never ended"
+_TROUBLE = ("failed", "error", _NEVER)
 _ANSWERS = {
     "allow_once": "allowed", "allow_always": "allowed", "granted": "allowed",
     "reject_once": "rejected", "reject_always": "rejected", "denied": "rejected",
@@ -54,11 +58,34 @@ def facts_line(summary: Summary) -> list[Fact]:
 
 
 def _facts(summary: Summary) -> Iterator[Fact]:
-    if summary.turns:
-        yield Fact(counted(len(summary.turns), "turn"))
+    yield from _turns(summary)
     yield from _time(summary)
     yield from _calls(summary)
     yield from _answers(summary)
+    yield from _work(summary)
+
+
+def _turns(summary: Summary) -> Iterator[Fact]:
+    if summary.turns:
+        odd = Counter(_how(turn, summary) for turn in summary.turns)
+        del odd["end_turn"], odd["ended"]
+        yield _fact("turn", len(summary.turns), odd)
+
+
+def _how(turn: TurnSummary, summary: Summary) -> str:
+    """Returns how a turn ended, in a word."""
+    if turn.outcome == "error":
+        return "failed"
+    unended = "open" if summary.is_open else _NEVER
+    return turn.stop_reason or ("ended" if turn.end_seq else unended)
+
+
+def _fact(noun: str, count: int, odd: Mapping[str, int]) -> Fact:
+    """Returns a fact about things of which some went another way than usual."""
+    words = [word if n == count == 1 else f"{n:,} {word}" for word, n in odd.items() if n]
+    text = (" " if count == 1 else ", ").join([counted(count, noun), *words])
+    is_trouble = any(odd.get(word) for word in _TROUBLE)
+    return Fact(f"{text} ✗" if is_trouble else text, "trouble" if is_trouble else "")
 
 
 @needs("middle", "durations", unknown=())
@@ -85,16 +112,10 @@ def _calls(summary: Summary) -> Iterator[Fact]:
     odd = {
         "failed": failed,
         "cancelled": statuses["cancelled"],
-        "open" if summary.is_open else "never ended": unended,
+        "open" if summary.is_open else _NEVER: unended,
     }
-    words = [word if n == count == 1 else f"{n:,} {word}" for word, n in odd.items() if n]
-    text = (" " if count == 1 else ", ").join([counted(count, "call"), *words])
-    if failed or (unended and not summary.is_open):
-        yield Fact(f"{text} ✗", "trouble")
-    elif statuses["completed"] == count:
-        yield Fact(f"{text} ✓", "good")
-    else:
-        yield Fact(text)
+    fact = _fact("call", count, odd)
+    yield Fact(f"{fact.text} ✓", "good") if statuses["completed"] == count else fact
 
 
 def _answers(summary: Summary) -> Iterator[Fact]:
@@ -112,3 +133,29 @@ def _answers(summary: Summary) -> Iterator[Fact]:
     words = ", ".join(f"{n:,} {answer}" for answer, n in answers.items())
     words = next(iter(answers)) if len(answers) == 1 else words
     yield Fact(f"{noun} ({words}){' ✗' * is_lost}", "trouble" if is_lost else "")
+
+
+def _work(summary: Summary) -> Iterator[Fact]:
+    """Yields the changed files, the commands in terminals, and the tokens in the context."""
+    work, commands = summary.work, summary.terminals.answered
+    if work.files:
+        yield Fact(joined(counted(work.files, "file"), signed(*(work.lines or (0, 0)))))
+    if commands:
+        ends = [
+            joined(f"{n:,}" if len(work.exits) > 1 else "", how) for how, n in work.exits.items()
+        ]
+        is_good = work.exits == {"exit 0": commands}
+        is_known = sum(work.exits.values()) == commands
+        tone = "good" if is_good else "caution" if is_known else ""
+        yield Fact(", ".join([counted(commands, "command"), *ends]), tone)
+    if work.tokens is not None:
+        used, size = work.tokens
+        yield Fact(f"{_short(used)}{f' of {_short(size)}' if size else ''} tokens")
+
+
+def _short(count: int) -> str:
+    """Writes a large number in thousands or millions, such as ``21k`` or ``1.0M``."""
+    for unit, word in ((10**6, "M"), (10**3, "k")):
+        if count >= unit:
+            return f"{count / unit:.{int(unit == 10**6 or count < 10 * unit)}f}{word}"
+    return str(count)

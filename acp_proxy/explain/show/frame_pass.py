@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Collection
 
-from attrs import define
+from attrs import define, field
 
 from acp_proxy.base.limits import KEPT_ACTIONS, LINE_EDGE, LISTED
 from acp_proxy.base.safe_text import plain
+from acp_proxy.explain.describe.content_texts import changed_files
 from acp_proxy.explain.describe.phrases import word
 from acp_proxy.explain.describe.tool_texts import params_of, tool_content
 from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of
@@ -29,6 +30,8 @@ class LoggedCall(CallState):
 
     key: CallKey = (None, "")
     seq: int = 0
+    changed: dict[str, tuple[int, int]] = field(factory=dict)
+    """The files in its diffs, each with the numbers of added and removed lines."""
 
 
 class CallLog:
@@ -60,7 +63,10 @@ class CallLog:
                 return
             call = self._last[key] = LoggedCall(key=key, seq=seq)
             self.calls.append(call)
-        call.take(call_of(params_of(raw)), seq)
+        members = call_of(params_of(raw))
+        call.take(members, seq)
+        if b'"diff"' in raw:
+            call.changed.update(changed_files(members))
 
     def tallies(self) -> list[ToolTally]:
         """Returns the number of calls of each kind, the most frequent first."""

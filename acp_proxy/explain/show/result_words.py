@@ -13,6 +13,7 @@ STOPPED = "told to stop"
 """The reason that a recorder notes for an agent that its client stopped with a signal."""
 _REASONS = {STOPPED: "stopped by the client", "by itself": "on its own"}
 _WORDS = {
+    ENDED: "agent ended #{}",
     NOT_STARTED: "did not start",
     EMPTY: "no messages",
     "agent.slow-start": "slow start #{}",
@@ -60,8 +61,8 @@ def result_words(
 
 
 def _of_finding(finding: Finding, recording: Recording) -> str:
-    if finding.rule == ENDED:
-        return exit_words(recording)
+    if finding.rule == ENDED and (words := exit_words(recording)):
+        return words
     if finding.brief:
         return finding.brief
     words = _WORDS.get(finding.rule, "{} broke a rule #{}")

@@ -26,6 +26,7 @@ from acp_proxy.explain.show.frame_pass import FrameCounts
 from acp_proxy.explain.show.result_words import ending_words, exit_words
 from acp_proxy.explain.show.summary_values import CurrentWait, Extent, Summary
 from acp_proxy.explain.show.unanswered import UNANSWERED, find_waiting
+from acp_proxy.explain.show.work_done import read_work
 from acp_proxy.recording.recording import needs
 from acp_proxy.store.queries.exchanges import error_count, open_exchange_count, open_turn_count
 from acp_proxy.store.queries.frames import last_ns, last_stderr_lines
@@ -104,6 +105,7 @@ def summarize(
         stderr_tail=[
             plain(line.decode(errors="replace")) for line in _last_stderr_lines(reader, counts)
         ],
+        work=read_work(reader, counts.calls.calls),
         spent=dict(messages.intervals.spent(context.end_ns)),
     )
     return known_value(recording, summary)

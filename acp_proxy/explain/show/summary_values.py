@@ -211,6 +211,20 @@ class Extent:
     """The number of the last frame that was checked."""
 
 
+@frozen
+class WorkDone:
+    """The work of the agent; values that are not known are None or empty."""
+
+    files: int | None = None
+    """The number of files that the agent changed."""
+    lines: tuple[int, int] | None = None
+    """How many lines it added and removed in these files."""
+    exits: dict[str, int] = field(factory=dict)
+    """How commands in terminals ended, in words, each with the number of commands."""
+    tokens: tuple[int, int | None] | None = None
+    """How many tokens are in the model's context, and the size of the context."""
+
+
 @define
 class Summary:
     """The summary of a recording."""
@@ -268,6 +282,7 @@ class Summary:
     events: list[str] = field(factory=list)
     """Signals, gaps, undelivered bytes and notes, in words."""
     stderr_tail: list[str] = field(factory=list)
+    work: WorkDone = field(factory=WorkDone, metadata={"hidden": True})
     spent: dict[Part, int] = field(factory=dict, metadata={"hidden": True})
     """The time that each part took in all turns together, in nanoseconds; empty without a turn."""
 

@@ -208,6 +208,22 @@ def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
     return [row["seq"] for row in rows.query(sql, (text,))]
 
 
+def last_update_with(rows: Rows, text: bytes, most: int) -> bytes | None:
+    """Returns the last update with a text in its line, among the agent's last 2,000 frames.
+
+    Args:
+        rows: the recording.
+        text: the text.
+        most: the largest size of the line, in bytes.
+    """
+    sql = (
+        "SELECT raw FROM (SELECT method, raw, size FROM frames WHERE stream = 'to-client'"
+        " ORDER BY seq DESC LIMIT 2000)"
+        " WHERE method = 'session/update' AND size <= ? AND instr(raw, ?) LIMIT 1"
+    )
+    return next((bytes(row["raw"]) for row in rows.query(sql, (most, text))), None)
+
+
 def stray_errors(rows: Rows, most: int) -> list[int]:
     """Returns the numbers of the first errors that do not answer a recorded request.
 

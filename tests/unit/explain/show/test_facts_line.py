@@ -2,32 +2,151 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from attrs import evolve
 
-from acp_proxy.explain.show.facts_line import facts_line
+from acp_proxy.explain.show.facts_line import Fact, facts_line
 from acp_proxy.explain.show.summary import summarize
+from acp_proxy.explain.show.summary_values import ToolTally, WorkDone
+from acp_proxy.recording.recording import LOST, Origin
 from acp_proxy.store.reader import RecordingReader
+from tests.support.audit_conversation import Talk
+from tests.support.log_writer import LogWriter, update
 from tests.support.shipped_recordings import DIRECTORY
+from tests.support.waiting_chat import record_waiting_chat
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from acp_proxy.explain.show.summary_values import Summary
 
-def line_of(path: Path) -> str:
-    """Returns the facts of a recording as one text."""
+SHIPPED = {
+    "cancelled": "1 turn cancelled · 4 ms",
+    "crash": "1 turn never ended ✗ · 403 ms · 1 call never ended ✗",
+    "edit-allowed": "1 turn · 4 ms · 1 call ✓ · 1 permission (allowed) · 1 file +1 −1",
+    "edit-rejected": "1 turn · 3 ms · 1 call failed ✗ · 1 permission (rejected)",
+    "hang": "1 turn never ended ✗ · 4.0 s, 100% agent silent · 1 call never ended ✗",
+    "hello": "1 turn · 2 ms",
+    "late-updates": "1 turn · 96 µs · 1 call ✓",
+    "lost-permission": (
+        "1 turn never ended ✗ · 3.5 s, 100% a person · 1 call never ended ✗"
+        " · 1 permission (never answered) ✗"
+    ),
+    "terminal": "1 turn · 5 ms · 1 call failed ✗ · 1 command, exit 1",
+    "tour": (
+        "1 turn · 9 ms · 2 calls ✓ · 1 permission (allowed) · 1 file +1 −1 · 1 command, exit 0"
+    ),
+    "wrong-params": "1 turn failed ✗ · 372 µs",
+}
+
+
+def summary_of(path: Path) -> Summary:
+    """Returns the summary of a recording."""
     with RecordingReader(path) as reader:
-        return " · ".join(fact.text for fact in facts_line(summarize(reader)))
+        return summarize(reader)
+
+
+def line_of(summary: Summary) -> str:
+    """Returns the facts of a recording as one text."""
+    return " · ".join(fact.text for fact in facts_line(summary))
+
+
+def test_the_facts_of_the_shipped_recordings() -> None:
+    """The facts of each shipped recording are the facts that a person would name."""
+    found = {path.stem: line_of(summary_of(path)) for path in DIRECTORY.glob("*.db")}
+    assert found == SHIPPED
+
+
+def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
+    """The time of the turns names the longest wait, and calls and commands their failures."""
+    path = record_waiting_chat(tmp_path / "x.db").path
+    assert line_of(summary_of(path)) == (
+        "2 turns, 1 never ended ✗ · 83.3 s, 67% a person · 1 call failed ✗"
+        " · 2 permissions (1 allowed, 1 never answered) ✗ · 1 command, exit 1"
+    )
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_facts_that_an_import_lacks_are_left_out(lost: str) -> None:
+    """A fact that the source of an import lacks is left out, and is not 0."""
+    summary = summary_of(DIRECTORY / "hang.db")
+    recording = evolve(summary.recording, origin=Origin("zed", (lost,)))
+    line = line_of(evolve(summary, recording=recording))
+    assert ("4.0 s" in line) is (lost not in ("middle", "times"))
+    assert ("never" in line) is (lost not in ("middle", "ending"))
+    assert " 0" not in line
 
 
 @pytest.mark.parametrize(
-    ("name", "facts"),
+    ("tokens", "words"),
     [
-        ("hang", "1 turn · 4.0 s, 100% agent silent · 1 call never ended ✗"),
-        ("tour", "1 turn · 9 ms · 2 calls ✓ · 1 permission (allowed)"),
+        ((850, None), "850 tokens"),
+        ((9_960, 200_000), "10.0k of 200k tokens"),
+        ((21_400, 262_144), "21k of 262k tokens"),
+        ((1_020_000, 1_048_576), "1.0M of 1.0M tokens"),
     ],
 )
-def test_the_facts_of_a_shipped_recording(name: str, facts: str) -> None:
-    """The facts of a shipped recording are the facts that a person would name."""
-    assert line_of(DIRECTORY / f"{name}.db") == facts
+def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
+    """The tokens in the context are written in thousands or millions."""
+    summary = evolve(summary_of(DIRECTORY / "hello.db"), work=WorkDone(tokens=tokens))
+    assert facts_line(summary)[-1] == Fact(words)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "fact"),
+    [
+        ({"completed": 6}, Fact("6 calls ✓", "good")),
+        ({"completed": 5, "failed": 1}, Fact("6 calls, 1 failed ✗", "trouble")),
+        ({"completed": 4, "failed": 1, "denied": 1}, Fact("6 calls, 2 failed ✗", "trouble")),
+        ({"completed": 1, "cancelled": 2}, Fact("3 calls, 2 cancelled")),
+        ({"in_progress": 1}, Fact("1 call never ended ✗", "trouble")),
+    ],
+)
+def test_calls_are_counted_by_their_ends(statuses: dict[str, int], fact: Fact) -> None:
+    """Calls that failed or never ended are trouble; calls that all succeeded are good."""
+    tally = ToolTally("other", sum(statuses.values()), statuses)
+    summary = evolve(summary_of(DIRECTORY / "hello.db"), tool_calls=[tally])
+    assert facts_line(summary)[-1] == fact
+
+
+def edit(path: str, old: str | None, new: str, status: str = "completed") -> dict[str, Any]:
+    """A tool call whose diff changes a file."""
+    content = [{"type": "diff", "path": path, "oldText": old, "newText": new}]
+    return update("s", "tool_call", toolCallId=f"{path}{new}", status=status,
+                  content=content)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("edits", "writes", "words"),
+    [
+        ([("a", "1\n2\n", "1\n3\n4\n"), ("a", "x\n", "y\n"), ("b", None, "1\n2\n")], [],
+         "2 files +5 −2"),
+        ([("a", "1\n", "2\n", "failed"), ("b", "1\n", "2\n")], [], "1 file +1 −1"),
+        ([("a", "1\n", "2\n")], ["a"], "1 file +1 −1"),
+        ([("a", "1\n", "2\n")], ["b"], "2 files"),
+        ([], ["a", "b"], "2 files"),
+    ],
+)  # fmt: skip
+def test_changed_files_are_counted_once(
+    tmp_path: Path, edits: list[Any], writes: list[str], words: str
+) -> None:
+    """A file counts once; its lines count only if each file has a diff that succeeded."""
+    talk = Talk()
+    talk.to_client(*(edit(*values) for values in edits))
+    for path in writes:
+        talk.asks("fs/write_text_file", {}, path=path, content="")
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for stream, line in talk.lines:
+            (recorder.to_agent if stream == "to-agent" else recorder.to_client)(line)
+    assert line_of(summary_of(recorder.path)).endswith(f" · {words}")
+
+
+def test_the_last_usage_is_read(tmp_path: Path) -> None:
+    """The last report of the agent about its context counts."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for used in (900, 21_400):
+            recorder.to_client(update("s", "usage_update", used=used, size=262_144))
+        recorder.to_client(update("s", "agent_message_chunk", content={"type": "text"}))
+    assert line_of(summary_of(recorder.path)) == "21k of 262k tokens"
