@@ -16,8 +16,7 @@ The first result is who has to act in each session:
 
 A *silence* is a stretch of time in which a peer had to act in a session and sent nothing there.
 
-The second result is how each turn spends its time: see `explain.stats.turn_times`. Few commands
-need these times, so they are measured only on request.
+The second result is how each turn spends its time: see `explain.stats.turn_times`.
 
 Every call is given the time: the machine has no clock, and reads no payloads. The state machine of
 the connection knows which requests, turns and terminals are open.
@@ -31,7 +30,6 @@ from attrs import define, evolve, field
 
 from acp_proxy.explain.stats.turn_times import (
     Interval,
-    Part,
     RunningTurn,
     TurnTime,
     WholeTime,
@@ -95,6 +93,13 @@ class _SessionWaits:
             self.counts[request.awaited] -= 1
             self.asked -= request.direction == _TO_CLIENT
 
+    def open(self, t_ns: int) -> Iterator[OpenWait]:
+        for request in self.pending.values():
+            wait = OpenWait(request, t_ns - request.t_ns)
+            since = self.silent.get(request.awaited)
+            silent_ns = None if since is None else t_ns - since.t_ns
+            yield wait if since is None else evolve(wait, last_seq=since.seq, silent_ns=silent_ns)
+
     def oldest(self, party: Party) -> PendingRequest | None:
         return next((r for r in self.pending.values() if r.awaited is party), None)
 
@@ -115,14 +120,12 @@ class Intervals:
 
     Attributes:
         silences: the silences that have ended so far.
-        divides_turns: whether the times of turns are measured; set before the first turn begins.
-        running: the open turns, if the times of turns are measured.
+        running: the open turns.
         ended: the finished intervals of all turns; None to keep no intervals.
     """
 
     def __init__(self, connection: Connection) -> None:
         self.silences = SilenceLog()
-        self.divides_turns = False
         self.running: dict[int, RunningTurn] = {}
         self.ended: list[Interval] | None = None
         self._terminals = connection.state.terminals
@@ -195,7 +198,7 @@ class Intervals:
         )  # fmt: skip
         waits.add(key, request)
         running = None
-        if begun is not None and self.divides_turns:
+        if begun is not None:
             self._begin_turn(begun, now.t_ns)
         elif self.running and exchange.direction == _TO_CLIENT:
             running = self._ask(exchange, now)
@@ -222,7 +225,7 @@ class Intervals:
 
     def open(self, t_ns: int) -> list[OpenWait]:
         """Returns all open requests and turns at a given time, oldest first."""
-        opened = [wait for waits in self._sessions.values() for wait in _open_waits(waits, t_ns)]
+        opened = [wait for waits in self._sessions.values() for wait in waits.open(t_ns)]
         return sorted(opened, key=lambda wait: wait.request.seq)
 
     def end_silences(self, t_ns: int) -> None:
@@ -326,20 +329,9 @@ class Intervals:
         whole = WholeTime(before, busy, end_ns - before - busy)
         return sorted(self._finished, key=lambda turn: turn.id), whole
 
-    def spent(self, end_ns: int) -> Counter[Part]:
-        """Returns the time that each part took in all turns so far, in nanoseconds.
-
-        Args:
-            end_ns: the end of the recording, or the time now if the recording is live.
-        """
-        spent = Counter[Part]()
-        for turn in self._finished:
-            spent.update({part: turn.part_ns(part) for part in Part})
-        for running in self.running.values():
-            upto_end = evolve(running, spent={**running.spent})
-            upto_end.pass_time(end_ns)
-            spent.update(upto_end.spent)
-        return spent
+    def turns_until(self, end_ns: int) -> list[TurnTime]:
+        """Returns the times of all turns, open ones until a time; `take` may still be called."""
+        return [*self._finished, *(turn.until(end_ns) for turn in self.running.values())]
 
     def _begin_turn(self, turn: Turn, t_ns: int) -> None:
         if self._first_ns is None:
@@ -401,15 +393,6 @@ class Intervals:
         if elapsed and self.ended is not None:
             now_ns = running.now_ns
             self.ended.append(Interval(running.turn.id, part, now_ns - elapsed, now_ns, seq))
-
-
-def _open_waits(waits: _SessionWaits, t_ns: int) -> Iterator[OpenWait]:
-    for request in waits.pending.values():
-        wait = OpenWait(request, t_ns - request.t_ns)
-        since = waits.silent.get(request.awaited)
-        if since is not None:
-            wait = evolve(wait, last_seq=since.seq, silent_ns=t_ns - since.t_ns)
-        yield wait
 
 
 def _sender(stream: str) -> Party:

@@ -15,7 +15,7 @@ from acp_proxy.base.limits import TITLE
 from acp_proxy.base.wording import duration
 from acp_proxy.explain.log.timeline import began_ns
 from acp_proxy.explain.show.frame_pass import RunningCalls
-from acp_proxy.explain.stats.turn_times import WAITING, Part, waiting_part
+from acp_proxy.explain.stats.turn_times import WAITING, waiting_part
 from acp_proxy.explain.waits import Party, answering_party, named_wait
 from acp_proxy.recording.recording import Recording, needs
 from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow, exchanges, turns_during
@@ -125,24 +125,17 @@ class Pauses:
 
     def _awaited(self, before: int, after: int, turns: list[TurnRow]) -> tuple[str, bool]:
         """Returns who was waited for between two frames, and whether the answer never came."""
-        open_ = [*exchanges(self.reader, during=(before, after), order="request_seq")]
-        asked = [row for row in open_ if row.direction == "to-client"]
-        first = min(asked, key=_precedence, default=None)
+        rows = exchanges(self.reader, during=(before, after))
+        first = min(rows, key=_precedence, default=None)
         calls = [title for turn in turns for title in self._running(turn, before)]
-        if first is not None:
+        if first is not None and (first.direction == "to-client" or not turns):
             party = answering_party(first.direction, first.method)
-            if party is Party.PROGRAM and calls:
-                return named_wait(Party.AGENT, None, calls), self._is_lost(first.response_seq)
-            return named_wait(party, first.method), self._is_lost(first.response_seq)
-        if turns:
-            return named_wait(Party.AGENT, None, calls), self._is_lost(turns[0].end_seq)
-        if open_:
-            party = answering_party("to-agent", open_[0].method)
-            return named_wait(party, open_[0].method), self._is_lost(open_[0].response_seq)
-        return "the client", False
-
-    def _is_lost(self, answer: int | None) -> bool:
-        return answer is None and not self.reader.is_open
+            awaited, answer = named_wait(party, first.method, calls), first.response_seq
+        elif turns:
+            awaited, answer = named_wait(Party.AGENT, None, calls), turns[0].end_seq
+        else:
+            return "the client", False
+        return awaited, answer is None and not self.reader.is_open
 
     def _running(self, turn: TurnRow, before: int) -> list[str]:
         """Returns the titles of the tool calls of a turn that were running after a frame."""
@@ -153,6 +146,7 @@ class Pauses:
         return [title[:TITLE] for title in calls.at(before).values()]
 
 
-def _precedence(row: ExchangeRow) -> int:
-    part = waiting_part(row.method)
-    return WAITING.index(part) if part in WAITING else len(Part)
+def _precedence(row: ExchangeRow) -> tuple[bool, int, int]:
+    """Returns the place of a request in the order in which open requests are waited for."""
+    is_client = row.direction == "to-client"
+    return not is_client, WAITING.index(waiting_part(row.method)), row.request_seq

@@ -25,7 +25,7 @@ from acp_proxy.explain.show.summary_values import (
 from acp_proxy.explain.show.unanswered import waiting_for
 from acp_proxy.explain.stats.statistics import Statistics
 from acp_proxy.explain.stats.traffic import CallStatistics
-from acp_proxy.explain.stats.turn_times import Part, TurnTime
+from acp_proxy.explain.stats.turn_times import Part, TurnTime, spent_in
 from acp_proxy.protocol.updates import FAILED
 from acp_proxy.report.report_model import ReportData, with_clock
 
@@ -209,7 +209,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     longest_ns = max((turn.duration_ns for turn in times.values()), default=0)
     is_open = summary.is_open
     turns = [_turn(turn, times.get(turn.id), longest_ns, is_open) for turn in summary.turns]
-    total = {part: sum(turn.part_ns(part) for turn in times.values()) for part in Part}
+    total = spent_in(times.values())
     calls = shortened(statistics.tool_calls, SHORT_LIST, statistics.tool_call_count)
     verdict = find_verdict(summary)
     named = 0 if verdict.finding is None else 1

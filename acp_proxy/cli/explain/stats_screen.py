@@ -11,22 +11,15 @@ from acp_proxy.cli.screens.table import WIDE, Cell, Column, cell, placed, stacke
 from acp_proxy.explain.describe.tool_texts import call_label
 from acp_proxy.explain.log.timeline import ARROWS
 from acp_proxy.explain.origins import why_no_times
+from acp_proxy.explain.show.facts_line import PARTS
 from acp_proxy.explain.stats.statistics import Statistics
 from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics, halved, sparkline
-from acp_proxy.explain.stats.turn_times import Part, TurnTime
+from acp_proxy.explain.stats.turn_times import Part, TurnTime, spent_in
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, WaterfallStep
 from acp_proxy.recording.recording import Recording
 
 _INDENTED = 40
 """Tables are indented on a screen of at least this many columns."""
-_PARTS = {
-    Part.STREAMING: "agent, streaming",
-    Part.SILENT: "agent, silent",
-    Part.PERSON: "a person",
-    Part.TERMINALS: "terminals",
-    Part.FILES: "files",
-    Part.OTHER: "other requests",
-}
 _GLYPHS: Mapping[Part, Piece] = {
     Part.STREAMING: ("█", Ink.TO_CLIENT, False),
     Part.SILENT: ("░", Ink.FAINT, False),
@@ -134,7 +127,7 @@ class _StatisticsScreen:
             )
         else:
             yield self._line("no prompt was sent")
-        spent = {part: sum(turn.part_ns(part) for turn in turns) for part in Part}
+        spent = spent_in(turns)
         total = sum(spent.values())
         if not total:
             return
@@ -146,7 +139,7 @@ class _StatisticsScreen:
         )
         bars = [stacked({self._glyphs[part]: spent[part]}, total, columns) for part in shown]
         rows = [
-            Column("part", [cell(_PARTS[part], _GLYPHS[part][1]) for part in shown], least=10),
+            Column("part", [cell(PARTS[part], _GLYPHS[part][1]) for part in shown], least=10),
             Column("took", [cell(self._took(spent[part])) for part in shown], right=True),
             Column("share", [cell(share(spent[part], total)) for part in shown], right=True),
             Column("bar", bars, least=1),

@@ -231,7 +231,12 @@ def _hunks(hunks: list[Value]) -> str:
 
 
 def signed(added: int, removed: int) -> str:
-    """Writes counts of added and removed lines, such as ``+2 −3``; a count of 0 is left out."""
+    """Writes counts of changed lines, such as ``+2 −3``; a count of 0 is left out.
+
+    Args:
+        added: the number of added lines.
+        removed: the number of removed lines.
+    """
     return joined(f"+{added}" if added else "", f"−{removed}" if removed else "")
 
 

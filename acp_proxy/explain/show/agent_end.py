@@ -14,9 +14,9 @@ from acp_proxy.recording.recording import RecordedEvent
 from acp_proxy.store.queries.recorded_events import is_stopping_signal
 
 ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
-_FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
+FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
 """Signals that are sent from outside: an agent that they end did not crash."""
-_FROM_OUTSIDE_CODES = {128 + signum for signum in _FROM_OUTSIDE}
+_CODES_FROM_OUTSIDE = {128 + signum for signum in FROM_OUTSIDE}
 """Exit codes of an agent or its launcher that mean an end by such a signal."""
 
 
@@ -50,7 +50,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     if ignored := context.ignored_cancels(cut[0], exit_.t_ns) if cut else []:
         amid = f"{amid}, after it had ignored {named_cancels(ignored)}"
         seqs += (*ignored,)
-        if exit_.data.get("signal") in _FROM_OUTSIDE:
+        if exit_.data.get("signal") in FROM_OUTSIDE:
             by, unblamed = AGENT, None
     if severity is Severity.INFO and is_expected:
         text = f"{text} by itself while its client was connected"
@@ -120,12 +120,12 @@ def _blame(
         if context.client_end is not None and context.client_end.kind != "signal":
             return AGENT, None  # it should have ended when its client closed the connection
         return None, "acp-proxy stopped it after its client had left"
-    if exit_.data.get("signal") in _FROM_OUTSIDE:
+    if exit_.data.get("signal") in FROM_OUTSIDE:
         # A signal to the whole process group may end the agent before acp-proxy sees the signal.
         return (ENVIRONMENT if _stopped_by(context) is None else CLIENT), None
     if signal is not None:
         return CLIENT, None
-    if exit_.data.get("code") in _FROM_OUTSIDE_CODES and context.client_end is None:
+    if exit_.data.get("code") in _CODES_FROM_OUTSIDE and context.client_end is None:
         return ENVIRONMENT, None
     if context.client_end is not None and not context.cut:
         return None, "its client had left"

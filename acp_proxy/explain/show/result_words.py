@@ -2,40 +2,16 @@
 
 from collections.abc import Sequence
 
-from acp_proxy.base.system import SIGKILL, signal_name, signals
-from acp_proxy.explain.findings import Finding, Severity
-from acp_proxy.explain.show.agent_end import EMPTY, ENDED, NOT_STARTED
+from acp_proxy.base.system import SIGKILL, signal_name
+from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity
+from acp_proxy.explain.show.agent_end import ENDED, FROM_OUTSIDE
 from acp_proxy.explain.show.unanswered import UNANSWERED
 from acp_proxy.recording.recording import Recording
 
-_FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
 STOPPED = "told to stop"
 """The reason that a recorder notes for an agent that its client stopped with a signal."""
 _REASONS = {STOPPED: "stopped by the client", "by itself": "on its own"}
-_WORDS = {
-    ENDED: "agent ended #{}",
-    NOT_STARTED: "did not start",
-    EMPTY: "no messages",
-    "agent.slow-start": "slow start #{}",
-    "answer.error": "error #{}",
-    "answer.empty-turn": "empty turn #{}",
-    "fault.effect": "fault #{}",
-    "pipe.not-reading": "{} does not read #{}",
-    "pipe.undelivered": "not delivered #{}",
-    "recording.gap": "gap #{}",
-    "recording.incomplete": "recorder killed",
-    "wait.call-hung": "call hung #{}",
-    "wait.cancel-ignored": "cancel ignored #{}",
-    "wait.client-silent": "client silent #{}",
-    "wait.silence": "{} silent #{}",
-}
-_NO_ANSWER = {
-    "agent": "agent hung #{}",
-    "client": "client: no answer #{}",
-    "environment": "agent never started #{}",
-    "fault": "fault: no answer #{}",
-    None: "never answered #{}",
-}
+_NO_ANSWER = {"agent": "agent hung", "client": "client: no answer", None: "never answered"}
 """The words for a request without an answer, by who is to blame."""
 
 
@@ -65,11 +41,14 @@ def _of_finding(finding: Finding, recording: Recording) -> str:
         return words
     if finding.brief:
         return finding.brief
-    words = _WORDS.get(finding.rule, "{} broke a rule #{}")
+    words = finding.rule.partition(".")[2].replace("-", " ")
     if finding.rule == UNANSWERED:
-        words = _NO_ANSWER[finding.by]
-    values = [finding.by or "nobody", finding.seq]
-    return words.format(*values[2 - words.count("{}") :])
+        words = _NO_ANSWER.get(finding.by, f"{finding.by}: no answer")
+    elif finding.by == FAULT:
+        words = FAULT
+    elif finding.group not in CONVERSATION:
+        words = f"{finding.by} broke a rule"
+    return f"{words} #{finding.seq}"
 
 
 def exit_words(recording: Recording) -> str:
@@ -79,7 +58,7 @@ def exit_words(recording: Recording) -> str:
     how = "crashed"
     if recording.end_reason == STOPPED and signum != SIGKILL:
         how = _REASONS[STOPPED]
-    elif signum in _FROM_OUTSIDE:
+    elif signum in FROM_OUTSIDE:
         how = "killed"
     return f"{how}: {signal_name(signum)}"
 

@@ -27,6 +27,7 @@ from acp_proxy.explain.show.result_words import ending_words, exit_words
 from acp_proxy.explain.show.summary_values import CurrentWait, Extent, Summary
 from acp_proxy.explain.show.unanswered import UNANSWERED, find_waiting
 from acp_proxy.explain.show.work_done import read_work
+from acp_proxy.explain.stats.turn_times import spent_in
 from acp_proxy.recording.recording import needs
 from acp_proxy.store.queries.exchanges import error_count, open_exchange_count, open_turn_count
 from acp_proxy.store.queries.frames import last_ns, last_stderr_lines
@@ -106,7 +107,7 @@ def summarize(
             plain(line.decode(errors="replace")) for line in _last_stderr_lines(reader, counts)
         ],
         work=read_work(reader, counts.calls.calls),
-        spent=dict(messages.intervals.spent(context.end_ns)),
+        spent=spent_in(messages.intervals.turns_until(context.end_ns)),
     )
     return known_value(recording, summary)
 
@@ -178,7 +179,6 @@ def counted(
         pause_ns: the longest time between two pieces of a run, in nanoseconds.
     """
     messages = messages or MessagePass(reader)
-    messages.intervals.divides_turns = True
     counts = FrameCounts(reader, messages)
     messages.play_to([*listeners, counts], pause_ns, watch, single_upto)
     for turn in chain.from_iterable(messages.connection.state.turns.values()):

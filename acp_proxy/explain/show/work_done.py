@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from acp_proxy.base.limits import LINE_EDGE, LISTED
+from acp_proxy.base.limits import LINE_EDGE, LONG_LIST
 from acp_proxy.explain.describe.content_texts import exit_state
 from acp_proxy.explain.describe.phrases import number, part, word
 from acp_proxy.explain.describe.tool_texts import params_of
@@ -11,12 +11,14 @@ from acp_proxy.explain.show.chosen_messages import messages_of_exchanges
 from acp_proxy.explain.show.frame_pass import LoggedCall
 from acp_proxy.explain.show.summary_values import WorkDone
 from acp_proxy.protocol.updates import kind_and_update
-from acp_proxy.recording.recording import Recording, needs
-from acp_proxy.store.queries.exchanges import ExchangeRow, exchanges
+from acp_proxy.recording.recording import needs
+from acp_proxy.store.queries.exchanges import exchanges
 from acp_proxy.store.queries.frames import last_update_with
 from acp_proxy.store.reader import RecordingReader
 
 _USAGE = "usage_update"
+_METHODS = ("fs/write_text_file", "terminal/wait_for_exit", "terminal/output")
+"""The requests whose answers show the work; the first one changes a file."""
 
 
 def read_work(reader: RecordingReader, calls: Iterable[LoggedCall]) -> WorkDone:
@@ -26,61 +28,38 @@ def read_work(reader: RecordingReader, calls: Iterable[LoggedCall]) -> WorkDone:
         reader: the recording.
         calls: the tool calls.
     """
-    lines: Counter[str] = Counter()
-    files: set[str] = set()
-    for call in calls:
-        if call.status == "completed":
-            files |= call.changed.keys()
-            for added, removed in call.changed.values():
-                lines.update(added=added, removed=removed)
-    written = _written(reader)
-    has_lines = written is not None and written <= files and _has_whole_texts(reader.recording)
+    rows = [*exchanges(reader, methods=_METHODS, direction="to-client", outcome="result")]
+    keys = [(seq, row.id) for row in rows for seq in (row.request_seq, row.response_seq)]
+    messages = messages_of_exchanges(reader, keys if len(rows) <= LONG_LIST else ())
+    written, exits = set[str](), dict[str, str]()
+    for row in rows:
+        asked = messages.get((row.request_seq, row.id))
+        answered = messages.get((row.response_seq or 0, row.id))
+        if asked is None or answered is None:
+            continue
+        if row.method == _METHODS[0]:
+            written.add(word(params_of(asked.raw), "path"))
+        elif state := exit_state(
+            part(answered.part("result"), "exitStatus") or answered.part("result")
+        ):
+            exits[word(asked.part("params"), "terminalId")] = state
+    edited = [call.changed for call in calls if call.status == "completed"]
+    changes = [lines for call in edited for lines in call.values()]
+    is_whole = _has_whole_texts(reader) and written <= set[str]().union(*edited)
+    lines = sum(added for added, _ in changes), sum(removed for _, removed in changes)
+    is_few = len(rows) <= LONG_LIST
     return WorkDone(
-        None if written is None else len(files | written),
-        (lines["added"], lines["removed"]) if has_lines else None,
-        _exits(reader),
+        len(written.union(*edited)) if is_few else None,
+        lines if is_whole else None,
+        dict(Counter(exits.values())),
         _tokens(reader),
     )
 
 
 @needs("parts", "values", unknown=False)
-def _has_whole_texts(recording: Recording) -> bool:
+def _has_whole_texts(_: RecordingReader) -> bool:
     """Whether the recorded texts are whole, so that their lines can be counted."""
-    return recording is not None
-
-
-def _written(reader: RecordingReader) -> set[str] | None:
-    """Returns the files that the client wrote for the agent; None if there are very many."""
-    rows = _few(reader, "fs/write_text_file")
-    if rows is None:
-        return None
-    asked = messages_of_exchanges(reader, ((row.request_seq, row.id) for row in rows))
-    return {word(params_of(message.raw), "path") for message in asked.values()}
-
-
-def _exits(reader: RecordingReader) -> dict[str, int]:
-    """Returns how the commands in terminals ended; empty if there are very many."""
-    rows = _few(reader, "terminal/wait_for_exit", "terminal/output") or []
-    keys = [(seq, row.id) for row in rows for seq in (row.request_seq, row.response_seq)]
-    messages = messages_of_exchanges(reader, keys)
-    states: dict[str, str] = {}
-    for row in rows:
-        asked = messages.get((row.request_seq, row.id))
-        answered = messages.get((row.response_seq or 0, row.id))
-        if asked is not None and answered is not None:
-            result = answered.part("result")
-            if state := exit_state(part(result, "exitStatus") or result):
-                states[word(asked.part("params"), "terminalId")] = state
-    return dict(Counter(states.values()))
-
-
-def _few(reader: RecordingReader, *methods: str) -> list[ExchangeRow] | None:
-    """Returns the exchanges with some methods that succeeded; None if there are very many."""
-    rows = exchanges(
-        reader, methods=methods, direction="to-client", outcome="result", most=LISTED + 1
-    )
-    few = list(rows)
-    return few if len(few) <= LISTED else None
+    return True
 
 
 def _tokens(reader: RecordingReader) -> tuple[int, int | None] | None:

@@ -79,7 +79,6 @@ class TurnsAndCalls(Listener):
         self.end_ns = _end_ns(reader)
         self._reader = reader
         self.times = messages.intervals
-        self.times.divides_turns = True
         self.repeated: dict[CallKey, array[int]] = {}
         self._messages = messages
         self._first = dict[CallKey, int]()

@@ -12,10 +12,11 @@ needs the single intervals. Memory grows with the number of turns, not with the 
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from acp_proxy.explain.waits import Party, answering_party
 from acp_proxy.protocol.connection_state import Exchange, Turn
@@ -102,6 +103,12 @@ class TurnTime:
         return ns
 
 
+def spent_in(turns: Iterable[TurnTime]) -> dict[Part, int]:
+    """Returns the time that each part took in some turns together, in nanoseconds."""
+    every = list(turns)
+    return {part: sum(turn.part_ns(part) for turn in every) for part in Part}
+
+
 @frozen
 class WholeTime:
     """How the time of the whole recording divides into turns and the rest."""
@@ -149,6 +156,16 @@ class RunningTurn:
         self.spent[part] += elapsed
         self.now_ns += elapsed
         return part, elapsed
+
+    def until(self, end_ns: int) -> TurnTime:
+        """Returns how the turn spends its time until a time that it may not have reached.
+
+        Args:
+            end_ns: the end of the recording, or the time now.
+        """
+        turn = evolve(self, spent={**self.spent})
+        turn.pass_time(end_ns)
+        return turn.finished()
 
     def finished(self) -> TurnTime:
         """Returns how the turn spent its time."""

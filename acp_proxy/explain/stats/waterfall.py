@@ -133,7 +133,6 @@ class Waterfalls(Listener):
         self._finished: list[TurnWaterfall] = []
         self._chunks = ChunkReader()
         self._intervals = messages.intervals
-        self._intervals.divides_turns = True
         self._ended = self._intervals.ended = list[Interval]()
         self._open: dict[int, _Waterfall] = {}
 

@@ -15,11 +15,10 @@ SECOND = 10**9
 HOUR = 3600 * SECOND
 
 
-def waits_after(*lines: tuple[int, str, bytes], divides_turns: bool = False) -> Intervals:
+def waits_after(*lines: tuple[int, str, bytes]) -> Intervals:
     """Returns the open waits after messages, each with its time and its stream."""
     connection = Connection()
     waits = Intervals(connection)
-    waits.divides_turns = divides_turns
     for seq, (t_ns, stream, line) in enumerate(lines):
         message = read(line)
         transition = connection.feed(seq, t_ns, Direction(stream), message)
@@ -60,7 +59,6 @@ def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
     waits = waits_after(
         (0, "to-agent", frame('#1 session/prompt {"sessionId": "s"}')),
         (1 * SECOND, "to-client", frame('#5 session/request_permission {"sessionId": "s"}')),
-        divides_turns=True,
     )
     person, agent = sorted(waits.open(HOUR), key=lambda wait: wait.request.awaited, reverse=True)
     assert (person.request.awaited, person.waited_ns) == (Party.PERSON, HOUR - SECOND)

@@ -58,7 +58,7 @@ client does not offer  [fs.read-capability by the agent]
   ✗ #17: a line is not JSON: "not json"  [frame.not-json by the agent]
   ! #20: the stream ended in the middle of a line  [frame.unterminated by the agent]
 
-1 turn · 9 ms · 1 call ✓ · 1 permission (allowed)
+1 turn · 9 ms · 1 call ✓ · 1 permission allowed
 turns       1
   1.  #6–15  end_turn  9 ms  3 updates  1 tool call  hello 你好
 tool calls  1: 1 other (1 completed)

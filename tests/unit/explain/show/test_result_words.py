@@ -67,10 +67,12 @@ def test_an_ending_is_in_words(values: dict[str, Any], reason: str, words: str) 
     [
         ("wait.unanswered", "agent", "", "agent hung #7"),
         ("wait.unanswered", None, "", "never answered #7"),
-        ("wait.silence", "client", "", "client silent #7"),
+        ("wait.silence", "client", "", "silence #7"),
+        ("wait.client-silent", "client", "", "client silent #7"),
+        ("fault.effect", "fault", "", "fault #7"),
         ("answer.error", "client", "-32602 ×2", "-32602 ×2"),
         ("answer.error", "agent", "", "error #7"),
-        ("recording.empty", None, "", "no messages"),
+        ("recording.empty", None, "", "empty #7"),
         ("order.prompt-first", "client", "", "client broke a rule #7"),
     ],
 )
