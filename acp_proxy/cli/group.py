@@ -4,6 +4,7 @@ import contextlib
 import errno
 import importlib
 import os
+import shlex
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -15,6 +16,7 @@ from acp_proxy.base import system
 from acp_proxy.base.errors import AcpProxyError
 from acp_proxy.base.wording import did_you_mean
 from acp_proxy.cli.interruption import interruptible, is_interruption, uninterruptible
+from acp_proxy.cli.meant import meant
 from acp_proxy.cli.removed import instead
 from acp_proxy.recording.file_names import recordings_directory
 
@@ -105,6 +107,11 @@ class LazyGroup(click.Group):
         """
         word = args[0]
         command = self.get_command(ctx, word)
+        if command is None and word == "help" and not ctx.resilient_parsing:
+            if not args[1:]:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            return self.resolve_command(ctx, [*args[1:], "--help"])
         if command is None and not ctx.resilient_parsing and word[:1].isalnum():
             if removed := instead(word):
                 raise Refusal(removed)
@@ -114,7 +121,7 @@ class LazyGroup(click.Group):
     def _hint(self, word: str) -> str:
         if word in self._elsewhere:
             return f"; did you mean `{self._elsewhere[word]}`?"
-        return did_you_mean(word, [*self._lazy, *self._also])
+        return meant(word) or did_you_mean(word, [*self._lazy, *self._also])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the commands, unless the epilog contains a table of the commands.
@@ -201,15 +208,20 @@ def _refusal(error: click.UsageError) -> Refusal:
     command = error.ctx.command_path if error.ctx else "acp-proxy"
     text = error.format_message().rstrip(".")
     if isinstance(error, click.BadParameter) and error.ctx and error.param is not None:
-        value = error.message.partition("'")[2].partition("'")[0]
-        if removed := instead(_short_name(error.ctx), error.param.opts[0], value):
+        flag, value = error.param.opts[0], error.message.partition("'")[2].partition("'")[0]
+        if removed := instead(_short_name(error.ctx), flag, value):
             return Refusal(removed)
+        near = meant(_short_name(error.ctx), flag, value)
+        if isinstance(error.param.type, click.IntRange) and "not a valid" in error.message:
+            text = f"{flag} takes a number, not {value!r}"
+            if any(param.name == "rec" for param in error.ctx.command.params):
+                near = near or f": `{command} {shlex.quote(value)} {flag} 9`"
+        text += near
     if isinstance(error, click.NoSuchOption):
         if removed := instead(_short_name(error.ctx), error.option_name):
             return Refusal(removed)
-        near = did_you_mean(error.option_name, error.possibilities or [])
-        if error.option_name == "--html":
-            near = "; did you mean `acp-proxy report A --against B`?"
+        near = meant(_short_name(error.ctx), error.option_name)
+        near = near or did_you_mean(error.option_name, error.possibilities or [])
         text = f"no such option {error.option_name!r}{near}"
     see = " See" if text.endswith("?") else "; see"
     return Refusal(f"{text[:1].lower()}{text[1:]}{see} `{command} --help`")

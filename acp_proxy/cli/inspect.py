@@ -80,8 +80,8 @@ def inspect(ctx: click.Context) -> None:
     """Look at recordings.
 
     REC is a recording's path, a part of its name, the start of its id, or `latest`: the newest one,
-    if possible of the current directory. Commands that only read use `latest` without REC. `-` is
-    the text form on standard input.
+    if possible of the current directory; `latest~1` is the one before it. Commands that only read
+    use `latest` without REC. `-` is the text form on standard input.
     """
     if ctx.invoked_subcommand is None:
         from acp_proxy.cli.store.list_ import overview

@@ -23,24 +23,6 @@ _COMMANDS = {
     "doctor": "acp_proxy.cli.editors.doctor:doctor",
     "faults": "acp_proxy.cli.faults:faults",
 }
-_ELSEWHERE = {
-    "explain": "acp-proxy faults explain",
-    "sweep": "acp-proxy faults sweep",
-    "ls": "acp-proxy list",
-    "tail": "acp-proxy log --follow",
-    "cat": "acp-proxy log",
-    "grep": "acp-proxy search",
-    "find": "acp-proxy search",
-    "compare": "acp-proxy diff",
-    "delete": "acp-proxy prune",
-    "rm": "acp-proxy prune",
-    "play": "acp-proxy replay",
-    "test": "acp-proxy verify",
-    "diagnose": "acp-proxy doctor",
-    "help": "acp-proxy --help",
-    "version": "acp-proxy --version",
-}
-"""Words that people may try as commands, and the command to suggest for each."""
 
 
 @click.group(
@@ -48,14 +30,15 @@ _ELSEWHERE = {
     epilog=WANTS,
     lazy=_COMMANDS,
     also=INSPECT,
-    elsewhere=_ELSEWHERE,
     starters=("record", "verify", "setup", "doctor"),
     invoke_without_command=True,
     context_settings=CONTEXT,
 )
 @unredacted_option
 @NO_PAGER.option
-@click.version_option(__version__, prog_name="acp-proxy", allow_from_autoenv=False)
+@click.version_option(
+    __version__, "-V", "--version", prog_name="acp-proxy", allow_from_autoenv=False
+)
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Record, replay and debug the Agent Client Protocol.

@@ -4,6 +4,8 @@ To add a format, write a module for the format or a pattern in `line_logs`, and 
 `SOURCES`.
 """
 
+import shlex
+
 from acp_proxy.imports import acp_devtools, zed
 from acp_proxy.imports.line_logs import JETBRAINS
 from acp_proxy.imports.log_entries import LogFormat
@@ -25,18 +27,20 @@ def source_of(head: bytes) -> LogFormat | None:
     return next((source for source in SOURCES if source.recognizes(head)), None)
 
 
-def import_hint(head: bytes) -> str:
+def import_hint(head: bytes, path: str = "FILE") -> str:
     """Returns the end of an error message about a file that is not a recording: what to do with it.
 
     Empty if the file is not a log that can be imported.
 
     Args:
         head: the beginning of the file.
+        path: the file, if it is known.
     """
     log_format = source_of(head)
     if log_format is None:
         return ""
-    return f"; it looks like {log_format.title}: `acp-proxy import` makes a recording of it"
+    command = f"`acp-proxy import {shlex.quote(path)}`"
+    return f"; it looks like {log_format.title}: {command} makes a recording of it"
 
 
 def source_named(name: str) -> LogFormat:

@@ -202,13 +202,14 @@ class _TextLines:
             if not is_remark(line):
                 yield read_line(line)
 
-    def _import_hint(self) -> str:
+    def _import_hint(self, path: Path) -> str:
         """Returns a hint for the error message if the text is another tool's log, otherwise ""."""
         from acp_proxy.imports.log_formats import import_hint
 
         if self._first.startswith(database.MAGIC):
             return ""
-        return import_hint(b"".join([self._first, *islice(self._source, _MOST_SEEN)]))
+        named = str(path) if path.is_file() else "-"
+        return import_hint(b"".join([self._first, *islice(self._source, _MOST_SEEN)]), named)
 
     @contextmanager
     def errors_located(self, path: Path) -> Iterator[None]:
@@ -221,7 +222,7 @@ class _TextLines:
             where = f"line {max(1, self._number)}: {e}"
             if self._has_begun:
                 raise UnreadableRecording(path, where) from None
-            raise NotARecording(path, self._import_hint().removeprefix("; ") or where) from None
+            raise NotARecording(path, self._import_hint(path).removeprefix("; ") or where) from None
         except OverflowError:
             problem = f"line {self._number}: its time is too far from the others"
             raise UnreadableRecording(path, problem) from None

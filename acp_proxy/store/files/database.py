@@ -306,7 +306,7 @@ def _check_header(path: Path) -> None:
     if is_other:
         from acp_proxy.imports.log_formats import import_hint
 
-        raise NotARecording(path, "it is not a SQLite database" + import_hint(head))
+        raise NotARecording(path, "it is not a SQLite database" + import_hint(head, str(path)))
 
 
 def new_rows(where: str | Path = "") -> sqlite3.Connection:

@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from acp_proxy.store.reader import is_text
 
 _ID = re.compile("[0-9a-f]{4,12}")
 """An id, or a part of it that is long enough to be meant as an id."""
+_LATEST = re.compile(r"latest(?:~(\d{1,9}))?")
 _Known = tuple[Path, Recording]
 
 
@@ -38,15 +39,16 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
     """Finds the recording that a user means.
 
     Args:
-        word: a path, a name or a part of it, the start of an id, or ``latest``.
+        word: a path, a name or a part of it, the start of an id, ``latest``, or ``latest~1`` for
+            the recording before the latest one, and so on.
         directory: the recordings directory.
         here: the current directory; ``latest`` prefers recordings that were made in it.
 
     Raises:
         NoSuchRecording: no recording matches the word, or several do.
     """
-    if word == "latest":
-        return latest(directory, here).path
+    if match := _LATEST.fullmatch(word):
+        return _nth_latest(directory, here, int(match[1] or 0))
     path, other = _at_path((Path(word), directory / word))
     if path is not None:
         return path
@@ -157,12 +159,13 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
         raise NoSuchRecording(
             _other(word, directory)
             or f"no recording named {word!r} in {directory}: expected a path, a part of a "
-            f"name, the start of an id, or latest{near}; `acp-proxy list` shows them"
+            f"name, the start of an id, latest or latest~1{near}; `acp-proxy list` shows them"
         )
+    before = ", or latest~1 for the one before the latest" if word.isdecimal() else ""
     named = listed([f"{path.name} ({match.id})" for path, match in matches], EXAMPLES)
     raise NoSuchRecording(
         f"{word!r} matches {len(matches)} recordings: {named}; give more of the name or the id,"
-        " or the file"
+        f" or the file{before}"
     )
 
 
@@ -194,6 +197,24 @@ def latest(directory: Path, here: Path) -> LatestRecording:
         if recording is not None and not is_run(path):
             return _latest(path, (newest, known))
     return LatestRecording(newest)
+
+
+def _nth_latest(directory: Path, here: Path, back: int) -> Path:
+    """Returns the recording that was made a number of recordings before the latest one.
+
+    Raises:
+        NoSuchRecording: there are not that many recordings.
+    """
+    newest = latest(directory, here)
+    if not back:
+        return newest.path
+    is_own = newest.passed_over or read_recording(newest.path).cwd == str(here)
+    every = newest_first(directory, str(here) if is_own else "")
+    own = (path for path, recording in every if recording is not None and not is_run(path))
+    chosen = next(islice(own, back, None), None)
+    if chosen is None:
+        raise NoSuchRecording(f"there are not {back + 1} recordings; `acp-proxy list` shows them")
+    return chosen
 
 
 def latest_running(directory: Path, here: Path) -> LatestRecording | None:

@@ -115,7 +115,7 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
     try:
         log = LogReader(fd)
     except (ValueError, OSError) as e:
-        raise NotARecording(log_path, str(e) + _import_hint(fd)) from None
+        raise NotARecording(log_path, str(e) + _import_hint(fd, log_path)) from None
     if path.exists() and path.stat().st_size:
         return log
     if log.end < log.base + HEADER_SIZE:
@@ -130,12 +130,12 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
     return log
 
 
-def _import_hint(fd: int) -> str:
+def _import_hint(fd: int, path: Path) -> str:
     """Returns what to do if the file is a log of another tool, as the end of an error message."""
     from acp_proxy.imports.log_formats import import_hint
 
     try:
-        return import_hint(os.pread(fd, LOG_HEAD, 0))
+        return import_hint(os.pread(fd, LOG_HEAD, 0), str(path))
     except OSError:
         return ""
 

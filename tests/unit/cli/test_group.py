@@ -10,6 +10,7 @@ import pytest
 
 from acp_proxy.cli.inspect import INSPECT
 from acp_proxy.cli.main import cli
+from acp_proxy.cli.meant import MEANT
 from tests.support.command_line import complaint, run
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
@@ -73,6 +74,13 @@ def test_a_gate_names_what_it_checks() -> None:
         (["explain"], "did you mean `acp-proxy faults explain`?"),
         (["diff", "a", "b", "--html"], "did you mean `acp-proxy report A --against B`? See"),
         (["ls"], "did you mean `acp-proxy list`?"),
+        (["view"], "did you mean `acp-proxy show`?"),
+        (["log", "tour", "--grep", "x"], "did you mean `acp-proxy search PATTERN`?"),
+        (["show", "tour", "-1"], "did you mean `acp-proxy show latest~1`?"),
+        (["log", "-20", "tour"], "did you mean `acp-proxy log REC --lines N`?"),
+        (["export", "tour", "--format", "md"], "did you mean `acp-proxy transcript REC`?"),
+        (["log", "--turn", "last"], "did you mean `acp-proxy log REC turn:last`?"),
+        (["log", "--seq", "tour"], "--seq takes a number, not 'tour': `acp-proxy log tour --seq"),
         (["show", "tuor"], "did you mean tour?"),
         (["log", "tour", "knid:error"], "did you mean kind?"),
         (["log", "tour", "kind:eror"], "did you mean error?"),
@@ -83,6 +91,27 @@ def test_a_gate_names_what_it_checks() -> None:
 def test_a_slip_is_answered_with_the_nearest_word(arguments: list[str], near: str) -> None:
     """A misspelt command, recording, filter, kind or plan is answered with the nearest word."""
     assert near in complaint(*arguments, home=RECORDINGS)
+
+
+def test_help_stands_before_a_command_as_well() -> None:
+    """`help COMMAND` prints the help of the command, and `help` alone that of the program."""
+    assert run("help", "faults", "list").stdout == run("faults", "list", "--help").stdout
+    assert run("help").stdout == run("--help").stdout
+    assert run("-V").stdout == run("--version").stdout
+
+
+@pytest.mark.parametrize("typed", MEANT)
+def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
+    """A word of the table is no command or option, and its line begins with a command."""
+    name, *option = typed.split()
+    command = cli.get_command(click.Context(cli), name)
+    if name != "*":
+        assert (command is None) == (not option)
+    if command is not None and len(option) == 1:
+        assert option[0] not in {word for param in command.params for word in param.opts}
+    line = MEANT[typed].split()
+    assert line[0] == "acp-proxy"
+    assert line[1] == "--version" or cli.get_command(click.Context(cli), line[1]) is not None
 
 
 def test_nothing_is_meant_that_is_not_like_it() -> None:

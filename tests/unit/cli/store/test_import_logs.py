@@ -254,7 +254,7 @@ def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
     result = run_with(b"OUT: " + INITIALIZE + b"\n", "show", "-", home=home)
     assert result.stderr == (
         "acp-proxy: cannot read standard input as a recording: it looks like a plain log:"
-        " `acp-proxy import` makes a recording of it\n"
+        " `acp-proxy import -` makes a recording of it\n"
     )
 
 
@@ -312,7 +312,7 @@ def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
         log.write_text(WRITERS["jetbrains"].write(SENT[:3]))
         said = complaint("inspect", "show", log, home=home)
         assert said.endswith(" it looks like a transport log of a JetBrains IDE: "
-                             "`acp-proxy import` makes a recording of it")  # fmt: skip
+                             f"`acp-proxy import {log}` makes a recording of it")  # fmt: skip
 
 
 def test_a_database_of_another_tool_is_refused(tmp_path: Path, home: Path) -> None:

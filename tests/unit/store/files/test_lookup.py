@@ -88,6 +88,15 @@ def test_latest_prefers_recordings_of_this_directory(library: Path) -> None:
     assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
 
 
+def test_latest_with_a_number_counts_back(library: Path) -> None:
+    """`latest~1` is the recording before the latest one, among those of the same directory."""
+    assert resolve("latest~0", library, HERE) == library / "second.db"
+    assert resolve("latest~1", library, HERE) == library / "first.db"
+    assert resolve("latest~1", library, Path("/nowhere")) == library / "second.db"
+    with pytest.raises(NoSuchRecording, match="there are not 3 recordings"):
+        resolve("latest~2", library, HERE)
+
+
 def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
     """An imported recording may be `latest`, as if it was made here when it was imported."""
     lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
