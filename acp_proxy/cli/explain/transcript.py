@@ -9,12 +9,13 @@ import click
 from acp_proxy.base.safe_text import visible_json
 from acp_proxy.base.wording import byte_size
 from acp_proxy.cli.explain.transcript_markdown import markdown
+from acp_proxy.cli.explain.transcript_screen import show_transcript
 from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import file_option, filter_argument, number_option, read_argument
 from acp_proxy.cli.output_files import write_files
-from acp_proxy.cli.screens.output import Writer, warn
+from acp_proxy.cli.screens.output import Writer, stdout_screen, warn
 from acp_proxy.cli.screens.pager import pages
 from acp_proxy.explain.choice import chosen_in, of_turn, why_nothing
 from acp_proxy.explain.transcript.entries import (
@@ -70,6 +71,9 @@ def transcript(
     option, plans, errors, unanswered requests, stderr, and the reason why the turn stopped. Output,
     thoughts and files are folded, but failures are not.
 
+    A terminal shows it with colours and without the marks of Markdown; a pipe, `-o FILE` and `-o -`
+    get Markdown.
+
     Text of a recording cannot become markup: it is written in fences and code spans, with control
     characters as escapes. Long texts are cut in the middle, unless --full is given.
 
@@ -96,6 +100,9 @@ def transcript(
             write_files({output: parts}, force=force)
             if not json:
                 _warn_of_size(output)
+            return
+        if output is None and not json and stdout_screen().columns is not None:
+            show_transcript(reader.recording, items, limits, live=reader.live)
             return
         writer = Writer()
         if json:

@@ -26,7 +26,7 @@ from acp_proxy.recording.recording import Recording, needs
 _SAID = (EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.THOUGHT)
 _FOLDED = (EntryKind.THOUGHT, EntryKind.TOOL_CALL, EntryKind.TERMINAL, EntryKind.STDERR)
 _LANGUAGES = {TextForm.TEXT: "text", TextForm.JSON: "json", TextForm.DIFF: "diff"}
-_NAMES = {
+NAMES = {
     EntryKind.PROMPT: "Prompt",
     EntryKind.THOUGHT: "Thought",
     EntryKind.TOOL_CALL: "Tool call",
@@ -38,6 +38,7 @@ _NAMES = {
     EntryKind.EVENT: "Event",
     EntryKind.END: "End of the turn",
 }
+"""The name of each kind of entry that is not named after its sender."""
 _DONE = ("completed",)
 _SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
 _INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
@@ -181,7 +182,7 @@ class _Page:
         yield from self._details(", ".join(labels), blocks, is_open=False)
 
     def _folded(self, entry: TranscriptEntry) -> Iterator[str]:
-        parts = [f"<b>{_NAMES[entry.kind]}</b>", code(entry.title), code(entry.detail)]
+        parts = [f"<b>{NAMES[entry.kind]}</b>", code(entry.title), code(entry.detail)]
         state = escaped(entry.state)
         if entry.took_ns is not None and entry.state:
             state = f"{state}{_took(entry.took_ns, self._step_ns)}"
@@ -191,7 +192,7 @@ class _Page:
             count = lines.start.count("\n") + lines.end.count("\n") + 1
             more = "" if not lines.left_out else " and more"
             parts.append(f"{counted(count, 'line')}{more}")
-        number = _number(entry)
+        number = number_of(entry)
         at = f" at {seconds(entry.t_ns)} s" if entry.t_ns is not None else ""
         where = f"{code(short_id(entry.id))} <code>{number}</code>{at}"
         words = " · ".join(filter(None, [*parts, where.strip()]))
@@ -234,7 +235,7 @@ class _Page:
         if entry.kind is EntryKind.MESSAGE:
             who = "Agent" if entry.by == "agent" else "Client"
             return f"**{who}** {code_span(entry.detail)}".rstrip()
-        return f"**{_NAMES[entry.kind]}**"
+        return f"**{NAMES[entry.kind]}**"
 
 
 def _took(ns: int | None, step_ns: int) -> str:
@@ -266,12 +267,20 @@ def _sentence(entry: TranscriptEntry, step_ns: int) -> str:
 
 
 def _choice(choice: EntryChoice) -> str:
-    box = "x" if choice.state in ("chosen", *_DONE) else " "
+    box, state = choice_state(choice)
     detail = f" ({escaped(choice.detail)})" if choice.detail else ""
-    state = (
-        "" if choice.state in ("chosen", "pending", *_DONE, "") else f" — {escaped(choice.state)}"
-    )
+    state = f" — {escaped(state)}" if state else ""
     return f"- [{box}] {code_span(choice.name) or '(empty)'}{detail}{state}"
+
+
+def choice_state(choice: EntryChoice) -> tuple[str, str]:
+    """Returns a cross for a chosen option or a done step, and the state in words if it is another.
+
+    Args:
+        choice: the option or the step.
+    """
+    is_done = choice.state in ("chosen", *_DONE)
+    return "x" if is_done else " ", "" if is_done or choice.state == "pending" else choice.state
 
 
 def _remarks(entry: TranscriptEntry) -> str:
@@ -280,10 +289,11 @@ def _remarks(entry: TranscriptEntry) -> str:
 
 def _place(entry: TranscriptEntry) -> str:
     at = f", {seconds(entry.t_ns)} s" if entry.t_ns else ""
-    return f" · `{_number(entry)}`{at}"
+    return f" · `{number_of(entry)}`{at}"
 
 
-def _number(entry: TranscriptEntry) -> str:
+def number_of(entry: TranscriptEntry) -> str:
+    """Returns the numbers of the first and the last frame of an entry."""
     return f"#{entry.seq}" if entry.last_seq == entry.seq else f"#{entry.seq}–{entry.last_seq}"
 
 
