@@ -22,7 +22,7 @@ def screen(
 ) -> str:
     """Returns the output on a terminal with that many columns."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: columns)
-    return run("transcript", *arguments, **env).stdout
+    return run("transcript", *arguments, home=None, **env).stdout
 
 
 def test_a_terminal_gets_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
