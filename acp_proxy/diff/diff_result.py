@@ -1,8 +1,9 @@
 """The options of a comparison, and its result."""
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from attrs import field, frozen
 
@@ -106,6 +107,39 @@ class DiffEntry:
     """The content of A, or else of B, in one line without control characters."""
     b_preview: str | None = None
     """The content of B of a changed entry, likewise."""
+
+
+class _HasChange(Protocol):
+    @property
+    def change(self) -> Change: ...
+
+
+T = TypeVar("T", bound=_HasChange)
+
+
+def in_order_of_time(
+    differences: Iterable[T], numbers: Callable[[T], tuple[int | None, int | None]]
+) -> list[T]:
+    """Sorts differences by their frames in A, so that a cause comes before its effects.
+
+    A message that only B has comes after the changed message before it, by their distance in B.
+
+    Args:
+        differences: the differences.
+        numbers: returns the numbers of a difference's frames in A and in B.
+    """
+    every = [(item, *numbers(item)) for item in differences]
+    pairs = sorted((b, a) for item, a, b in every if item.change is Change.CHANGED and a and b)
+
+    def place(numbered: tuple[T, int | None, int | None]) -> tuple[int, bool]:
+        _, in_a, in_b = numbered
+        if in_a is not None:
+            return in_a, False
+        at = bisect_left(pairs, (in_b or 0, 0))
+        b, a = pairs[at - 1] if at else (0, 0)
+        return a + (in_b or 0) - b, True
+
+    return [item for item, _, _ in sorted(every, key=place)]
 
 
 @frozen

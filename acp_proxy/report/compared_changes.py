@@ -4,7 +4,6 @@ A long text is cut to its changed words, with a few words around them.
 """
 
 import json
-from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from attrs import evolve, frozen
 from acp_proxy.base.limits import PARTS, SHORT_LIST, SHOWN_VALUE
 from acp_proxy.base.system import signal_name
 from acp_proxy.base.text_diff import excerpts, readable_diff
-from acp_proxy.diff.diff_result import Change, DiffEntry, Field
+from acp_proxy.diff.diff_result import Change, DiffEntry, Field, in_order_of_time
 from acp_proxy.report.facts import Shortened
 
 _BESIDE_PLACES = 100
@@ -88,25 +87,12 @@ class ShownChange:
 
 
 def in_order(changes: Sequence[ShownChange]) -> list[ShownChange]:
-    """Sorts differences by their frames in A, so that a cause comes before its effects.
+    """Sorts differences, so that a cause comes before its effects; see `in_order_of_time`."""
 
-    A message that only B has comes after the changed message before it, by their distance in B.
-    """
-    pairs = sorted(
-        (change.b.seq, change.a.seq)
-        for change in changes
-        if change.change is Change.CHANGED and change.a and change.b
-    )
+    def numbers(change: ShownChange) -> tuple[int | None, int | None]:
+        return change.a.seq if change.a else None, change.b.seq if change.b else None
 
-    def place(change: ShownChange) -> tuple[int, bool]:
-        if change.a is not None:
-            return change.a.seq, False
-        assert change.b is not None
-        at = bisect_left(pairs, (change.b.seq, 0))
-        b, a = pairs[at - 1] if at else (0, 0)
-        return a + change.b.seq - b, True
-
-    return sorted(changes, key=place)
+    return in_order_of_time(changes, numbers)
 
 
 def difference_in_words(change: ShownChange) -> str:

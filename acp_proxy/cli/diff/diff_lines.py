@@ -8,8 +8,17 @@ from typing import Any
 from acp_proxy.base.limits import SHORT_LIST, SHOWN_LINE, STRING, TITLE
 from acp_proxy.base.safe_text import visible
 from acp_proxy.base.text_diff import excerpts, readable_diff
-from acp_proxy.cli.screens.styled_text import Ink, Piece, Screen, columns_of, piece, text_of
+from acp_proxy.cli.screens.styled_text import (
+    STREAM_INKS,
+    Ink,
+    Piece,
+    Screen,
+    columns_of,
+    piece,
+    text_of,
+)
 from acp_proxy.diff.diff_result import Change, DiffEntry, Field
+from acp_proxy.explain.log.timeline import ARROWS
 
 MARKS = {
     Change.ONLY_A: ("-", Ink.TROUBLE, "only in A"),
@@ -41,6 +50,7 @@ class DiffLines:
         yield self._screen.line(
             (mark, ink, True),
             (numbers, Ink.FAINT, False),
+            piece(f"{ARROWS.get(entry.direction, '')} ", STREAM_INKS.get(entry.direction)),
             piece(entry.title, ink),
             (_runs(entry), Ink.FAINT, False),
             piece(_preview(entry)),

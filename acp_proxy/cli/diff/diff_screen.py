@@ -10,9 +10,18 @@ from acp_proxy.base.wording import counted, duration
 from acp_proxy.cli.diff.diff_lines import MARKS, DiffLines
 from acp_proxy.cli.diff.diff_reports import DiffReporter
 from acp_proxy.cli.screens.output import Page
-from acp_proxy.cli.screens.styled_text import Ink, Piece, Screen, piece
+from acp_proxy.cli.screens.styled_text import STREAM_INKS, Ink, Piece, Screen, piece
 from acp_proxy.cli.screens.table import Cell, Column, cell, table
-from acp_proxy.diff.diff_result import Change, Diff, DiffEntry, Field, MethodLatency, verdict
+from acp_proxy.diff.diff_result import (
+    Change,
+    Diff,
+    DiffEntry,
+    Field,
+    MethodLatency,
+    in_order_of_time,
+    verdict,
+)
+from acp_proxy.explain.log.timeline import ARROWS
 from acp_proxy.recording.recording import clock
 
 _MANY = 25
@@ -22,14 +31,12 @@ _NOTABLE_NS = 1_000_000
 _SLOWER, _MUCH_NS = 2, 50_000_000
 """An answer of B is slow if it takes this many times as long as in A, and this many nanoseconds
 longer."""
-_DIRECTIONS = {
-    "to-agent": ("→ to the agent", Ink.TO_AGENT),
-    "to-client": ("← to the client", Ink.TO_CLIENT),
-}
+_SORTED = 1_000
+"""If there are more entries than this, they are printed lane by lane, not in the order of time."""
 
 
 class DiffScreen(DiffReporter):
-    """Prints each part as soon as it is known.
+    """Prints the entries in the order of time; of very many, prints each as soon as it is known.
 
     Args:
         screen: the screen.
@@ -40,7 +47,9 @@ class DiffScreen(DiffReporter):
         self._page = Page(screen)
         self._lines = DiffLines(screen)
         self._aliases: dict[str, tuple[str | None, str | None]] = {}
-        self._lane: tuple[str, str] | None = None
+        self._lane = ""
+        self._waiting: list[DiffEntry] = []
+        """The entries to be sorted."""
         self._most = most
         self._entries = 0
 
@@ -54,24 +63,33 @@ class DiffScreen(DiffReporter):
         self._page.print()
         if diff.counts.total > _MANY:
             self._verdict(diff)
-        self._page.print(*_legend(diff))
+        self._page.wrap(piece(""), *_legend(diff))
         if diff.handshake:
             self._title(piece("handshake", bold=True))
             for place in diff.handshake:
                 self._page.lines(self._lines.field(place))
 
     def entry(self, entry: DiffEntry) -> None:
-        """Prints an entry; before the first entry of a lane, prints the title of the lane."""
-        self._entries += 1
-        if self._most is not None and self._entries > self._most:
-            return
-        if (entry.lane, entry.direction) != self._lane:
-            self._lane = entry.lane, entry.direction
-            self._title(*self._lane_title(entry))
-        self._page.lines(self._lines.entry(entry))
+        """Keeps an entry to be sorted, or prints it if there are too many."""
+        self._waiting.append(entry)
+        if len(self._waiting) + self._entries > _SORTED:
+            self._print_waiting()
+
+    def _print_waiting(self) -> None:
+        """Prints the entries so far, with a title before each change of the lane."""
+        for entry in in_order_of_time(self._waiting, lambda entry: (entry.a, entry.b)):
+            self._entries += 1
+            if self._most is not None and self._entries > self._most:
+                continue
+            if entry.lane != self._lane:
+                self._lane = entry.lane
+                self._title(*self._lane_title(entry))
+            self._page.lines(self._lines.entry(entry))
+        self._waiting.clear()
 
     def end(self, diff: Diff) -> None:
-        """Prints the ending, the latencies and the verdict."""
+        """Prints the sorted entries, the ending, the latencies and the verdict."""
+        self._print_waiting()
         if self._most is not None and self._entries > self._most:
             more = counted(self._entries - self._most, "more difference")
             self._title(piece(f"… and {more}", Ink.FAINT))
@@ -101,9 +119,7 @@ class DiffScreen(DiffReporter):
         self._page.print(*pieces)
 
     def _lane_title(self, entry: DiffEntry) -> Iterator[Piece]:
-        words, ink = _DIRECTIONS.get(entry.direction, (entry.direction, None))
         yield piece(entry.lane, bold=True)
-        yield piece(f" {words}", ink)
         ids = list(dict.fromkeys(filter(None, self._aliases.get(entry.lane, ()))))
         if ids:
             yield piece(f"  {' / '.join(ids)}", Ink.FAINT)
@@ -149,6 +165,8 @@ def _legend(diff: Diff) -> Iterator[Piece]:
             yield mark, ink, True
             yield f" {meaning}   ", Ink.FAINT, False
     if counts.total > counts.handshake + counts.ending:
+        yield "→ to the agent   ← to the client   ", Ink.FAINT, False
+    if counts.total > counts.handshake + counts.ending:
         yield "#1 #2 the frame in A and in B", Ink.FAINT, False
 
 
@@ -180,7 +198,8 @@ def _longest(latency: MethodLatency) -> int:
 
 
 def _latencies(latencies: Sequence[MethodLatency], steps_ns: tuple[int, int]) -> list[Column]:
-    directions = [_DIRECTIONS.get(row.direction, ("", None)) for row in latencies]
+    inks = [STREAM_INKS.get(row.direction) for row in latencies]
+    arrows = [ARROWS.get(row.direction, "") for row in latencies]
 
     def took(name: str) -> list[Cell]:
         step_ns = steps_ns[name.startswith("b_")]
@@ -189,9 +208,9 @@ def _latencies(latencies: Sequence[MethodLatency], steps_ns: tuple[int, int]) ->
     def count(name: str) -> list[Cell]:
         return [cell(f"{n:,}" if (n := getattr(row, name)) else "") for row in latencies]
 
-    methods = [cell(o.method, ink) for o, (_, ink) in zip(latencies, directions, strict=True)]
+    methods = [cell(row.method, ink) for row, ink in zip(latencies, inks, strict=True)]
     return [
-        Column("", [cell(words[:1], ink) for words, ink in directions]),
+        Column("", [cell(arrow, ink) for arrow, ink in zip(arrows, inks, strict=True)]),
         Column("method", methods, least=16),
         Column("A", count("a_count"), right=True),
         Column("B", count("b_count"), right=True),

@@ -110,4 +110,5 @@ def test_a_terminal_shows_a_bar_that_leaves_no_trace(options: tuple[str, ...]) -
     assert "reading" not in bare
     assert "\x1b" not in bare
     assert (code, out) == (bare_code, bare_out)
-    assert shown.rpartition("\r\x1b[2K\x1b[?25h")[2].replace("\r\n", "\n") == bare
+    # A terminal wraps the message.
+    assert shown.rpartition("\r\x1b[2K\x1b[?25h")[2].split() == bare.split()

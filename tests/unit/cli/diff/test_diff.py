@@ -54,6 +54,7 @@ from tests.support.log_writer import (
     text,
     update,
 )
+from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -274,7 +275,7 @@ def test_junit_has_a_case_for_each_lane() -> None:
     assert failure is not None
     assert failure.get("message") == ("5 differences: 2 changed, 1 only in A, 1 only in B, 1 moved")
     assert failure.text is not None
-    assert failure.text.splitlines()[0] == "+        #9  session/set_mode  code"
+    assert failure.text.splitlines()[0] == "+        #9  → session/set_mode  code"
     assert "[-41-]{+42+} passed" in failure.text
 
 
@@ -551,3 +552,23 @@ def test_help_has_valid_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(examples) >= 4
     for words in examples:
         assert run("inspect", *shlex.split(words), home=tmp_path).exit_code in (0, 1)
+
+
+def test_a_cause_comes_before_its_effects() -> None:
+    """Differences of both directions are in the order of A, with an arrow each."""
+    pair = (DIRECTORY / f"edit-{word}.db" for word in ("allowed", "rejected"))
+    lines = run("diff", *pair).stdout.splitlines()
+    places = [line.split() for line in lines if re.match(r"[-~+] +#", line)]
+    assert [words[words.index("→" if "→" in words else "←") :][:2] for words in places] == [
+        ["→", "the"], ["←", "fs/write_text_file"], ["→", "the"], ["←", "session/update"],
+        ["←", "session/update"],
+    ]  # fmt: skip
+    assert lines.count("session:1  demo-session-1") == 1
+
+
+def test_very_many_differences_are_printed_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above a number of differences, the screen prints lane by lane, and loses none."""
+    whole = screen(differing(), 80)
+    monkeypatch.setattr("acp_proxy.cli.diff.diff_screen._SORTED", 0)
+    assert sorted(screen(differing(), 80).splitlines()) != whole.splitlines()
+    assert {*screen(differing(), 80).splitlines()} == {*whole.splitlines()}
