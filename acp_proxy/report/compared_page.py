@@ -124,9 +124,9 @@ def read_comparison(
     """
     counts = diff.counts
     handshake = numbered_places(diff.handshake, 1)
-    found = _LaneReader(diff, most)
-    found.read()
-    changes = _timed_changes(readers, in_order(found.changes), counts.handshake + 1)
+    reader = _LaneReader(diff, most)
+    reader.read()
+    changes = _timed_changes(readers, in_order(reader.changes), counts.handshake + 1)
     ending = shown_ending(diff.ending, counts.total - counts.ending + 1)
     a, b, latency = diff.a, diff.b, diff.latency[:PARTS]
     return ComparisonFacts(
@@ -139,8 +139,8 @@ def read_comparison(
         first=difference_in_words(changes[0]) if changes else "",
         first_frames=" / ".join(f"#{side.seq}" for change in changes[:1] for side in change.sides),
         commands=(_command(a), _command(b)),
-        lanes=[_linked(lane, changes) for lane in found.lanes],
-        steps=_steps(changes, found.rest),
+        lanes=[_linked(lane, changes) for lane in reader.lanes],
+        steps=_steps(changes, reader.rest),
         handshake=handshake,
         ending=ending,
         latency=Shortened([*latency], len(diff.latency) - len(latency)),

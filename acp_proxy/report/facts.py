@@ -167,7 +167,7 @@ class HeadFacts:
     """Whether the agent ended by itself while something was unfinished."""
     line: list[Fact]
     others: Shortened[Finding]
-    """The findings after the one that the verdict names, for the head."""
+    """The errors and warnings after the finding of the verdict; the number has the hints too."""
     findings: list[FindingGroup]
     """The groups of findings, in the order in which all commands print findings."""
     turns: Shortened[TurnFacts]
@@ -212,6 +212,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     total = spent_in(times.values())
     calls = shortened(statistics.tool_calls, SHORT_LIST, statistics.tool_call_count)
     verdict = find_verdict(summary)
+    others = [each for each in summary.findings[1:] if each.severity is not Severity.INFO]
     named = 0 if verdict.finding is None else 1
     return HeadFacts(
         contents=contents,
@@ -224,7 +225,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         undated=data.undated_frames,
         has_crashed=any(finding.rule == ENDED for finding in summary.findings),
         line=facts_line(summary),
-        others=shortened(summary.findings[named:], NAMED, sum(summary.severities.values()) - named),
+        others=shortened(others, NAMED, sum(summary.severities.values()) - named),
         findings=[_group(group, summary) for group in by_rule(summary.findings)],
         turns=shortened(turns, LISTED),
         longest_ns=longest_ns,

@@ -251,9 +251,9 @@ def column(page: Page, section: str, title: str) -> list[str]:
 
 
 def _compare_findings(page: Page, show: Any) -> None:
-    """The list of problems has all, unless the only one is above the messages."""
+    """The list of problems has all, unless the verdict is the only one."""
     problems = show["problems"]
-    if len(problems) == 1:
+    if len(problems) == 1 and problems[0]["severity"] != "info":
         assert "".join(page.texts).count(problems[0]["rule"]) == 1
         problems = []
     for item, problem in zip(page.lists.get("findings", []), problems, strict=True):
