@@ -9,7 +9,6 @@ from typing import Generic, TypeVar
 from attrs import evolve, frozen
 
 from acp_proxy.base.limits import LISTED, NAMED, SHORT_LIST
-from acp_proxy.base.wording import counted
 from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity, by_rule
 from acp_proxy.explain.observed_faults import FiredRule
 from acp_proxy.explain.origins import origin_rows, why_no_times
@@ -71,10 +70,10 @@ def _nothing_wrong(summary: Summary) -> str:
     if summary.live:
         waits = waiting_for(summary.waiting)
         words += f" so far; the recording is still running{', ' if waits else ''}{waits}"
-    if summary.findings:
-        return f"{words}; {counted(summary.severities[Severity.INFO], 'hint')}."
-    upto = "" if summary.checked.is_whole else f" up to #{summary.checked.last_seq:,}"
-    return f"{words}, and no rule of the protocol was broken{upto}."
+    if not summary.findings:
+        upto = "" if summary.checked.is_whole else f" up to #{summary.checked.last_seq:,}"
+        words += f", and no rule of the protocol was broken{upto}"
+    return f"{words}."
 
 
 _MOST_OF_RULE = 10
