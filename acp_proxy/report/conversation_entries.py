@@ -1,8 +1,8 @@
 """Makes the conversation of a report: the sections and entries of `transcript`, in blocks.
 
 A page draws one entry after the other and groups nothing itself. Texts of prompts, messages and
-other entries of a single sender travel with them. What tool calls, terminals and requests consist
-of is read from the lines of the report, so that a report of some frames has no text of others.
+other entries of a single sender travel with them. The texts of tool calls, terminals and requests
+are read from the lines of the report, so that a report of some frames has no text of others.
 """
 
 from collections.abc import Iterator

@@ -67,7 +67,7 @@ def decode(blocks: Iterable[DataBlock]) -> DecodedReport:
 
 def _blocks_of(meta: dict[str, Any]) -> int:
     """Returns the number of blocks of entries."""
-    return -(-meta["entries"] // ENTRIES)
+    return -(-int(meta["entries"]) // ENTRIES)
 
 
 def numbers(codes: Iterable[int], *, are_differences: bool = False) -> list[int | None]:

@@ -305,7 +305,7 @@ class MessageLookup:
             message
             for message in merge(alone, in_batches, key=attrgetter("seq"))
             if (message.session, message.tool_call) == key
-            and message.turn == section.turn
+            and message.turn == row["turn"]
             and (message.kind == "notification" or message.method == PERMISSION)
         )
         return call.entry(row["seq"], row["t_ns"])

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from acp_proxy.base.limits import LAST_NUMBER
 from acp_proxy.explain.transcript.entries import TranscriptSection
+from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.filters import Filter, parse
+from acp_proxy.recording.steps import announced_session
 from acp_proxy.store.queries.exchanges import TurnRow, turns
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
@@ -50,6 +52,8 @@ class Sections:
         self._unread = reader.rows(chosen, after)
         self._next: Row | None = None
         self._kept: dict[int, list[int | Row]] = {}
+        self._children: set[str] = set()
+        """The child sessions that were announced, whose messages belong to no turn of their own."""
 
     def read(self) -> Iterator[SectionRows]:
         """Yields the sections in the order in which they began."""
@@ -79,6 +83,8 @@ class Sections:
             for member in row.get("members") or [row]:
                 if member is not row and not self._chosen.matches(member):
                     continue
+                if member.get("method") == UPDATE and (child := announced_session(member["raw"])):
+                    self._children.add(child)
                 its = self._number(member)
                 if its == number:
                     yield member
@@ -105,9 +111,11 @@ class Sections:
             is_within = place >= 0 and self._prompts[place] <= seq <= self._end(place)
             return 2 * place + 1 if is_within else -1
         place = bisect_right(self._prompts, seq) - 1
-        has_no_session = "raw" not in row or row["kind"] == "stderr"
-        if place >= 0 and has_no_session and seq <= self._end(place):
-            return 2 * place + 1  # an event or a line of stderr belongs to the latest open turn
+        is_of_latest = (
+            "raw" not in row or row["kind"] == "stderr" or row["session"] in self._children
+        )
+        if place >= 0 and is_of_latest and seq <= self._end(place):
+            return 2 * place + 1  # an event, stderr or a subagent belongs to the latest open turn
         return 2 * place + 2
 
     def _end(self, place: int) -> int:

@@ -106,10 +106,13 @@ class TranscriptReader:
             self._part = section_rows
             self._calls.clear()
             is_begun = False
+            section = section_rows.section
             for entry in self._entries():
                 if not is_begun:
-                    yield section_rows.section
+                    yield section
                 is_begun = True
+                if section.turn is not None and entry.session not in (None, section.session):
+                    entry.remarks.append(f"subagent {entry.session}")
                 yield known_value(recording, entry)
 
     def _entries(self) -> Iterator[TranscriptEntry]:

@@ -69,14 +69,14 @@ def test_entries_are_those_of_transcript(path: Path) -> None:
     for item in expected:
         if item.get("kind") in FROM_LINES:
             item["blocks"] = []
-    found = read(path).conversation
-    headings = [item.pop("heading") for item in found if item["type"] == "section"]
-    for item in found:
+    results = read(path).conversation
+    headings = [item.pop("heading") for item in results if item["type"] == "section"]
+    for item in results:
         item["blocks"] = [block for block in item.get("blocks", ()) if "image" not in block]
         if item["type"] == "section":
             del item["blocks"]
-    assert found == expected
-    assert headings.count("begins") == len({s["session"] for s in found if s.get("turn")})
+    assert results == expected
+    assert headings.count("begins") == len({s["session"] for s in results if s.get("turn")})
 
 
 def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def test_the_header_gives_type_and_size(name: str) -> None:
     """The type and the size of an image are those of its bytes."""
     data, kind, width, height = SHOWN[name]
-    found = read_image(encoded(data))
-    assert found is not None
-    assert (found.type, found.width, found.height, found.data) == (kind, width, height, data)
+    shown = read_image(encoded(data))
+    assert shown is not None
+    assert (shown.type, shown.width, shown.height, shown.data) == (kind, width, height, data)
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -72,9 +72,9 @@ def test_images_are_found_wherever_they_are(tmp_path: Path) -> None:
         [[[{"deep": image(data[4])}]]],
     )
     with RecordingReader(path) as reader:
-        found = read_images(reader, EVERYTHING)
-        assert [it.data for it in found.values()] == data
-        assert {it.type for it in found.values()} == {"image/png"}
+        shown = read_images(reader, EVERYTHING)
+        assert [it.data for it in shown.values()] == data
+        assert {it.type for it in shown.values()} == {"image/png"}
         (only,) = read_images(reader, parse("seq:4"))
         assert only == encoded(data[1])
 

@@ -31,6 +31,8 @@ class ConversationView {
     this.items = [];
     /** What was opened, or closed, by its frame. @type {Set<number>} */
     this.toggled = new Set();
+    /** The entries in which the search has found something. @type {Set<number>} */
+    this.hits = new Set();
     this.note = h("div", { class: "conversation-notes" });
     this.list = new FlowList({
       label: "Conversation",
@@ -49,6 +51,7 @@ class ConversationView {
     this.build();
     for (let item = 0; item < this.entries.kinds.length && item < BLOCKS_AHEAD * BLOCK_ENTRIES; item += BLOCK_ENTRIES) this.entries.now(item);
     this.ofRows = await this.entries.ofRows();
+    this.showHits();
     this.build();
   }
 
@@ -56,7 +59,13 @@ class ConversationView {
   update(change) {
     if (change === "row" || change === "view") this.list.setActive(this.placeOf(this.state.row));
     else if (change === "shown") this.build();
-    else if (change === "matched") this.list.refresh();
+    else if (change === "matched") this.showHits();
+  }
+
+  /** Marks the entries in which the search has found something. */
+  showHits() {
+    this.hits = new Set([...this.state.matched].map((row) => this.ofRows[row]));
+    for (const [place, node] of this.list.nodes) node.classList.toggle("hit", this.hits.has(this.items[place]));
   }
 
   build() {
@@ -112,7 +121,9 @@ class ConversationView {
   render(item) {
     const entry = this.entries.now(item);
     if (entry === null) return h("article", { class: `entry ${PENDING_ENTRY}`, style: { height: `${HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT}px` } });
-    return entryElement(this.state, entry, this.toggled);
+    const made = entryElement(this.state, entry, this.toggled);
+    made.classList.toggle("hit", this.hits.has(item));
+    return made;
   }
 }
 

@@ -27,8 +27,8 @@ const NEVER_ENDED = "never ended";
  * @returns {HTMLElement}
  */
 export function entryElement(state, entry, toggled) {
-  const { kind = "section", is_failed, by, session } = entry;
-  const isChild = state.recording.meta.summary.sessions.some((/** @type {any} */ one) => one.parent && one.id === session);
+  const { kind = "section", is_failed, by, remarks = [] } = entry;
+  const isChild = remarks.some((remark) => remark.startsWith("subagent "));
   const made = h("article", { class: `entry entry-${kind} by-${by}${is_failed ? " failed" : ""}${isChild ? " child" : ""}` });
   made.append(...partsOf(state, entry, toggled).filter((part) => part instanceof Node));
   return made;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,12 +19,14 @@ from acp_proxy.explain.transcript.entries import (
 )
 from acp_proxy.explain.transcript.transcript import TranscriptReader
 from acp_proxy.recording.filters import EVERYTHING, parse
+from acp_proxy.store.reader import RecordingReader
 from tests.support.audit_conversation import CWD, REJECT, Talk
 from tests.support.log_writer import notification, request, result, text
 
 if TYPE_CHECKING:
     from acp_proxy.recording.filters import Filter
 
+HEALTHY = Path(__file__).parents[3] / "data/conformance/healthy"
 BEFORE = 5
 """The number of frames up to the first prompt, included."""
 
@@ -100,6 +103,25 @@ def test_pieces_of_a_message_between_sessions_are_joined() -> None:
         [("", "look at a.py")],
         [("", "ok")],
     ]
+
+
+def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
+    """Entries of an announced child session stand in the open turn and name that session."""
+    with RecordingReader(HEALTHY / "subagent.jsonl") as reader:
+        read = [*TranscriptReader(reader).read()]
+    turn = next(at for at, it in enumerate(read) if getattr(it, "turn", None) == 1)
+    shown = [it for it in read[turn:] if isinstance(it, TranscriptEntry)]
+    assert [(it.kind, it.remarks) for it in shown] == [
+        (EntryKind.PROMPT, []),
+        (EntryKind.MESSAGE, []),
+        (EntryKind.NOTICE, []),
+        (EntryKind.MESSAGE, ["subagent child1"]),
+        (EntryKind.TOOL_CALL, ["subagent child1"]),
+        (EntryKind.PERMISSION, ["subagent child1"]),
+        (EntryKind.END, []),
+        (EntryKind.EVENT, []),
+    ]
+    assert shown[4].state == "completed"
 
 
 def test_another_message_is_another_entry() -> None:

@@ -1,0 +1,285 @@
+"""The conversation of a page has what `transcript` prints, as text, however long it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.recording.log_format import STDERR
+from tests.browser.hostile import TAGS
+from tests.browser.test_hostile import assert_unharmed
+from tests.browser.truth import database_of, report, said
+from tests.support.captures import ROOT
+from tests.support.images import SHOWN, image, png
+from tests.support.log_writer import LogWriter, notification, request, result, text
+from tests.support.shipped_recordings import DIRECTORY, SHIPPED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.browser.watching import Visit
+
+CALLS = 10_000
+MOST_NODES = 500
+FOLDED_HEIGHT = 40
+READ_ALL = """async (opened) => {
+  const flow = document.querySelector(".flow");
+  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const found = new Map();
+  const isReady = () => document.querySelector(".flow .entry-pending") === null;
+  flow.scrollTop = 0;
+  for (let last = -1; flow.scrollTop !== last; flow.scrollTop += flow.clientHeight * 0.8) {
+    for (let tries = 0; tries < 200 && (tries < 2 || !isReady()); tries++) await frame();
+    const closed = [...flow.querySelectorAll("details:not([open]) > summary")].slice(0, opened);
+    for (const it of closed) it.click();
+    opened -= closed.length;
+    for (let n = 0; closed.length > 0 && n < 6; n++) await frame();
+    last = flow.scrollTop;
+    for (const it of flow.querySelectorAll("article")) {
+      const images = [...it.querySelectorAll("img")];
+      if (found.has(Number(it.dataset.place)) && images.length === 0) continue;
+      await Promise.all(images.map((one) => one.decode().catch(() => {})));
+      found.set(Number(it.dataset.place), {
+        classes: [...it.classList], text: it.innerText, height: it.offsetHeight,
+        open: it.querySelector(":scope > .entry-line > details")?.open ?? null,
+        images: images.map((one) => [one.naturalWidth, one.naturalHeight]),
+      });
+    }
+  }
+  return [...found].sort(([a], [b]) => a - b).map(([, it]) => it);
+}"""
+OF_ROWS = """async () => {
+  const { state, recording } = window.acpReport;
+  const current = () => document.querySelector("article[aria-current]");
+  const found = [];
+  for (let row = 0; row < recording.rows; row++) {
+    state.select(row);
+    for (let n = 0; n < 2; n++) await new Promise((done) => requestAnimationFrame(done));
+    found.push(current()?.querySelector(".seq")?.textContent ?? null);
+  }
+  return found;
+}"""
+CURRENT = """() => {
+  const [it, list] = ["article[aria-current]", ".flow"].map((name) => document.querySelector(name));
+  const [own, whole] = [it.getBoundingClientRect(), list.getBoundingClientRect()];
+  return own.top >= whole.top && own.bottom <= whole.bottom ? it.innerText : "it is not seen";
+}"""
+READY = "() => document.querySelector('.flow .entry:not(.entry-pending)') !== null"
+
+
+def opened(window: Visit, recording: Path, directory: Path, *words: str) -> Visit:
+    """Opens the report of a recording and waits until its conversation is there."""
+    page = window.open(report(recording, directory, *words))
+    page.page.wait_for_function(READY)
+    return page
+
+
+def updates(session: str, *contents: Any) -> Iterator[dict[str, Any]]:
+    """Returns messages of the agent with some contents."""
+    for content in contents:
+        update = {"sessionUpdate": "agent_message_chunk", "content": content}
+        yield notification("session/update", sessionId=session, update=update)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*SHIPPED, ROOT / "claude-agent-acp-0.101.0.jsonl", ROOT / "codex-acp-2.6.0.jsonl"],
+    ids=lambda path: path.stem,
+)
+def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_path: Path) -> None:
+    """A page draws each section and entry once, in order, with its words and its frame."""
+    database = database_of(path, tmp_path)
+    page = opened(window, database, tmp_path)
+    drawn = page.ask(READ_ALL, 0)
+    expected = [item for item in said("transcript", database) if item["type"] != "finding"]
+    assert [it["classes"][1] for it in drawn] == [
+        f"entry-{item.get('kind', 'section')}" for item in expected
+    ]
+    for it, item in zip(drawn, expected, strict=True):
+        words = " ".join(it["text"].split())
+        if item["type"] == "section":
+            assert f"Turn {item['turn']}: {item['state']}" in words or item["turn"] is None
+            continue
+        assert f"#{item['seq']}" in words
+        assert " ".join((item["title"] or item["state"]).split())[:20] in words
+        if item["kind"] in ("tool_call", "terminal", "thought", "request", "stderr"):
+            is_open = item["is_failed"] and item["kind"] in ("tool_call", "terminal")
+            assert it["open"] == is_open
+            assert is_open or it["height"] <= FOLDED_HEIGHT
+        if item["kind"] in ("prompt", "message") and item["blocks"]:
+            assert item["blocks"][0]["text"]["start"].split()[0].strip("#*`_-") in words
+    page.assert_quiet()
+
+
+def test_the_entry_of_each_frame_is_marked(window: Visit, tmp_path: Path) -> None:
+    """A frame that is chosen marks the entry that shows it, and no other one."""
+    path = DIRECTORY / "tour.db"
+    page = opened(window, path, tmp_path)
+    marked = page.ask(OF_ROWS)
+    entries = [item for item in said("transcript", path) if item["type"] == "entry"]
+    spans = {f"#{item['seq']}": item for item in entries}
+    rows = said("log", path)
+    for row, results in zip(rows, marked, strict=True):
+        if results is None:
+            assert row.get("event") or "available_commands" in str(row["message"])
+        else:
+            assert spans[results]["seq"] <= row["seq"] <= spans[results]["last_seq"]
+    calls = {row["seq"]: row["tool_call"] for row in rows if row.get("tool_call")}
+    for row, results in zip(rows, marked, strict=True):
+        if row.get("tool_call") and row["kind"] == "notification":
+            assert calls[int(results[1:])] == row["tool_call"]
+
+
+def test_an_entry_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:
+    """Clicks and keys in the conversation choose frames, and a link opens it at its frame."""
+    page = opened(window, DIRECTORY / "tour.db", tmp_path)
+    page.page.locator(".entry-prompt").first.click()
+    seq = page.ask("() => window.acpReport.state.seq")
+    assert page.page.locator(".detail-title").inner_text().startswith(f"#{seq} ")
+    page.page.keyboard.press("j")
+    assert page.ask("() => window.acpReport.state.seq") > seq
+    page.page.keyboard.press("k")
+    assert page.ask("() => window.acpReport.state.seq") == seq
+    assert page.page.locator("article[aria-current]").get_attribute("class") is not None
+    page.page.locator(".entry-tool_call .seq").first.click()
+    assert "tool_call" in page.page.locator(".detail-title").inner_text()
+    page.page.locator(".entry-tool_call summary").first.click()
+    page.page.wait_for_selector(".entry-tool_call .statuses")
+    page.assert_quiet()
+
+
+def test_markdown_is_drawn_and_stays_text(window: Visit, tmp_path: Path) -> None:
+    """Headings, lists, code and emphasis of the agent become elements; HTML and links do not."""
+    said = (
+        "# Top\n\nSome **bold** and *slanted* `co*de*` in snake_case_words, 2 * 3 * 4.\n"
+        "- one\n- two\n  1. inner\n\n```py\n<b>x</b>\n# no heading\n```\n> quoted\n\n"
+        "[words](javascript:alert(1)) <img src=x onerror=alert(2)> ![p](http://example.invalid/p)\n"
+        "***\n**not closed"
+    )
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("**raw**")]))
+        recorder.to_client(*updates("s", text(said[:40]), text(said[40:])))
+        recorder.to_client(result(1, stopReason="end_turn"))
+        recorder.finish()
+    page = opened(window, recorder.path, tmp_path)
+    assert "**raw**" in page.page.locator(".entry-prompt").inner_text()
+    results = page.ask("""() => {
+      const all = (name) => [...document.querySelectorAll(`.markdown ${name}`)];
+      const names = ["h4", "strong", "em", "code", "pre", ".quote", "hr"];
+      const texts = names.map((name) => [name, all(name).map((it) => it.textContent)]);
+      const lists = all("li").map((it) => `${it.parentNode.localName} ${it.innerText}`);
+      return { ...Object.fromEntries(texts), lists, others: all(":is(a, img, b)").length };
+    }""")
+    assert results == {
+        "h4": ["Top"],
+        "strong": ["bold"],
+        "em": ["slanted"],
+        "code": ["co*de*"],
+        "pre": ["<b>x</b>\n# no heading"],
+        ".quote": ["quoted"],
+        "hr": [""],
+        "lists": ["ul one", "ul two\n\ninner", "ol inner"],
+        "others": 0,
+    }
+    words = page.page.locator(".markdown").inner_text()
+    for kept in ("snake_case_words, 2 * 3 * 4", "<img src=x onerror=alert(2)>", "**not closed"):
+        assert kept in words
+    page.assert_quiet()
+
+
+def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
+    """Images of the four kinds are drawn whatever type is named; others are boxes with words."""
+    real = [data for data, *_ in SHOWN.values()][:1] + [
+        SHOWN[name][0] for name in ("a GIF", "a JPEG", "a WebP without loss")
+    ]
+    with LogWriter(tmp_path / "x.db") as recorder:
+        link = {"type": "resource_link", "uri": "file:///a.svg", "name": "drawing.svg"}
+        blocks = [*(image(data, "text/html") for data in real), image(b"<svg/>", "image/svg+xml")]
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[*blocks, link]))
+        content = [{"type": "content", "content": image(png(7, 5))}]
+        call = {"sessionUpdate": "tool_call", "toolCallId": "c", "status": "failed"}
+        update = {**call, "content": content}
+        recorder.to_client(notification("session/update", sessionId="s", update=update))
+        recorder.finish()
+    page = opened(window, recorder.path, tmp_path)
+    prompt, call = (
+        it for it in page.ask(READ_ALL, 0)
+        if {"entry-prompt", "entry-tool_call"} & {*it["classes"]}
+    )  # fmt: skip
+    assert prompt["images"] == [[3, 2], [3, 2], [1, 1], [1, 1]]
+    assert "[image/svg+xml, 6 B]" in prompt["text"]
+    assert "drawing.svg" in prompt["text"]
+    assert call["images"] == [[7, 5]]
+    page.assert_quiet()
+
+
+def test_hostile_texts_and_images_are_harmless(window: Visit, hostile_report: Path) -> None:
+    """Hostile texts are text, also in what is opened, and only sound images are drawn."""
+    page = window.open(hostile_report)
+    page.page.wait_for_function(READY)
+    drawn = page.ask(READ_ALL, 200)
+    words = " ".join(it["text"] for it in drawn)
+    for tag in TAGS.values():
+        assert " ".join(tag.split()) in " ".join(words.split())
+    sizes = {(width, height) for _, _, width, height in SHOWN.values()}
+    results = [tuple(size) for it in drawn for size in it["images"]]
+    assert {*results} <= sizes
+    assert len(results) >= 8
+    assert_unharmed(page, hostile_report)
+
+
+def test_ten_thousand_calls_scroll(window: Visit, tmp_path: Path) -> None:
+    """Few elements are in the page however long the conversation is, at any place in it."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        for number in range(CALLS):
+            call = {"toolCallId": f"c{number}", "title": f"step {number}", "status": "completed"}
+            update = {"sessionUpdate": "tool_call", **call}
+            recorder.to_client(notification("session/update", sessionId="s", update=update))
+        recorder.finish()
+    page = opened(window, recorder.path, tmp_path)
+    for part in (0.3, 0.999, 0.01):
+        page.ask(
+            "(part) => acpReport.state.select(Math.floor(acpReport.recording.rows * part))", part
+        )
+        page.page.wait_for_function("() => document.querySelector('article[aria-current] .seq')")
+        assert f"#{page.ask('() => acpReport.state.seq')}" in page.ask(CURRENT)
+        assert page.ask("() => document.querySelectorAll('#app *').length") <= MOST_NODES
+    page.page.locator(".flow").evaluate("(flow) => { flow.scrollTop = flow.scrollHeight; }")
+    page.page.wait_for_function("() => document.querySelector('.flow .entry-end') !== null")
+    page.assert_quiet()
+
+
+def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
+    """Entries are shown if one of their frames matches, and the number of the others is named."""
+    page = opened(window, DIRECTORY / "tour.db", tmp_path)
+    entries = [it for it in said("transcript", DIRECTORY / "tour.db") if it["type"] == "entry"]
+    page.ask("() => acpReport.state.setFilter('call:*')")
+    page.page.wait_for_function("() => document.querySelector('.conversation-notes .note')")
+    drawn = [it["classes"][1] for it in page.ask(READ_ALL, 0)]
+    shown = [name for name in drawn if name != "entry-section"]
+    assert {*shown} <= {"entry-tool_call", "entry-permission", "entry-terminal", "entry-request"}
+    calls = sum(it["kind"] == "tool_call" for it in entries)
+    assert shown.count("entry-tool_call") == calls
+    notes = page.page.locator(".conversation-notes").inner_text()
+    assert (
+        notes == f"{len(entries) - len(shown)} more steps hidden by the filter or the chosen time."
+    )
+    page.ask("() => acpReport.state.setFilter('')")
+    page.page.wait_for_function("() => !document.querySelector('.conversation-notes .note')")
+
+
+def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
+    """The conversation says when texts, the end or parts of a recording are missing."""
+    with LogWriter(tmp_path / "killed.db") as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("my words")]))
+        recorder.chunk(STDERR, b"a line\n")
+    page = opened(window, recorder.path, tmp_path, "--no-payloads")
+    notes = page.page.locator(".conversation-notes").inner_text()
+    assert "made without payloads" in notes
+    assert "The recorder was killed" in notes
+    words = page.page.locator(".flow").inner_text()
+    assert "my words" not in words
+    assert "never answered" in words
