@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tests.browser.watching import Visit
 
-SEQUENCE_KINDS = ("sequence-frame", "sequence-gap", "sequence-delivery")
+SEQUENCE_KINDS = ("sequence-frame", "sequence-turn", "sequence-gap", "sequence-delivery")
 ROWS = """async ({ view, turn, cells }) => {
   const { state } = window.acpReport;
   const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -43,8 +43,20 @@ CALLS = """() => {
     [recording.text("session", row), recording.text("tool_call", row)]);
 }"""
 """The tool calls in the order of their first frames."""
+ANSWERS = """async () => {
+  const { recording } = window.acpReport;
+  const [asked, seqs] = ["request_seq", "seq"].map((name) => recording.numbers(name));
+  const found = {};
+  for (let row = 0; row < recording.rows; row++) {
+    if (asked[row] < seqs[row]) found[asked[row]] = (await recording.cells(row)).text;
+  }
+  return found;
+}"""
+"""The text of each answer, by the number of its request."""
 ALL_CALLS = """(count) => document.querySelector(".view-calls [role=status]").textContent
   .startsWith(`${count.toLocaleString("en")} tool call`)"""
+USUAL = ("result", "completed", "failed", "in_progress", "pending")
+"""Outcomes of a step that a waterfall does not name, or names by its colour."""
 ENDED = ("completed", "failed", "cancelled", "denied")
 
 
@@ -103,11 +115,12 @@ def update_of(row: dict[str, Any]) -> dict[str, Any]:
 def assert_waterfall(page: Visit, recording: Path) -> None:
     """Asserts that the steps of each turn are those of `stats --turn`."""
     (stats,) = said("stats", recording)
+    answers: dict[str, str] = page.ask(ANSWERS)
     for turn in stats["turns"]:
         (told,) = said("stats", recording, "--turn", str(turn["id"]))
         cells = [f".waterfall-{name}" for name in ("step", "time", "outcome")]
         rows = rows_of(page, "waterfall", *cells, ".visually-hidden", turn=turn["id"])
-        steps = [step_in_words(step) for step in told["waterfall"]["steps"]]
+        steps = [step_in_words(step, answers) for step in told["waterfall"]["steps"]]
         results = [
             (name.removeprefix("└ "), took, outcome, start.partition(" from ")[2])
             for _, _, name, took, outcome, start in rows
@@ -126,16 +139,19 @@ def assert_waterfall(page: Visit, recording: Path) -> None:
             assert all(step in left for step in part)
 
 
-def step_in_words(step: dict[str, Any]) -> tuple[str, str, str, str]:
-    """A step as a waterfall shows it: its name, how long it took, its outcome, its start."""
+def step_in_words(step: dict[str, Any], answers: dict[str, str]) -> tuple[str, str, str, str]:
+    """A step as a waterfall shows it: its name, how long it took, its outcome, its start.
+
+    An outcome is named if it is not the usual one; of an answered permission it is the row's text.
+    """
     name = f"{'✗ ' * step['failed']}{step['method'] or step['kind'].replace('_', ' ')}"
     times = f" ×{step['frames']}" if step["frames"] > 1 else ""
     took = "" if step["kind"] in ("prompt", "end") else duration(step["duration_ns"])
     told = (
         "failed" * step["failed"],
-        "not finished" * step["open"],
-        step["status"],
-        step["answer"],
+        "never ended" * step["open"],
+        step["status"] if step["status"] not in USUAL else "",
+        step["answer"] and answers[str(step["seq"])],
     )
     outcome = ", ".join(dict.fromkeys(filter(None, told)))
     return f"{name} {step['title']}{times}", took, outcome, duration(step["start_ns"])

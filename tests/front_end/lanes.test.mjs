@@ -120,11 +120,14 @@ test("a run of chunks is one item, also where the filter leaves some out", () =>
   assert.deepEqual(items.map(({ row, last, count }) => [row, last, count]), [[0, 0, 1], [1, 3, 2], [4, 4, 1]]);
 });
 
-test("five seconds without a frame are a break, from the first byte of the next one", () => {
-  const recording = new FakeRecording([{ t_ns: 0 }, { t_ns: 5e9 }, { t_ns: 11e9, arrival_ns: 2e9 }]);
-  const items = sequenceItems(recording, recording.all());
-  assert.deepEqual(kindsOf(items), ["frame", "gap", "frame", "frame"]);
-  assert.deepEqual(items.map(({ after }) => after), [NaN, 5e9, 5e9, 6e9]);
+test("a marked pause is a break, and a turn has a heading below it", () => {
+  const recording = new FakeRecording([{}, { turn: 2, tone: "prompt" }, { turn: 2 }, {}]);
+  const pauses = new Map([[1, { before: 1 }], [3, { before: 3 }]]);
+  const kinds = (...shown) => kindsOf(sequenceItems(recording, Int32Array.from(shown), pauses));
+  assert.deepEqual(kinds(0, 1, 2, 3), ["frame", "gap", "turn", "frame", "frame", "gap", "frame"]);
+  // With a frame left out before it, more happened meanwhile.
+  assert.deepEqual(kinds(0, 1, 3), ["frame", "gap", "turn", "frame", "frame"]);
+  assert.deepEqual(sequenceItems(recording, recording.all(), pauses).map(({ after }) => after), [NaN, NaN, NaN, MS, MS, NaN, MS]);
 });
 
 test("a frame that was late is drawn again when it was delivered", () => {

@@ -6,6 +6,7 @@ import { pauseWords, pausesOf } from "../pictures/pauses.js";
 import { h, setAttribute } from "../shell/dom.js";
 import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent, ROW, RUN, TURN } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";
+import { readable, textOfRows } from "./texts.js";
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
 
 /**
@@ -20,11 +21,9 @@ const ARROWS = { "to-agent": ["→", "to agent"], "to-client": ["←", "to clien
 const NARROW = "(max-width: 700px)";
 const LINE_HEIGHT = 24;
 const TWO_LINES_HEIGHT = 46;
-const TEXT_CHARACTERS = 400;
 /** Class of a row whose cells are not there yet. */
 const PENDING = "list-pending";
 const FLAG_FAULTS = 1 | 2 | 4;
-const ESCAPES = /(\\x1b\[[0-9;?]*[A-Za-z]|(?<!\b[A-Za-z]:(?:\\\S*)?)(?:\\r)?\\n)/;
 
 /** @type {View} */
 export const listView = { name: "list", title: "List", key: "1", mount: (...place) => new ListView(...place) };
@@ -158,7 +157,7 @@ class ListView {
     const { recording } = this;
     const [seqs, times] = [recording.numbers("seq"), recording.numbers("t_ns")];
     const { last, count, size } = isRun ? runExtent(recording, this.state.shown, row) : { last: row, count: 1, size: recording.numbers("size")[row] };
-    const text = this.textOf(row, last);
+    const text = textOfRows(recording, this.state.shown, row, last);
     const id = isRun ? null : recording.cellsNow(row)?.rpc_id;
     const [, verb, sign] = /^(.*?)( [✓✗])?$/s.exec(recording.verb(row)) ?? [];
     const fold = isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, this.opened.has(recording.numbers("run")[row]) ? "▾" : "▸");
@@ -176,21 +175,9 @@ class ListView {
     };
   }
 
-  /** The beginning of the text of some rows; null if it is not there yet. @param {number} first @param {number} last */
-  textOf(first, last) {
-    const { shown } = this.state;
-    let text = "";
-    for (let place = lowerBound(shown, first); shown[place] <= last && text.length < TEXT_CHARACTERS; place++) {
-      const cells = this.recording.cellsNow(shown[place]);
-      if (cells === null) return null;
-      text += cells.text;
-    }
-    return text;
-  }
-
   /** The text with the searched one marked in it. @param {string} whole */
   textNodes(whole) {
-    const text = visibleText(whole.slice(0, TEXT_CHARACTERS));
+    const text = visibleText(whole);
     const { query } = this.state;
     // As the search finds it: a capital letter means itself.
     const pattern = query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
@@ -244,14 +231,6 @@ class ListView {
     return `turn ${this.recording.numbers("turn")[row]}${session === null ? "" : ` · ${visibleText(session)}`}`;
   }
 }
-
-/**
- * A text in which escapes of line ends and colours are drawn as signs, or not at all. They stay in
- * the text, for whoever copies it; in a path of Windows there are none.
- * @param {string} text
- */
-const readable = (text) => text.split(ESCAPES).map((piece, place) =>
-  place % 2 === 0 ? piece : h("span", { class: piece.startsWith("\\x1b") ? "escape" : "escape newline" }, piece));
 
 /** @param {string | null} stream */
 function arrow(stream) {

@@ -6,9 +6,9 @@
 /** @typedef {{lane: Lane, from: number, to: number}} Span rows during which a lane has to answer */
 /** @typedef {{from: Lane, to: Lane, end: "head" | "cross" | "changed" | "clock", slanted: boolean}} Arrow */
 /**
- * A frame or a run of chunks; a pause; or the later delivery of a frame.
+ * A frame or a run of chunks; the beginning of a turn or a pause before it; or the later delivery of a frame.
  * @typedef {object} Item
- * @property {"frame" | "gap" | "delivery"} kind
+ * @property {"frame" | "turn" | "gap" | "delivery"} kind
  * @property {number} row its first row
  * @property {number} last its last row
  * @property {number} count how many rows it has
@@ -22,7 +22,6 @@
  */
 
 const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", "proxy", "agent"]);
-const GAP_NS = 5e9;
 
 /**
  * Returns between which lanes a message goes; null if it is no message.
@@ -106,10 +105,11 @@ export function lateUpdates(recording) {
  * Returns the items of the diagram, in the order in which they happened.
  * @param {Recording} recording
  * @param {Int32Array} shown the rows to show
+ * @param {Map<number, {before: number}>} [pauses] by the row after each
  * @returns {Item[]}
  */
-export function sequenceItems(recording, shown) {
-  const [times, waits] = [recording.numbers("t_ns"), recording.numbers("arrival_ns")];
+export function sequenceItems(recording, shown, pauses = new Map()) {
+  const [times, waits, seqs, turns] = ["t_ns", "arrival_ns", "seq", "turn"].map((name) => recording.numbers(name));
   const frames = framesOf(recording, shown);
   const late = frames.filter((item) => item.delay > 0).sort((a, b) => a.arrived - b.arrived);
   /** @type {Item[]} */
@@ -127,7 +127,10 @@ export function sequenceItems(recording, shown) {
   for (const item of frames) {
     const began = times[item.row] - (waits[item.row] || 0);
     deliver(began);
-    if (began - before >= GAP_NS) items.push({ ...item, kind: "gap", after: began - before, delay: 0, seen, held });
+    const aside = { ...item, after: NaN, delay: 0, seen, held };
+    const pause = pauses.get(item.row);
+    if (pause && pause.before === seqs[seen]) items.push({ ...aside, kind: "gap" });
+    if (recording.text("tone", item.row) === "prompt" && turns[item.row] >= 0) items.push({ ...aside, kind: "turn" });
     if (item.delay > 0) held++;
     item.after = item.time - before;
     item.held = held;
@@ -164,7 +167,7 @@ function framesOf(recording, shown) {
  * @param {Recording} recording @param {Item} item @returns {Arrow[]}
  */
 export function arrowsOf(recording, item) {
-  const ends = item.kind === "gap" ? null : endsOf(recording, item.row);
+  const ends = item.kind === "gap" || item.kind === "turn" ? null : endsOf(recording, item.row);
   if (ends === null) return [];
   const fate = recording.text("fate", item.row);
   const isLate = item.delay > 0;

@@ -3,6 +3,8 @@
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
 import { h, svg } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
+import { readable, textOfRows } from "../list/texts.js";
+import { pauseWords, pausesOf } from "./pauses.js";
 import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from "./lanes.js";
 
 /**
@@ -13,16 +15,17 @@ import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from
  * @typedef {import("./lanes.js").Item} Item
  */
 
-const SEQUENCE_ROW = 42;
-const ARROW_Y = 30;
-const SLANT_FROM = 27;
-const SLANT_TO = 38;
+const SEQUENCE_ROW = 30;
+const ARROW_Y = 22;
+const SLANT_FROM = 20;
+const SLANT_TO = 28;
 const SUB_LANE = 8;
 const EDGE = 5;
 const LABEL_CHARACTERS = 300;
 const FIGURES = { cross: "✗", changed: "≠", made: "+", clock: "■" };
-const KEY = "thick: has to answer · striped: never answers";
-const KEY_OF_FAULTS = " · by a fault: ✗ dropped, ≠ changed, + made up, ■ held";
+/** What lines mean, by the class that draws them. */
+const KEY = { request: "request", response: "answer", bar: "has to answer", never: "never answers" };
+const KEY_OF_FAULTS = "by a fault: ✗ dropped, ≠ changed, + made up, ■ held";
 
 /** @type {View} */
 export const sequenceView = { name: "sequence", title: "Sequence", key: "2", mount: (container, state) => new SequenceView(container, state) };
@@ -35,6 +38,7 @@ class SequenceView {
     this.lanes = lanesOf(this.recording);
     this.spans = openSpans(this.recording);
     this.late = lateUpdates(this.recording);
+    this.pauses = pausesOf(this.recording);
     this.places = lanePlaces(this.lanes);
     /** @type {Item[]} */
     this.items = [];
@@ -48,9 +52,10 @@ class SequenceView {
       onActive: (item) => state.select(this.items[item].row),
     });
     this.empty = h("p", { class: "list-empty", hidden: true }, "No frame matches the filter and the chosen time.");
-    const key = h("p", { class: "sequence-key" }, KEY, this.places.has("proxy") ? KEY_OF_FAULTS : "");
-    const lines = [...this.places.values()].map((place) => `linear-gradient(var(--line), var(--line)) ${place}% 0 / 1px 100% no-repeat`);
-    container.append(h("div", { class: "sequence", style: { "--lifelines": lines.join(", ") } }, this.list.element, this.empty, key));
+    const lines = Object.entries(KEY).map(([name, words]) => h("span", null, h("i", { class: `key-${name}` }), words));
+    const key = h("p", { class: "sequence-key" }, lines, this.places.has("proxy") && KEY_OF_FAULTS);
+    const lifelines = [...this.places.values()].map((place) => `linear-gradient(var(--line), var(--line)) ${place}% 0 / 1px 100% no-repeat`);
+    container.append(h("div", { class: "sequence", style: { "--lifelines": lifelines.join(", ") } }, this.list.element, this.empty, key));
   }
 
   /** @param {import("../shell/app.js").Change} change */
@@ -65,7 +70,7 @@ class SequenceView {
   }
 
   build() {
-    this.items = sequenceItems(this.recording, this.state.shown);
+    this.items = sequenceItems(this.recording, this.state.shown, this.pauses);
     this.list.setItems(this.items.map((_, at) => at), this.indexOf(this.state.row), "center");
     this.empty.hidden = this.items.length > 0;
   }
@@ -92,14 +97,14 @@ class SequenceView {
     const words = labels.map(({ textContent }) => textContent ?? "");
     const problems = kind === "frame" ? recording.problems.get(row)?.map(({ text }) => text) : undefined;
     const number = kind === "frame" ? this.number(item) : "";
-    const pause = after >= 0 && kind !== "gap" ? durationInWords(after, ", ") : "";
+    const pause = after >= 0 ? durationInWords(after, ", ") : "";
     const trouble = problems ? `. Problem: ${problems.join(" ")}` : "";
     const classes = ["stream", "tone"].map((name) => `${name}-${recording.text(name, row)}`);
     node.classList.add("sequence-row", `sequence-${kind}`, ...classes);
     node.classList.toggle("sequence-trouble", problems !== undefined);
     node.title = visibleText([...words, ...(problems ?? [])].join("\n"));
     node.setAttribute("aria-label", `${number} ${words.join("; ")}${pause && `${pause} after`}${trouble}`);
-    const time = kind === "gap" ? "" : secondsInWords(item.time, "", " s");
+    const time = kind === "gap" || kind === "turn" ? "" : secondsInWords(item.time, "", " s");
     const drawing = svg("svg", { "aria-hidden": "true" }, this.bars(item), this.arrows(item));
     node.append(
       h("span", { class: "sequence-when", role: "gridcell" }, h("b", null, problems ? "▼ " : "", number), time),
@@ -164,14 +169,16 @@ class SequenceView {
   labels(item, cells) {
     const { recording } = this;
     const ends = endsOf(recording, item.row);
-    if (item.kind === "gap") return [this.boxed("pause", `${durationInWords(item.after)} later`)];
+    const pause = item.kind === "gap" && this.pauses.get(item.row);
+    if (pause) return [h("span", { class: `sequence-box debt-${pause.debt}` }, pauseWords(pause))];
+    if (item.kind === "turn") return [h("b", null, `turn ${recording.numbers("turn")[item.row]}`)];
     if (ends === null) return [this.boxed(recording.text("kind", item.row) ?? "", cells?.text ?? "")];
     const { from, to } = ends;
     const fate = recording.text("fate", item.row);
     const rules = cells?.fired.map((one) => one.rule).join(", ");
     const rule = visibleText(rules || recording.text("fault", item.row) || "");
     const said = (/** @type {Lane} */ from, /** @type {Lane} */ to) =>
-      this.label(from, to, ...this.badges(item), h("b", null, this.verb(item)), ` ${withoutMark(cells)}`);
+      this.label(from, to, ...this.badges(item), h("b", null, this.verb(item)), " ", ...readable(this.text(item, cells)));
     const fault = (/** @type {Lane} */ from, /** @type {Lane} */ to, /** @type {string} */ words) =>
       this.label(from, to, h("span", { class: "fault" }, words));
     if (fate === "undelivered" || (!fate && !item.delay)) return [said(from, to)];
@@ -223,6 +230,12 @@ class SequenceView {
     return count === 1 ? verb : `${verb} ×${count}${took > 0 ? durationInWords(took, " in ") : ""}`;
   }
 
+  /** The preview of a frame, without the words on faults before it, or the text of a run. @param {Item} item @param {RowCells | null} cells */
+  text({ row, last }, cells) {
+    const text = textOfRows(this.recording, this.state.shown, row, last) ?? "";
+    return cells?.fired.length && text.startsWith("[") ? text.slice(text.indexOf("] ") + 2) : text;
+  }
+
   /** @param {Item} item */
   badges({ row, last }) {
     const { recording } = this;
@@ -255,8 +268,3 @@ function instead(cells) {
   return `${sizeInWords(found.size)}${end}: ${visibleText((found.delivered ?? "no text").trimEnd().slice(0, LABEL_CHARACTERS))}`;
 }
 
-/** The preview of a frame, without the words on faults before it. @param {RowCells | null} cells */
-function withoutMark(cells) {
-  const text = cells?.text ?? "";
-  return cells?.fired.length && text.startsWith("[") ? text.slice(text.indexOf("] ") + 2) : text;
-}

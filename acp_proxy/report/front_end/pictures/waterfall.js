@@ -26,9 +26,11 @@ import { tickStep } from "./time_axis.js";
  */
 
 const STEP_ROW = 28;
-const TICK_WIDTH = 64;
+const TICK_WIDTH = 56;
+/** How a step ends that needs no word. */
+const USUAL = new Set([null, "result", "completed", "failed", "in_progress", "pending"]);
 /** @type {Record<string, string>} */
-const WAITED_FOR = { agent: "agent works", silent: "agent is silent", person: "person", terminals: "terminal", files: "files", other: "client" };
+const WAITED_FOR = { agent: "agent works", silent: "agent is silent", person: "waits for a person", terminals: "for a terminal", files: "for files", other: "for the client" };
 
 /** @type {View} */
 export const waterfallView = { name: "waterfall", title: "Waterfall", key: "3", mount: (container, state) => new WaterfallView(container, state) };
@@ -71,7 +73,7 @@ class WaterfallView {
     this.list = new VirtualList({
       label: "Steps of the turn",
       rowHeight: STEP_ROW,
-      head: [head("Step"), this.scale, head("Took"), head("Outcome")],
+      head: [head("Step"), this.scale, head("Took")],
       render: (item, node) => this.render(this.steps[item], node),
       onActive: (item) => state.select(this.recording.rowOf(this.steps[item].step.seq ?? -1)),
     });
@@ -79,10 +81,11 @@ class WaterfallView {
     const [min, max] = [this.turns[0]?.turn, this.turns[this.turns.length - 1]?.turn];
     this.chooser = h("input", { type: "number", min, max, on: { change } });
     this.summary = h("span", { class: "faint" });
-    const keys = Object.entries(WAITED_FOR).map(([name, words]) =>
-      h("span", null, h("i", { class: `waterfall-bar who-${name}` }), words));
-    const chosen = h("label", null, "Turn ", this.chooser);
-    const tools = h("div", { class: "waterfall-tools" }, chosen, this.summary, "waiting for:", keys);
+    this.keys = h("span", { class: "waterfall-keys" });
+    const step = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ label) =>
+      h("button", { type: "button", "aria-label": label, on: { click: () => this.stepTurn(by) } }, sign);
+    const chosen = [step(-1, "‹", "Previous turn"), h("label", null, "Turn ", this.chooser), step(1, "›", "Next turn")];
+    const tools = h("div", { class: "waterfall-tools" }, h("span", null, chosen), this.summary, this.keys);
     const none = this.recording.meta.why_no_times ?? "There is no turn in this recording.";
     const shown = this.turns.length ? [tools, this.list.element] : none;
     this.element = h("div", { class: "waterfall" }, shown);
@@ -93,6 +96,13 @@ class WaterfallView {
   update(change) {
     if (change === "turn") this.showTurn(this.named(this.state.turn) ?? this.turn);
     else if (change === "row" || change === "view") this.follow();
+    else if (change === "loaded") this.list.refresh();
+  }
+
+  /** Goes to the turn before or after the shown one. @param {number} by */
+  stepTurn(by) {
+    const next = this.turns[this.turns.findIndex((turn) => turn === this.turn) + by];
+    if (next) this.state.setTurn(next.turn);
   }
 
   /** @param {number | null} id */
@@ -118,9 +128,15 @@ class WaterfallView {
     this.summary.textContent = `${durationInWords(turn.duration_ns)}, ${turn.steps.length} steps${more}`;
     const length = Math.max(1, turn.duration_ns);
     const step = tickStep(length, Math.max(1, this.scale.clientWidth / TICK_WIDTH));
-    const [unit, name] = length < 1e10 ? [1e6, "ms"] : [1e9, "s"];
-    clear(this.scale, h("span", { class: "visually-hidden" }, "When"));
-    for (let time = 0; time < length * 0.95; time += step) {
+    const [unit, name] = length < 1e9 ? [1e6, "ms"] : [1e9, "s"];
+    const cancel = this.cancelOf(turn) / length;
+    clear(this.scale, h("span", { class: "visually-hidden" }, "When"),
+      cancel <= 1 && h("b", { class: "waterfall-cancel", style: { left: `${cancel * 100}%` } }, "cancel"));
+    this.element.style.setProperty("--cancel", cancel <= 1 ? `${cancel * 100}%` : "-9px");
+    const used = new Set(turn.steps.map(whoIn));
+    clear(this.keys, Object.entries(WAITED_FOR).filter(([name]) => used.has(name)).map(([name, words]) =>
+      h("span", null, h("i", { class: `waterfall-bar who-${name}` }), words)));
+    for (let time = 0; time < length * 0.97; time += step) {
       const style = { left: `${(time / length) * 100}%` };
       const words = `${Number((time / unit).toPrecision(3))} ${name}`;
       this.scale.append(h("span", { class: "waterfall-tick", style }, words));
@@ -129,28 +145,52 @@ class WaterfallView {
     this.list.setItems(this.steps.map((_, at) => at));
   }
 
+  /** When a turn was first cancelled, from its start; NaN if it was not. @param {Turn} turn */
+  cancelOf({ turn }) {
+    const [times, methods] = [this.recording.numbers("t_ns"), this.recording.codes("method")];
+    const [first, last] = this.recording.rowsOfTurn(turn) ?? [0, -1];
+    const code = this.recording.code("session/cancel") || -1;
+    const row = methods.indexOf(code, first);
+    return row >= 0 && row <= last ? times[row] - times[first] : NaN;
+  }
+
+  /** How a step ended, if that is not as it should. @param {Step} step */
+  outcomeOf({ seq, failed, open, status, answer }) {
+    const row = answer ? this.recording.pair(this.recording.rowOf(seq ?? -1)) : -1;
+    // The row names the option that was chosen.
+    const told = row < 0 ? answer : this.recording.cellsNow(row)?.text ?? answer;
+    const unended = this.recording.meta.is_open ? "open" : "never ended";
+    return [...new Set([failed && "failed", open && unended, !USUAL.has(status) && status, told])].filter(Boolean).join(", ");
+  }
+
   /** @param {{step: Step, depth: number}} item @param {HTMLElement} node */
   render({ step, depth }, node) {
-    const percent = (/** @type {number} */ time) => `${(100 * time) / Math.max(1, this.turn?.duration_ns ?? 1)}%`;
-    const worker = step.kind === "silence" ? "silent" : "agent";
-    const who = step.kind === "request" ? step.waits_for ?? "other" : worker;
+    const whole = Math.max(1, this.turn?.duration_ns ?? 1);
+    const [start, end] = [step.start_ns, step.start_ns + step.duration_ns].map((time) => (100 * time) / whole);
+    const who = whoIn(step);
     const isPoint = step.kind === "prompt" || step.kind === "end";
     const name = step.method ?? step.kind.replace("_", " ");
-    const outcomes = [step.failed && "failed", step.open && "not finished", step.status, step.answer];
-    const outcome = [...new Set(outcomes)].filter(Boolean).join(", ");
-    const style = { left: percent(step.start_ns), width: percent(step.duration_ns) };
+    const outcome = this.outcomeOf(step);
+    const style = { left: `${start}%`, width: `${end - start}%` };
+    const side = end < 70 ? { left: `calc(${end}% + 6px)` } : { right: `calc(${start > 30 ? 100 - start : 0}% + 6px)` };
     const times = step.frames > 1 ? ` ×${step.frames}` : "";
     const cell = (/** @type {string} */ kind, /** @type {(Node | string)[]} */ ...children) =>
       h("span", { class: `waterfall-${kind}`, role: "gridcell" }, children);
     node.classList.add("waterfall-row", `kind-${step.kind}`);
     node.classList.toggle("waterfall-failed", step.failed);
+    node.classList.toggle("waterfall-open", step.open);
     node.title = `${name} ${step.title}\n${outcome}`;
     node.append(
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name), ` ${step.title}${times}`),
       cell("field",
         h("span", { class: "visually-hidden" }, `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
-        h("i", { class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style })),
-      cell("time", isPoint ? "" : durationInWords(step.duration_ns)),
-      cell("outcome", outcome));
+        h("i", { class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style }),
+        h("span", { class: "waterfall-outcome", style: side }, outcome)),
+      cell("time", isPoint ? "" : durationInWords(step.duration_ns)));
   }
+}
+
+/** Who is waited for in a step. @param {Step} step */
+function whoIn({ kind, waits_for }) {
+  return kind === "request" ? waits_for ?? "other" : kind === "silence" ? "silent" : "agent";
 }

@@ -1,0 +1,29 @@
+// The texts of rows in lists and pictures: joined for a run of chunks, and readable.
+import { lowerBound } from "../data/recording.js";
+import { h } from "../shell/dom.js";
+
+const TEXT_CHARACTERS = 400;
+const ESCAPES = /(\\x1b\[[0-9;?]*[A-Za-z]|(?<!\b[A-Za-z]:(?:\\\S*)?)(?:\\r)?\\n)/;
+
+/**
+ * The beginning of the text of some rows; null if it is not there yet.
+ * @param {import("../data/recording.js").Recording} recording @param {Int32Array} shown
+ * @param {number} first @param {number} last
+ */
+export function textOfRows(recording, shown, first, last) {
+  let text = "";
+  for (let place = lowerBound(shown, first); shown[place] <= last && text.length < TEXT_CHARACTERS; place++) {
+    const cells = recording.cellsNow(shown[place]);
+    if (cells === null) return null;
+    text += cells.text;
+  }
+  return text.slice(0, TEXT_CHARACTERS);
+}
+
+/**
+ * A text in which escapes of line ends and colours are drawn as signs, or not at all. They stay in
+ * the text, for whoever copies it; in a path of Windows there are none.
+ * @param {string} text
+ */
+export const readable = (text) => text.split(ESCAPES).map((piece, place) =>
+  place % 2 === 0 ? piece : h("span", { class: piece.startsWith("\\x1b") ? "escape" : "escape newline" }, piece));
