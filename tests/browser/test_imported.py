@@ -32,7 +32,11 @@ WORDS = """async () => {
     state.select(state.recording.nearest(seq));
     await settle();
     open();
-    found.push(words());
+    for (const part of ["facts", "said"]) {
+      document.getElementById(`detail-tab-${part}`).click();
+      await settle();
+      found.push(words());
+    }
   }
   return found.join(" ");
 }"""  # noqa: E501

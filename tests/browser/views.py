@@ -55,7 +55,7 @@ ANSWERS = """async () => {
 """The text of each answer, by the number of its request."""
 ALL_CALLS = """(count) => document.querySelector(".view-calls [role=status]").textContent
   .startsWith(`${count.toLocaleString("en")} tool call`)"""
-USUAL = ("result", "completed", "failed", "in_progress", "pending")
+USUAL = ("unanswered", "result", "completed", "failed", "in_progress", "pending")
 """Outcomes of a step that a waterfall does not name, or names by its colour."""
 ENDED = ("completed", "failed", "cancelled", "denied")
 

@@ -159,15 +159,16 @@ class ListView {
     const { last, count, size } = isRun ? runExtent(recording, this.state.shown, row) : { last: row, count: 1, size: recording.numbers("size")[row] };
     const text = textOfRows(recording, this.state.shown, row, last);
     const id = isRun ? null : recording.cellsNow(row)?.rpc_id;
+    const pair = isRun ? durationInWords(times[last] - times[row]) : this.pairWords(row);
     const [, verb, sign] = /^(.*?)( [✓✗])?$/s.exec(recording.verb(row)) ?? [];
     const fold = isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, this.opened.has(recording.numbers("run")[row]) ? "▾" : "▸");
     return {
-      number: [h("span", { class: "list-marks" }, this.marks(row, last)), isRun ? span(`${seqs[row]}`, `${seqs[last]}`) : seqs[row]],
+      number: [...this.marks(row, last), isRun ? span(`${seqs[row]}`, `${seqs[last]}`) : seqs[row]],
       time: this.time(row),
       method: [
         arrow(recording.text("stream", row)), fold,
-        h("span", { class: "list-verb" }, verb), sign && h("span", null, sign), isRun && h("span", null, ` ×${count}`),
-        h("span", { class: "list-pair" }, isRun ? durationInWords(times[last] - times[row]) : this.pairWords(row)),
+        h("span", { class: "list-verb" }, verb), sign ?? (isRun && ` ×${count}`),
+        pair && h("span", { class: "list-pair" }, pair),
       ],
       id: id && `#${visibleText(id)}`,
       size: !Number.isNaN(size) && sizeInWords(size),

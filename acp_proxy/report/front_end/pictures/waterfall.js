@@ -28,7 +28,7 @@ import { tickStep } from "./time_axis.js";
 const STEP_ROW = 28;
 const TICK_WIDTH = 56;
 /** How a step ends that needs no word. */
-const USUAL = new Set([null, "result", "completed", "failed", "in_progress", "pending"]);
+const USUAL = new Set([null, "unanswered", "result", "completed", "failed", "in_progress", "pending"]);
 /** @type {Record<string, string>} */
 const WAITED_FOR = { agent: "agent works", silent: "agent is silent", person: "waits for a person", terminals: "for a terminal", files: "for files", other: "for the client" };
 
