@@ -67,8 +67,8 @@ def test_little_is_held_however_much_there_is(window: Visit, tmp_path: Path, fra
     for view, (shown, all_of_them) in actual["nodes"].items():
         assert shown <= MOST_NODES, view
         assert all_of_them <= 2 * MOST_NODES, view
-    assert actual["conversation"] == [0, 0]
-    assert actual["first"] == [1, 0]
-    assert actual["filtered"][1] == 0
+    assert actual["conversation"] == [1, 1]  # of the frame that is chosen on load
+    assert actual["first"] == [1, 1]
+    assert actual["filtered"][1] == 1
     assert actual["last"][0] <= 8
     page.assert_quiet()

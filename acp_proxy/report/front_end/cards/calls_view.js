@@ -32,7 +32,11 @@ export async function listedCalls(recording) {
     for (const { kind, seq, title, state, is_failed, took_ns, detail } of await read(`e${first / ENTRIES_OF_BLOCK}`)) {
       if (kind !== "tool_call") continue;
       const status = ENDED.test(state) ? state : unended;
-      calls.set(firsts[recording.rowOf(seq)], { seq, took: took_ns ?? NaN, kind: detail || "other", title, status, isFailed: is_failed, bytes: 0 });
+      const key = firsts[recording.rowOf(seq)];
+      // What came of it after the end of its turn is an entry of its own.
+      const before = calls.get(key);
+      const call = { took: took_ns ?? NaN, title, status, isFailed: is_failed, bytes: 0 };
+      calls.set(key, { ...call, seq: before?.seq ?? seq, kind: detail || before?.kind || "other" });
     }
     await pause();
   }
@@ -51,8 +55,8 @@ class CallsView {
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
-    /** @type {Map<number, ListedCall>} */
-    this.calls = new Map();
+    /** What is known of all of them; null until it is read. @type {Map<number, ListedCall> | null} */
+    this.calls = null;
     /** Those that are shown, by their first rows that are. @type {Int32Array} */
     this.rows = new Int32Array(0);
     this.list = new VirtualList({
@@ -71,18 +75,18 @@ class CallsView {
   }
 
   async read() {
-    this.calls = await listedCalls(this.recording);
+    const calls = (this.calls = await listedCalls(this.recording));
     /** @param {HTMLSelectElement} select @param {string} all @param {string[]} values */
     const offer = (select, all, values) => clear(select, [all, ...new Set(values)].map((value, at) =>
       h("option", { value: at ? value : "" }, visibleText(value))));
-    const every = [...this.calls.values()];
+    const every = [...calls.values()];
     offer(this.kind, "every kind", every.map(({ kind }) => kind).sort());
     offer(this.status, "every status", every.map(({ status }) => status).sort());
     this.build();
   }
 
   /** @param {number} row of any of its frames @returns {ListedCall | undefined} */
-  callAt = (row) => this.calls.get(this.recording.numbers("call")[row]);
+  callAt = (row) => this.calls?.get(this.recording.numbers("call")[row]);
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
@@ -96,6 +100,7 @@ class CallsView {
   }
 
   build() {
+    if (!this.calls) return;
     const text = this.text.value.toLowerCase();
     const isChosen = (/** @type {number} */ row) => {
       const call = this.callAt(row);
