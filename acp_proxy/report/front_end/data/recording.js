@@ -48,11 +48,9 @@ export class Recording {
     this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT);
     /** @type {Set<() => void>} */
     this.loadListeners = new Set();
-    /** @type {Set<(changed: Int32Array) => void>} */
+    /** @type {Set<(changed: number[]) => void>} */
     this.growthListeners = new Set();
-    /** The rows that `update` has told of. */
-    this.known = 0;
-    /** Those of them that are no longer as they were. @type {Set<number>} */
+    /** Rows of which later rows have said more since the last `update`. @type {Set<number>} */
     this.changed = new Set();
     /** What is wrong, by the row at which it shows. @type {Map<number, Problem[]>} */
     this.problems = new Map();
@@ -81,10 +79,8 @@ export class Recording {
       else decodeNumbers(this.numbers(name), rows, column);
     }
     this.cellRows.push(...cells);
-    for (const [row, count] of payloads) {
-      this.payloadRows.push(row);
-      this.payloadCounts.push(count);
-    }
+    this.payloadRows.push(...payloads.map(([row]) => row));
+    this.payloadCounts.push(...payloads.map(([, count]) => count));
     this.joinRuns(first);
     this.pairAnswers(first);
     // Puts the order of rows in place of times that nobody knows.
@@ -92,33 +88,20 @@ export class Recording {
     for (let row = first; this.meta.has_times === false && row < this.rows; row++) times[row] = row;
   }
 
-  /** Takes what is now known of the whole recording, and tells which rows are new or changed. @param {any} meta */
+  /** Takes what is now known of the whole recording, and tells that there are more rows. @param {any} meta */
   update(meta) {
     this.meta = meta;
     if (this.rows !== meta.rows) throw new Error(`the index is cut off: expected ${meta.rows} rows, got ${this.rows}`);
     setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
-    for (const one of Object.values(meta.members ?? {}).flat()) {
-      const request = one.response_seq === one.seq ? this.rowOf(one.request_seq) : -1;
-      if (request >= 0) this.pairAnswer(request, one.seq, one.latency_ns ?? NaN, one.session, one.terminal);
-    }
+    Object.values(meta.members ?? {}).flat().forEach((member) => this.pairAnswer(member));
     this.problems = problemsOf(this);
-    const before = Int32Array.from(this.changed).sort();
-    const changed = new Int32Array(before.length + this.rows - this.known);
-    changed.set(before);
-    for (let row = this.known; row < this.rows; row++) changed[before.length + row - this.known] = row;
-    this.known = this.rows;
+    this.growthListeners.forEach((listener) => listener([...this.changed]));
     this.changed.clear();
-    this.growthListeners.forEach((listener) => listener(changed));
   }
 
-  /** Calls a function with the rows that are new or changed, sorted. @param {(changed: Int32Array) => void} listener */
+  /** Calls a function when there are more rows, with those before that have changed. @param {(changed: number[]) => void} listener */
   onGrown(listener) {
     this.growthListeners.add(listener);
-  }
-
-  /** @param {number} row whose values have changed */
-  note(row) {
-    if (row < this.known) this.changed.add(row);
   }
 
   /** Makes of the distances to the rows that begin runs those rows. @param {number} first */
@@ -128,37 +111,40 @@ export class Recording {
       const begin = (runs[row] += row);
       if (Number.isNaN(begin) || runs[begin] === begin) continue;
       runs[begin] = begin;
-      this.note(begin);
+      this.changed.add(begin);
     }
   }
 
   /** Says at requests what their answers say, which may come in a later block. @param {number} first */
   pairAnswers(first) {
-    const [seqs, answers, took] = ["seq", "response_seq", "latency_ns"].map((name) => this.numbers(name));
+    const [seqs, requests, answers, took] = ["seq", "request_seq", "response_seq", "latency_ns"].map((name) => this.numbers(name));
     for (let row = first; row < this.rows; row++) {
       if (answers[row] !== seqs[row]) continue;
-      const request = this.pair(row);
-      if (request >= 0) this.pairAnswer(request, seqs[row], took[row], this.text("session", row), this.text("terminal", row));
+      const [session, terminal] = ["session", "terminal"].map((name) => this.text(name, row));
+      this.pairAnswer({ seq: seqs[row], request_seq: requests[row], response_seq: answers[row], latency_ns: took[row], session, terminal });
     }
   }
 
-  /**
-   * @param {number} row of the request @param {number} seq of the answer @param {number} took
-   * @param {string | null} session @param {string | null} terminal
-   */
-  pairAnswer(row, seq, took, session, terminal) {
-    if (this.text("kind", row) !== "request" || this.numbers("response_seq")[row] === seq) return;
-    this.numbers("response_seq")[row] = seq;
-    this.numbers("latency_ns")[row] = took;
+  /** @param {any} message an answer with its columns, or another message of a batch */
+  pairAnswer({ seq, request_seq, response_seq, latency_ns, session, terminal }) {
+    const row = seq === response_seq ? this.rowOf(request_seq) : -1;
+    const answers = this.numbers("response_seq");
+    if (row < 0 || this.text("kind", row) !== "request" || answers[row] === seq) return;
+    answers[row] = seq;
+    this.numbers("latency_ns")[row] = latency_ns ?? NaN;
     const named = { answer_session: session, answer_terminal: this.text("method", row) === "terminal/create" ? terminal : null };
     for (const [name, text] of Object.entries(named)) {
       const code = this.code(text ?? "");
       this.codes(name, Math.ceil(Math.log2(code + 1) / 8))[row] = code;
     }
-    this.note(row);
+    this.changed.add(row);
   }
 
-  /** The values of a column of numbers, by row; null is NaN. `run` is the row that begins the run of chunks to which a row belongs. @param {string} name */
+  /**
+   * The values of a column of numbers, by row; null is NaN. `run` is the row that begins the run of
+   * chunks to which a row belongs.
+   * @param {string} name
+   */
   numbers(name) {
     const found = this.decodedNumbers.get(name) ?? new Float64Array(0);
     if (found.length === this.rows) return found;
@@ -167,7 +153,10 @@ export class Recording {
     return values;
   }
 
-  /** The codes of a column of texts, by row; 0 is null. @param {string} name @param {number} [width] of a code to be written */
+  /**
+   * The codes of a column of texts, by row; 0 is null.
+   * @param {string} name @param {number} [width] in bytes, of codes to be written
+   */
   codes(name, width = 0) {
     const found = this.decodedCodes.get(name) ?? new Uint8Array(0);
     const Type = typeOfCodes(found, width);

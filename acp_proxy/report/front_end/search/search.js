@@ -9,7 +9,7 @@ import { readLines } from "./scan.js";
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
  * @typedef {{recording: Recording}} Shown what is needed of the page's state
- * @typedef {{rows: Int32Array, meaning: string}} Filtered the rows that match, and what that rests on
+ * @typedef {{rows: Int32Array, meaning: string, count: number}} Filtered the rows that match, of so many, and what that rests on
  */
 
 const SLICE_ROWS = 65536;
@@ -19,7 +19,7 @@ const BETWEEN_HITS_MS = 250;
 /**
  * Returns the rows that match a filter.
  * @param {Shown} state @param {string} text @param {AbortSignal} [signal]
- * @param {Filtered & {changed: Int32Array}} [before] what matched when only other rows were there, or as they are
+ * @param {Filtered & {changed: number[]}} [before] what matched, and the rows that have changed since
  * @returns {Promise<Filtered>} rejects with `BadFilter` if the text is not a filter
  */
 export async function applyFilter({ recording }, text, signal, before) {
@@ -27,25 +27,23 @@ export async function applyFilter({ recording }, text, signal, before) {
   const judge = parseFilter(text, rows);
   const meaning = JSON.stringify([...rows.assumed]);
   const judged = new Uint8Array(rows.count);
-  const isSame = before?.meaning === meaning;
-  if (isSame) for (const row of before.rows) judged[row] = YES;
-  const asked = isSame ? before.changed : numbered(0, rows.rows);
+  const known = before?.meaning === meaning ? before : { rows: [], changed: [], count: 0 };
+  for (const row of known.rows) judged[row] = YES;
+  for (const row of known.changed) judged[row] = judge(row);
   let sliceBegan = performance.now();
-  for (let place = 0; place < asked.length; place++) {
-    judged[asked[place]] = judge(asked[place]);
-    if (place % SLICE_ROWS > 0 || performance.now() - sliceBegan < SLICE_MS) continue;
+  for (let row = known.count; row < rows.count; row++) {
+    judged[row] = judge(row);
+    if (row % SLICE_ROWS > 0 || performance.now() - sliceBegan < SLICE_MS) continue;
     await pause();
     signal?.throwIfAborted();
     sliceBegan = performance.now();
   }
-  // Of these, as of the rows that are new, nothing is known from before.
-  for (let row = rows.rows; row < rows.count; row++) judged[row] = judge(row);
   const unread = rows.questions.length > 0 ? placesOf(judged, PERHAPS) : new Int32Array(0);
   if (unread.length > 0) await answer(rows, unread, signal);
   for (const row of unread) judged[row] = judge(row);
   for (const { batch } of rows.members) judged[batch] = NO;
   rows.members.forEach(({ batch }, n) => (judged[batch] ||= judged[rows.rows + n]));
-  return { rows: placesOf(judged.subarray(0, rows.rows), YES), meaning };
+  return { rows: placesOf(judged.subarray(0, rows.rows), YES), meaning, count: rows.rows };
 }
 
 /**
@@ -68,7 +66,7 @@ export async function search({ recording }, wanted, { onHits, signal, hasMore })
   const newRows = () => {
     const first = question.answers.length;
     question.answers = lengthened(question.answers, recording.rows);
-    return numbered(first, recording.rows);
+    return new Int32Array(recording.rows - first).map((_, place) => first + place);
   };
   const next = async () => {
     onHits?.(found(), false);
@@ -77,9 +75,6 @@ export async function search({ recording }, wanted, { onHits, signal, hasMore })
   await readLines({ recording, place }, [question], newRows(), signal, onBlock, next);
   return found();
 }
-
-/** @param {number} first @param {number} end */
-const numbered = (first, end) => new Int32Array(end - first).map((_, place) => first + place);
 
 /** Answers all questions about some rows. @param {FilterRows} rows @param {Int32Array} unread @param {AbortSignal} [signal] */
 async function answer(rows, unread, signal) {

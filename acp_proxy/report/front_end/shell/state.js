@@ -8,7 +8,7 @@ import { lowerBound } from "../data/recording.js";
  * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "times" | "turn" | "grew"} Change
  * @typedef {"elapsed" | "delta" | "clock"} TimeForm
  * @typedef {object} Services
- * @property {(state: State, text: string, signal: AbortSignal, before?: Filtered & {changed: Int32Array}) => Promise<Filtered>} applyFilter
+ * @property {(state: State, text: string, signal: AbortSignal, before?: Filtered & {changed: number[]}) => Promise<Filtered>} applyFilter
  * rejects with what is wrong in the text
  * @property {(state: State, query: string, options: SearchOptions) => Promise<Int32Array>} search
  * @typedef {import("../search/search.js").Filtered} Filtered
@@ -37,9 +37,9 @@ export class State {
     this.everyRow = new Int32Array(0);
     /** The rows that match the filter, whatever the range. */
     this.filtered = this.everyRow;
-    /** The filter of these rows: the last one without a mistake. @type {{text: string, meaning: string}} */
-    this.applied = { text: "", meaning: "" };
-    /** Rows that are new or have changed since these rows were found. @type {number[]} */
+    /** The last filter without a mistake, and what it has found. @type {Filtered & {text: string}} */
+    this.applied = { text: "", rows: this.everyRow, meaning: "", count: 0 };
+    /** Rows that have changed since then. @type {number[]} */
     this.changed = [];
     /** The rows that are shown: those that match the filter, within the range. */
     this.shown = this.filtered;
@@ -63,14 +63,14 @@ export class State {
 
   /**
    * Takes what the recording has got; tells so when it is known which of it is shown.
-   * @param {ArrayLike<number>} changed rows that are new or have changed
+   * @param {number[]} changed rows of before
    */
   grow(changed) {
     const { length } = this.everyRow;
     this.everyRow = lengthened(this.everyRow, this.recording.rows, this.recording.rows);
     for (let row = length; row < this.recording.rows; row++) this.everyRow[row] = row;
     this.problems = Int32Array.from(this.recording.problems.keys());
-    for (let place = 0; place < changed.length; place++) this.changed.push(changed[place]);
+    this.changed.push(...changed);
     this.searchOn();
     if (this.applying !== this.filtering.signal) void this.applyFilter(this.applied.text, "grew");
   }
@@ -108,7 +108,7 @@ export class State {
   }
 
   /**
-   * Finds the rows that match, among all or, with the filter of before, among those that have changed.
+   * Finds the rows that match: with the filter of before, among those that are new or have changed.
    * @param {string} text @param {Change} change to tell of
    */
   async applyFilter(text, change) {
@@ -116,17 +116,18 @@ export class State {
     this.applying = signal;
     try {
       do {
-        const { length } = this.changed;
-        const before = text === this.applied.text ? { ...this.applied, rows: this.filtered, changed: Int32Array.from(this.changed).sort() } : undefined;
-        const isAll = text.trim() === "";
-        const { rows, meaning } = isAll ? { rows: this.everyRow, meaning: "" } : await this.services.applyFilter(this, text, signal, before);
+        const changed = [...this.changed];
+        const before = text === this.applied.text ? { ...this.applied, changed } : undefined;
+        const all = { rows: this.everyRow, meaning: "", count: this.recording.rows };
+        const found = text.trim() === "" ? all : await this.services.applyFilter(this, text, signal, before);
         if (signal.aborted) return;
         if (text === this.filter) this.setError("");
-        [this.filtered, this.applied] = [rows, { text, meaning }];
-        this.changed.splice(0, length);
+        this.applied = { text, ...found };
+        this.filtered = found.rows;
+        this.changed.splice(0, changed.length);
         this.showRange(change);
         change = "grew";
-      } while (this.changed.length > 0);
+      } while (this.changed.length > 0 || this.applied.count < this.recording.rows);
     } catch (error) {
       if (!signal.aborted) this.setError(messageOf(error));
     }
