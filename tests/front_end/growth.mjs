@@ -6,7 +6,8 @@ import { isDeepStrictEqual } from "node:util";
 import { readIndexBlock } from "../../acp_proxy/report/front_end/data/columns.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { decodeBase64, inflate, pause } from "../../acp_proxy/report/front_end/data/source.js";
-import { lanesOf, openSpans, sequenceItems } from "../../acp_proxy/report/front_end/pictures/lanes.js";
+import { debtsOf, lanesOf, openSpans, sequenceItems } from "../../acp_proxy/report/front_end/pictures/lanes.js";
+import { pausesOf } from "../../acp_proxy/report/front_end/pictures/pauses.js";
 import { timeAxis } from "../../acp_proxy/report/front_end/pictures/time_axis.js";
 import { applyFilter, search } from "../../acp_proxy/report/front_end/search/search.js";
 import { buildItems } from "../../acp_proxy/report/front_end/shell/items.js";
@@ -41,6 +42,15 @@ async function columnsFrom(source, recording, first) {
   return Object.fromEntries([...columns].map(([name, { kind }]) => [name, valuesOf(name, kind)]));
 }
 
+/** The lines of a list, in which every fourth run is open. */
+function itemsOf({ recording, shown, grewFrom }, old = undefined) {
+  return buildItems(recording, shown, { has: (run) => run % 4 === 0 }, pausesOf(recording), old, old && grewFrom);
+}
+
+function axisOf(recording, before) {
+  return timeAxis(recording.numbers("t_ns"), debtsOf(recording, openSpans(recording)), new Set(pausesOf(recording).keys()), before);
+}
+
 /** A page that is given one block after the other. */
 class GrowingPage {
   async begin(meta) {
@@ -57,10 +67,16 @@ class GrowingPage {
       } }),
     };
     this.read = new Map();
+    /** What each page shows, as views keep it. */
+    this.items = new Map();
+    this.axis = axisOf(this.recording);
+    this.recording.onGrown(() => (this.axis = axisOf(this.recording, this.axis)));
     const stateOf = async (filter, query) => {
       const state = new State(this.recording, services);
       await state.setFilter(filter);
       await state.setQuery(query);
+      this.items.set(filter + query, itemsOf(state));
+      state.on("grew", () => this.items.set(filter + query, itemsOf(state, this.items.get(filter + query))));
       return [filter + query, state];
     };
     const states = [...FILTERS.map((filter) => stateOf(filter, "")), ...QUERIES.map((query) => stateOf("", query))];
@@ -110,7 +126,7 @@ async function compare(place, page, whole) {
   check("problems", [...recording.problems], [...whole.problems]);
   check("lanes", lanesOf(recording), lanesOf(whole));
   check("spans", openSpans(recording), openSpans(whole));
-  check("axis", timeAxis(recording.numbers("t_ns")), timeAxis(whole.numbers("t_ns")));
+  check("axis", { ...page.axis, long: [] }, { ...axisOf(whole), long: [] });
   for (const [name, state] of page.states) {
     const fresh = new State(whole, { applyFilter, search });
     await fresh.setFilter(state.filter);
@@ -120,8 +136,9 @@ async function compare(place, page, whole) {
     check(`${name}: hits`, [...state.matched], [...fresh.matched]);
     check(`${name}: stops`, [...state.stops], [...fresh.stops]);
     check(`${name}: error`, state.error, fresh.error);
-    check(`${name}: items`, [...buildItems(recording, state.shown, new Set())], [...buildItems(whole, fresh.shown, new Set())]);
-    check(`${name}: sequence`, sequenceItems(recording, state.shown), sequenceItems(whole, fresh.shown));
+    check(`${name}: items`, [...page.items.get(name)], [...itemsOf(fresh)]);
+    const [diagram, freshDiagram] = [[recording, state], [whole, fresh]].map(([one, { shown }]) => sequenceItems(one, shown, pausesOf(one)));
+    check(`${name}: sequence`, diagram, freshDiagram);
   }
 }
 

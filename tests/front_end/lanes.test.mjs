@@ -110,7 +110,7 @@ test("before a row somebody has to answer from the row after a request to that o
   ]);
   const debts = () => [...debtsOf(recording, openSpans(recording))];
   assert.deepEqual(debts(), [0, 0, 1, 1, 0, 2]);
-  recording.meta.is_open = true;
+  recording.isOpen = true;
   assert.deepEqual(debts(), [0, 0, 1, 1, 0, 1]);
 });
 

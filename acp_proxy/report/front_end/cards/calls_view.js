@@ -92,6 +92,7 @@ class CallsView {
   update(change) {
     if (change === "row") this.list.setActive(this.indexOf(), { place: "nearest" });
     else if (change === "shown" || change === "view") this.build();
+    else if (change === "grew") void this.read();
   }
 
   indexOf() {

@@ -90,6 +90,8 @@ export class Recording {
 
   /** Takes what is now known of the whole recording, and tells that there are more rows. @param {any} meta */
   update(meta) {
+    // Turns that had not ended, with all that is said of them, such as their pauses.
+    for (const { prompt_seq, end_seq } of this.meta.summary?.turns ?? []) if (end_seq === null) this.changed.add(this.nearest(prompt_seq));
     this.meta = meta;
     if (this.rows !== meta.rows) throw new Error(`the index is cut off: expected ${meta.rows} rows, got ${this.rows}`);
     setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
@@ -230,9 +232,14 @@ export class Recording {
     this.loadListeners.add(listener);
   }
 
-  /** What is said of a request without an answer: that of an imported recording may be missing. */
+  /** Whether answers may still come, or be missing in what was imported. */
+  get isOpen() {
+    return Boolean(this.meta.is_open || this.meta.summary?.live);
+  }
+
+  /** What is said of a request without an answer. */
   get unanswered() {
-    return this.meta.is_open ? "open" : "not answered";
+    return this.isOpen ? "open" : "not answered";
   }
 
   /** What a row is, and whether it is an answer: "fs/read_text_file ✓". @param {number} row */

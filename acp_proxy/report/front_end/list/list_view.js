@@ -63,19 +63,21 @@ class ListView {
     if (change === "row") this.goTo(this.state.row);
     else if (change === "matched") this.list.refresh();
     else if (change === "loaded") this.list.refresh((node) => node.classList.contains(PENDING));
-    else if (change !== "error") this.build();
+    else if (change !== "error") this.build(change === "grew");
   }
 
-  build() {
+  /** @param {boolean} [hasGrown] whether only rows from `grewFrom` on are other ones */
+  build(hasGrown = false) {
     const last = this.recording.rows - 1;
     const digits = secondsInWords(this.recording.numbers("t_ns")[last] || 0).length;
     const wide = { elapsed: digits, delta: digits && digits + 3, clock: 12 }[this.state.times];
     this.list.element.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
     this.list.setRowHeight(matchMedia(NARROW).matches ? TWO_LINES_HEIGHT : LINE_HEIGHT);
-    this.openFor(this.state.row);
-    this.items = buildItems(this.recording, this.state.shown, this.opened, this.pauses);
+    const from = !this.openFor(this.state.row) && hasGrown ? this.state.grewFrom : 0;
+    this.pauses = pausesOf(this.recording);
+    this.items = buildItems(this.recording, this.state.shown, this.opened, this.pauses, this.items, from);
     this.empty.hidden = this.items.length > 0;
-    this.list.setItems(this.items, this.indexOf(this.state.row), "center");
+    this.list.setItems(this.items, this.indexOf(this.state.row), hasGrown ? "kept" : "center");
   }
 
   /** @param {number} row */
@@ -211,7 +213,7 @@ class ListView {
       return button;
     };
     if (recording.text("kind", row) !== "request") return [link(`↩${request}`), durationInWords(took, " ")];
-    const open = recording.meta.is_open ? "open" : "unanswered";
+    const open = recording.isOpen ? "open" : "unanswered";
     return Number.isNaN(answer) ? h("span", { class: "trouble" }, open) : link(`→${answer}`);
   }
 

@@ -75,11 +75,11 @@ export function openSpans(recording) {
  * 2 somebody who never did.
  * @param {Recording} recording @param {Span[]} spans of `openSpans`
  */
-export function debtsOf({ rows, meta }, spans) {
+export function debtsOf({ rows, isOpen }, spans) {
   const [ending, endless] = [new Int32Array(rows + 2), new Int32Array(rows + 2)];
   for (const { from, to } of spans) {
     // An imported log may just lack the answer.
-    const changes = to === Infinity && !meta.is_open ? endless : ending;
+    const changes = to === Infinity && !isOpen ? endless : ending;
     changes[Math.min(from + 1, rows)]++;
     changes[Math.min(to, rows) + 1]--;
   }

@@ -24,18 +24,21 @@ const DEBTS = ["nobody had to answer", "waiting", "never answered"];
 const DRAG = 5;
 const NAMED_ROWS = 5;
 const STEPS = 1000;
+/** So that a conversation that grows fast is not drawn with each of its frames. */
+const DRAWN_AFTER_MS = 200;
 
 export class OverviewStrip {
+  times = /** @type {Float64Array} */ (new Float64Array(0));
+  pauses = /** @type {ReturnType<typeof pausesOf>} */ (new Map());
+  axis = timeAxis(this.times);
+  faults = /** @type {Int32Array} */ (new Int32Array(0));
+  /** Of what is drawn next. */
+  timer = 0;
+
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
-    this.times = this.recording.numbers("t_ns");
-    this.pauses = pausesOf(this.recording);
-    const debts = debtsOf(this.recording, openSpans(this.recording));
-    this.axis = timeAxis(this.times, debts, new Set(this.pauses.keys()));
-    const [flags, faults] = [this.recording.numbers("flags"), this.recording.codes("fault")];
-    this.faults = state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
     /** Where a pointer went down; NaN while none is. */
     this.start = NaN;
     this.isDragged = false;
@@ -49,25 +52,43 @@ export class OverviewStrip {
     }));
     const types = ["pointerdown", "pointermove", "pointerup", "pointercancel"];
     const on = Object.fromEntries(types.map((type) => [type, this.onPointer]));
-    this.strip = h("div", { class: "overview-strip", on }, this.picture(), this.veil, this.handles);
+    this.scene = h("div", { class: "overview-scene" });
+    this.strip = h("div", { class: "overview-strip", on }, this.scene, this.veil, this.handles);
     this.hint = h("span", { class: "overview-hint" });
     const showAll = () => state.setRange(null);
     this.all = h("button", { type: "button", on: { click: showAll } }, "Show all of the time");
-    const foot = h("div", { class: "overview-foot" }, this.words(), this.hint, this.all);
+    this.said = h("span", null);
+    const foot = h("div", { class: "overview-foot" }, this.said, this.hint, this.all);
     const attributes = { class: "overview-box", "aria-label": "Overview" };
     container.append(h("section", attributes, this.strip, foot));
     // The rows come first.
     const drawBars = () => setTimeout(() => this.drawBars());
     state.on("shown", drawBars);
+    state.on("grew", () => (this.timer ||= window.setTimeout(() => this.draw(), DRAWN_AFTER_MS)));
     state.on("range", () => this.showRange());
     state.on("row", () => this.drawCursor());
-    state.on("matched", () => clear(this.hits, this.path("hit", state.matched, () => "72v4")));
-    drawBars();
+    state.on("matched", () => this.drawHits());
+    this.draw();
+  }
+
+  /** Draws everything anew; the bars when the rows are there. */
+  draw() {
+    const { recording, state } = this;
+    this.timer = 0;
+    this.times = recording.numbers("t_ns");
+    this.pauses = pausesOf(recording);
+    this.axis = timeAxis(this.times, debtsOf(recording, openSpans(recording)), new Set(this.pauses.keys()), this.axis);
+    const [flags, faults] = [recording.numbers("flags"), recording.codes("fault")];
+    this.faults = state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
+    clear(this.scene, this.picture());
+    clear(this.said, this.words());
+    setTimeout(() => this.drawBars());
+    this.drawHits();
     this.drawCursor();
     this.showRange();
   }
 
-  /** What never changes, and places for the rest. */
+  /** What only more rows change, and places for the rest. */
   picture() {
     const { recording, axis, times } = this;
     const { turns } = recording.meta.summary;
@@ -129,6 +150,10 @@ export class OverviewStrip {
       return this.path(name, rows, (count) => `${MIDDLE}v${half * Math.max(0.1, Math.sqrt(count / most))}`);
     };
     clear(this.bars, bars("client", "to-agent", -HALF), bars("agent", "to-client", HALF));
+  }
+
+  drawHits() {
+    clear(this.hits, this.path("hit", this.state.matched, () => "72v4"));
   }
 
   drawCursor() {

@@ -1,7 +1,7 @@
 // The sequence diagram: client and agent, who else answers, and the proxy where faults did something.
 // It is a virtual list; each row is a small drawing with its text beside the arrow.
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
-import { h, svg } from "../shell/dom.js";
+import { clear, h, svg } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { readable, textOfRows } from "../list/texts.js";
 import { pauseWords, pausesOf } from "./pauses.js";
@@ -31,47 +31,65 @@ const KEY_OF_FAULTS = "by a fault: ✗ dropped, ≠ changed, + made up, ■ held
 export const sequenceView = { name: "sequence", title: "Sequence", key: "2", mount: (container, state) => new SequenceView(container, state) };
 
 class SequenceView {
+  lanes = /** @type {Lane[]} */ ([]);
+  spans = /** @type {import("./lanes.js").Span[]} */ ([]);
+  late = /** @type {Set<number>} */ (new Set());
+  pauses = /** @type {ReturnType<typeof pausesOf>} */ (new Map());
+  places = /** @type {Map<Lane, number>} */ (new Map());
+
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
-    this.lanes = lanesOf(this.recording);
-    this.spans = openSpans(this.recording);
-    this.late = lateUpdates(this.recording);
-    this.pauses = pausesOf(this.recording);
-    this.places = lanePlaces(this.lanes);
     /** @type {Item[]} */
     this.items = [];
-    const heads = this.lanes.map((lane) =>
-      h("span", { class: `sequence-head lane-${lane}`, style: { left: `${this.place(lane)}%` } }, lane));
+    this.heads = h("span", { class: "sequence-field", role: "columnheader" });
     this.list = new VirtualList({
       label: "Sequence of messages",
       rowHeight: SEQUENCE_ROW,
-      head: [h("span", { role: "columnheader" }, "Frame"), h("span", { class: "sequence-field", role: "columnheader" }, heads)],
+      head: [h("span", { role: "columnheader" }, "Frame"), this.heads],
       render: (item, node) => this.render(this.items[item], node),
       onActive: (item) => state.select(this.items[item].row),
     });
     this.empty = h("p", { class: "list-empty", hidden: true }, "No frame matches the filter and the chosen time.");
     const lines = Object.entries(KEY).map(([name, words]) => h("span", null, h("i", { class: `key-${name}` }), words));
-    const key = h("p", { class: "sequence-key" }, lines, this.places.has("proxy") && KEY_OF_FAULTS);
+    this.faults = h("span", null, KEY_OF_FAULTS);
+    const key = h("p", { class: "sequence-key" }, lines, this.faults);
+    this.element = h("div", { class: "sequence" }, this.list.element, this.empty, key);
+    container.append(this.element);
+  }
+
+  /** Takes what the recording says at the moment. */
+  read() {
+    this.lanes = lanesOf(this.recording);
+    this.spans = openSpans(this.recording);
+    this.late = lateUpdates(this.recording);
+    this.pauses = pausesOf(this.recording);
+    this.places = lanePlaces(this.lanes);
+    this.faults.hidden = !this.places.has("proxy");
+    clear(this.heads, this.lanes.map((lane) =>
+      h("span", { class: `sequence-head lane-${lane}`, style: { left: `${this.place(lane)}%` } }, lane)));
     const lifelines = [...this.places.values()].map((place) => `linear-gradient(var(--line), var(--line)) ${place}% 0 / 1px 100% no-repeat`);
-    container.append(h("div", { class: "sequence", style: { "--lifelines": lifelines.join(", ") } }, this.list.element, this.empty, key));
+    this.element.style.setProperty("--lifelines", lifelines.join(", "));
   }
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
     if (change === "row") this.goTo();
     else if (change === "loaded") this.list.refresh();
-    else if (change === "shown" || change === "view") this.build();
+    else if (change === "shown" || change === "view") this.build("center");
+    else if (change === "grew") this.build("kept");
   }
 
   hide() {
     this.list.setItems([]);
   }
 
-  build() {
+  /** @param {"center" | "kept"} place of the chosen row */
+  build(place) {
+    this.read();
     this.items = sequenceItems(this.recording, this.state.shown, this.pauses);
-    this.list.setItems(this.items.map((_, at) => at), this.indexOf(this.state.row), "center");
+    this.list.setItems(this.items.map((_, at) => at), this.indexOf(this.state.row), place);
     this.empty.hidden = this.items.length > 0;
   }
 
@@ -125,7 +143,7 @@ class SequenceView {
     const bars = this.lanes.map((lane) => {
       const [above, below] = [seen, end].map((row) =>
         spans.filter((span) => span.lane === lane && span.from <= row && row < span.to));
-      const how = below.some(({ to }) => to === Infinity) ? "never" : "";
+      const how = !this.recording.isOpen && below.some(({ to }) => to === Infinity) ? "never" : "";
       const [top, bottom] = [above.length ? 0 : ARROW_Y, below.length ? SEQUENCE_ROW : ARROW_Y];
       return top < bottom && this.bar(lane, top, bottom, how);
     });
@@ -241,7 +259,7 @@ class SequenceView {
     const { recording } = this;
     const isUnanswered = Number.isNaN(recording.numbers("response_seq")[row]);
     if (recording.text("kind", row) === "request" && isUnanswered) {
-      return [h("span", { class: "badge trouble" }, "never answered"), " "];
+      return [h("span", { class: "badge trouble" }, recording.isOpen ? "open" : "never answered"), " "];
     }
     const isLate = this.late.has(row) || this.late.has(last);
     return isLate ? [h("span", { class: "badge caution" }, "after the end of its turn"), " "] : [];

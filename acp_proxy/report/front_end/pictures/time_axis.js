@@ -21,7 +21,7 @@ const APART = 0.7;
  * A time in which nothing was said, before a row. `debt` says whether somebody had to answer
  * meanwhile: 0 nobody, 1 somebody, 2 somebody who never did.
  * @typedef {{row: number, from: number, to: number, debt: number}} Gap
- * @typedef {{times: number[], places: number[], gaps: Gap[]}} TimeAxis
+ * @typedef {{times: number[], places: number[], gaps: Gap[], rows: number, long: number[]}} TimeAxis
  * @typedef {{left: number, right: number, debt: number, gaps: Gap[]}} DrawnGap
  */
 
@@ -33,10 +33,11 @@ const APART = 0.7;
  * @param {Float64Array} times of all rows, in their order
  * @param {Uint8Array} [debts] of the gap before each row
  * @param {Set<number>} [marked] rows before which there is a gap, however long it is
+ * @param {{rows: number, long: number[]}} [before] an axis that was made when there were fewer rows
  * @returns {TimeAxis}
  */
-export function timeAxis(times, debts = new Uint8Array(times.length), marked = new Set()) {
-  const found = gapsIn(times, debts, marked);
+export function timeAxis(times, debts = new Uint8Array(times.length), marked = new Set(), before = { rows: 1, long: [] }) {
+  const { found, long } = gapsIn(times, debts, marked, before);
   const first = times[0] ?? 0;
   const last = Math.max(times[times.length - 1] ?? 0, first + 1);
   const waits = found.filter(({ debt }) => debt);
@@ -60,7 +61,7 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   const ends = widths.map((width, at) => (done += isWait(at) ? wide(lengths[at]) : width * unit));
   const isShort = (/** @type {Gap} */ { from, to }) => active > 0 && short < SHORTENED * (to - from);
   const places = [0, ...ends].map((end) => end / (done || 1));
-  return { times: breaks, places, gaps: found.filter((gap) => gap.debt || isShort(gap)) };
+  return { times: breaks, places, gaps: found.filter((gap) => gap.debt || isShort(gap)), rows: Math.max(times.length, 1), long };
 }
 
 /**
@@ -86,23 +87,28 @@ function waitWidth(waits, part) {
 /**
  * Returns the gaps that are long when compared with what is left without longer ones, and the
  * marked ones. Where many are as long, that is how the recording is, and only marked ones are gaps.
- * @param {Float64Array} times @param {Uint8Array} debts @param {Set<number>} marked @returns {Gap[]}
+ * `long` has the rows after all that may be found when there are more rows: what is left without
+ * longer ones only grows, so that only what is long enough now can be so then.
+ * @param {Float64Array} times @param {Uint8Array} debts @param {Set<number>} marked
+ * @param {{rows: number, long: number[]}} before
  */
-function gapsIn(times, debts, marked) {
+function gapsIn(times, debts, marked, { rows, long }) {
   const length = times[times.length - 1] - times[0];
   const gapBefore = (/** @type {number} */ row) =>
     ({ row, from: times[row - 1], to: times[row], debt: debts[row] });
-  let found = [...marked].filter((row) => row > 0).sort((a, b) => a - b).map(gapBefore);
+  let found = [...marked].filter((row) => row > 0 && row < times.length).sort((a, b) => a - b).map(gapBefore);
+  let [candidates, isEven] = [found, false];
   for (let pass = 0; pass < QUIET_PASSES; pass++) {
-    const least = QUIET_PART * (length - lengthOf(found));
-    const longer = [];
-    for (let row = 1; row < times.length; row++) {
-      if (times[row] - times[row - 1] > least || marked.has(row)) longer.push(gapBefore(row));
+    const least = QUIET_PART * (length - lengthOf(candidates));
+    candidates = [];
+    for (let at = 0; at < long.length + times.length - rows; at++) {
+      const row = long[at] ?? rows + at - long.length;
+      if (times[row] - times[row - 1] > least || marked.has(row)) candidates.push(gapBefore(row));
     }
-    if (longer.length - marked.size > Math.max(FEW, times.length / ROWS_FOR_ONE)) break;
-    found = longer;
+    isEven ||= candidates.length - marked.size > Math.max(FEW, times.length / ROWS_FOR_ONE);
+    if (!isEven) found = candidates;
   }
-  return found;
+  return { found, long: candidates.map(({ row }) => row) };
 }
 
 /** Returns how long gaps are together. @param {{from: number, to: number}[]} gaps */

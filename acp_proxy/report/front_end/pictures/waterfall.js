@@ -62,8 +62,6 @@ class WaterfallView {
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
-    /** @type {Turn[]} */
-    this.turns = this.recording.meta.waterfalls;
     /** @type {Turn | undefined} */
     this.turn = undefined;
     /** @type {{step: Step, depth: number}[]} */
@@ -78,24 +76,27 @@ class WaterfallView {
       onActive: (item) => state.select(this.recording.rowOf(this.steps[item].step.seq ?? -1)),
     });
     const change = () => state.setTurn(Number(this.chooser.value));
-    const [min, max] = [this.turns[0]?.turn, this.turns[this.turns.length - 1]?.turn];
-    this.chooser = h("input", { type: "number", min, max, on: { change } });
+    this.chooser = h("input", { type: "number", on: { change } });
     this.summary = h("span", { class: "faint" });
     this.keys = h("span", { class: "waterfall-keys" });
     const step = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ label) =>
       h("button", { type: "button", "aria-label": label, on: { click: () => this.stepTurn(by) } }, sign);
     const chosen = [step(-1, "‹", "Previous turn"), h("label", null, "Turn ", this.chooser), step(1, "›", "Next turn")];
-    const tools = h("div", { class: "waterfall-tools" }, h("span", null, chosen), this.summary, this.keys);
-    const none = this.recording.meta.why_no_times ?? "There is no turn in this recording.";
-    const shown = this.turns.length ? [tools, this.list.element] : none;
-    this.element = h("div", { class: "waterfall" }, shown);
+    this.tools = h("div", { class: "waterfall-tools" }, h("span", null, chosen), this.summary, this.keys);
+    this.none = this.recording.meta.why_no_times ?? "There is no turn in this recording.";
+    this.element = h("div", { class: "waterfall" }, this.none);
     container.append(this.element);
+  }
+
+  /** @returns {Turn[]} */
+  get turns() {
+    return this.recording.meta.waterfalls;
   }
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
     if (change === "turn") this.showTurn(this.named(this.state.turn) ?? this.turn);
-    else if (change === "row" || change === "view") this.follow();
+    else if (change === "row" || change === "view" || change === "grew") this.follow();
     else if (change === "loaded") this.list.refresh();
   }
 
@@ -113,7 +114,8 @@ class WaterfallView {
     const { row, seq, turn } = this.state;
     const longest = () => this.turns.reduce((a, b) => (b.duration_ns > a.duration_ns ? b : a));
     if (!this.turns.length) return;
-    this.showTurn(this.named(this.recording.numbers("turn")[row]) ?? this.turn ?? this.named(turn) ?? longest());
+    if (!this.tools.isConnected) clear(this.element, this.tools, this.list.element);
+    this.showTurn(this.named(this.recording.numbers("turn")[row]) ?? this.named(this.turn?.turn ?? null) ?? this.named(turn) ?? longest());
     if (seq === this.steps[this.list.active]?.step.seq) return;
     this.list.setActive(this.steps.findIndex(({ step }) => step.seq === seq));
   }
@@ -122,7 +124,7 @@ class WaterfallView {
   showTurn(turn) {
     if (turn === undefined || turn === this.turn) return;
     this.turn = turn;
-    this.chooser.value = String(turn.turn);
+    Object.assign(this.chooser, { min: this.turns[0].turn, max: this.turns[this.turns.length - 1].turn, value: turn.turn });
     this.steps = nestedSteps(turn.steps, (seq) => this.recording.text("tool_call", this.recording.rowOf(seq)));
     const more = turn.left_out ? `, ${turn.left_out} shorter ones are left out` : "";
     this.summary.textContent = `${durationInWords(turn.duration_ns)}, ${turn.steps.length} steps${more}`;
@@ -159,7 +161,7 @@ class WaterfallView {
     const row = answer ? this.recording.pair(this.recording.rowOf(seq ?? -1)) : -1;
     // The row names the option that was chosen.
     const told = row < 0 ? answer : this.recording.cellsNow(row)?.text ?? answer;
-    const unended = this.recording.meta.is_open ? "open" : "never ended";
+    const unended = this.recording.isOpen ? "open" : "never ended";
     return [...new Set([failed && "failed", open && unended, !USUAL.has(status) && status, told])].filter(Boolean).join(", ");
   }
 

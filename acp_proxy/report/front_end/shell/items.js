@@ -21,8 +21,9 @@ export const kindOfItem = (item) => item % ITEM_KINDS;
  * @param {Int32Array} shown rows, sorted
  * @param {{has: (run: number) => boolean}} opened runs, by their first row, whose rows are items as well
  * @param {Map<number, {before: number}>} [pauses] that have lines, by the row after each
+ * @param {Int32Array} [old] the items of before @param {number} [from] the first row that is new or has changed
  */
-export function buildItems(recording, shown, opened, pauses = new Map()) {
+export function buildItems(recording, shown, opened, pauses = new Map(), old = new Int32Array(0), from = 0) {
   const runs = recording.numbers("run");
   const seqs = recording.numbers("seq");
   const turns = recording.numbers("turn");
@@ -30,9 +31,13 @@ export function buildItems(recording, shown, opened, pauses = new Map()) {
   const prompt = recording.code("prompt") || -1;
   const isPause = (/** @type {number} */ before, /** @type {number} */ row) =>
     pauses.has(row) && pauses.get(row)?.before === seqs[before];
+  // A row belongs to the run of the row before it.
+  const near = shown[lowerBound(shown, from) - 1] ?? 0;
+  const start = Math.min(from, runs[near] < near ? runs[near] : near);
+  const kept = old.subarray(0, lowerBound(old, start * ITEM_KINDS));
   /** @type {number[]} */
   const items = [];
-  for (let place = 0; place < shown.length; place++) {
+  for (let place = lowerBound(shown, start); place < shown.length; place++) {
     const [before, row] = [shown[place - 1], shown[place]];
     // With frames left out between the two, more happened meanwhile.
     if (isPause(before, row)) items.push(row * ITEM_KINDS + SILENCE);
@@ -44,7 +49,10 @@ export function buildItems(recording, shown, opened, pauses = new Map()) {
     if (!isRun || opened.has(run)) items.push(row * ITEM_KINDS + ROW);
   }
   if (isPause(shown[shown.length - 1], recording.rows)) items.push(recording.rows * ITEM_KINDS + SILENCE);
-  return new Int32Array(items);
+  const all = new Int32Array(kept.length + items.length);
+  all.set(kept);
+  all.set(items, kept.length);
+  return all;
 }
 
 /**

@@ -41,6 +41,8 @@ export class State {
     this.applied = { text: "", rows: this.everyRow, meaning: "", count: 0 };
     /** Rows that have changed since then. @type {number[]} */
     this.changed = [];
+    /** The first row that was new or had changed when "grew" was told last. */
+    this.grewFrom = 0;
     /** The rows that are shown: those that match the filter, within the range. */
     this.shown = this.filtered;
     /** The rows that the search has found. @type {Int32Array} */
@@ -122,6 +124,8 @@ export class State {
         const found = text.trim() === "" ? all : await this.services.applyFilter(this, text, signal, before);
         if (signal.aborted) return;
         if (text === this.filter) this.setError("");
+        const known = found.meaning === this.applied.meaning ? this.applied.count : 0;
+        this.grewFrom = changed.reduce((first, row) => Math.min(first, row), known);
         this.applied = { text, ...found };
         this.filtered = found.rows;
         this.changed.splice(0, changed.length);

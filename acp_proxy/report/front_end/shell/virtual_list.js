@@ -113,7 +113,7 @@ export class VirtualList {
    * Shows other items. The offset stays, unless there is an active row that would not be seen.
    * @param {ArrayLike<number>} items
    * @param {number} [active] the index of the active row
-   * @param {"nearest" | "center"} [place]
+   * @param {"nearest" | "center" | "kept"} [place] of that row; `kept` moves nothing
    */
   setItems(items, active = -1, place = "nearest") {
     this.items = items;
@@ -177,15 +177,14 @@ export class VirtualList {
 
   /**
    * @param {number} rowHeight @param {number} viewport
-   * @param {"nearest" | "center"} [place] of the active row; the offset stays without this
+   * @param {"nearest" | "center" | "kept"} [place] of the active row
    */
-  layOut(rowHeight, viewport, place) {
+  layOut(rowHeight, viewport, place = "kept") {
     this.geometry = new ScrollGeometry(this.items.length, rowHeight, viewport);
     this.space.style.setProperty("height", `${this.geometry.height}px`);
     this.body.removeEventListener("wheel", this.onWheel);
     if (this.geometry.isScaled) this.body.addEventListener("wheel", this.onWheel, { passive: false });
-    const isMoved = place !== undefined && this.active >= 0;
-    this.scrollTo(isMoved ? this.geometry.offsetFor(this.active, this.offset, place) : this.geometry.within(this.offset));
+    this.scrollTo(place !== "kept" && this.active >= 0 ? this.geometry.offsetFor(this.active, this.offset, place) : this.geometry.within(this.offset));
     this.refresh();
   }
 
