@@ -9,7 +9,14 @@ import pytest
 from acp_proxy.store.queries import exchanges, fired_faults, frames, recorded_events
 from acp_proxy.store.queries.exchanges import TurnRow
 from acp_proxy.store.reader import RecordingReader
-from tests.support.log_writer import ORIGIN_NS, LogWriter, record_conversation, request, result
+from tests.support.log_writer import (
+    ORIGIN_NS,
+    LogWriter,
+    error,
+    record_conversation,
+    request,
+    result,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,3 +101,18 @@ def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
         row = exchanges.initialization(reader)
     assert row is not None
     assert (row.request_seq, row.response_seq) == (2, 3)
+
+
+def test_requests_to_the_client_are_counted_by_outcome(tmp_path: Path) -> None:
+    """The agent's requests of a method are counted by outcome; None stands for no answer."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for number in range(4):
+            recorder.to_client(request(number, "fs/read_text_file"))
+        recorder.to_client(request(4, "fs/write_text_file"))
+        recorder.to_agent(request(4, "fs/read_text_file"))
+        recorder.to_agent(result(0))
+        recorder.to_agent(result(1))
+        recorder.to_agent(error(2, -32603, "no such file"))
+    with RecordingReader(recorder.path) as reader:
+        counts = exchanges.outcome_counts(reader, "fs/read_text_file")
+    assert counts == {"result": 2, "error": 1, None: 1}
