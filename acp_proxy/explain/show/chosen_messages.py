@@ -228,8 +228,8 @@ def read_tally(reader: RecordingReader, method: str) -> Tally:
         method: the method.
     """
     counts = outcome_counts(reader, method)
-    done, open_ = counts.pop("result", 0), counts.pop(None, 0)
-    return Tally(done, sum(counts.values()), open_)
+    results, open_ = counts.pop("result", 0), counts.pop(None, 0)
+    return Tally(results, sum(counts.values()), open_)
 
 
 def prompt_of(params: Value, most: int | None = 200) -> str:
