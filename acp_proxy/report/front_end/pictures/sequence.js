@@ -13,6 +13,7 @@ import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from
  * @typedef {import("../data/recording.js").RowCells} RowCells
  * @typedef {import("./lanes.js").Lane} Lane
  * @typedef {import("./lanes.js").Item} Item
+ * @typedef {import("./lanes.js").Span} Span
  */
 
 const SEQUENCE_ROW = 30;
@@ -32,7 +33,7 @@ export const sequenceView = { name: "sequence", title: "Sequence", key: "2", mou
 
 class SequenceView {
   lanes = /** @type {Lane[]} */ ([]);
-  spans = /** @type {import("./lanes.js").Span[]} */ ([]);
+  spans = /** @type {Span[]} */ ([]);
   late = /** @type {Set<number>} */ (new Set());
   pauses = /** @type {ReturnType<typeof pausesOf>} */ (new Map());
   places = /** @type {Map<Lane, number>} */ (new Map());
