@@ -77,10 +77,11 @@ def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -
     conversation.read_all()
     conversation.wait()
     (killed,) = workplace.problems(conversation)
-    assert killed.startswith(
-        "✗ the agent was killed by SIGKILL, which did not come through acp-proxy,"
+    assert killed.startswith("✗ the agent was killed by SIGKILL (#")
+    assert (
+        "), which did not come through acp-proxy,"
         ' in the middle of turn 1 (prompt "fix the tests" #'
-    )
+    ) in killed
     assert 'with tool call "Run tests" (#' in killed
     assert "\n  out of memory\n" in workplace.shown(conversation)
 

@@ -38,7 +38,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     seqs = tuple(context.cut)
     amid = _amid(context)
     if (rule := context.faults.first_rule(ENDING, exit_.seq)) is not None:
-        text = f"fault {rule} ended the agent{amid.lstrip(',')} (#{exit_.seq})"
+        text = f"fault {rule} ended the agent (#{exit_.seq}){amid}"
         yield Finding("fault.effect", Severity.WARNING, FAULT, exit_.seq, text, seqs)
         return
     severity = _severity(context, exit_, signal, is_expected=is_expected, is_amid=bool(amid))
@@ -52,9 +52,8 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
         seqs += (*ignored,)
         if exit_.data.get("signal") in FROM_OUTSIDE:
             by, unblamed = AGENT, None
-    if severity is Severity.INFO and is_expected:
-        text = f"{text} by itself while its client was connected"
-    elif not amid and "reason" not in exit_.data and context.client_end is None and signal is None:
+    is_alone = context.client_end is None and signal is None
+    if not amid and "reason" not in exit_.data and is_alone:
         text = f"{text}, while its client was connected"
     said = ""
     if severity is Severity.ERROR and (by == AGENT or why is not None):
@@ -62,7 +61,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
         said = f': stderr says "{line}"' if line else ""
     because = f": {why}" if why is not None and "reason" not in exit_.data else ""
     rule_id = NOT_STARTED if "reason" in exit_.data else ENDED
-    text = f"{text}{amid} (#{exit_.seq}){because}{said}"
+    text = f"{text}{amid}{because}{said}"
     yield Finding(rule_id, severity, by, exit_.seq, text, seqs, unblamed)
 
 
@@ -139,21 +138,21 @@ def _stopped_by(context: DiagnosisContext) -> RecordedEvent | None:
 
 def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str, bool]:
     """Returns how the agent ended, in words, and whether this is a usual way to end or to stop."""
-    data = exit_.data
+    data, at = exit_.data, f"(#{exit_.seq})"
     if "reason" in data:
-        return plain(str(data["reason"])), False
+        return f"{plain(str(data['reason']))} {at}", False
     sent = signal.data.get("signal") if signal is not None else None
     if "signal" not in data:
         code = data.get("code")
         is_expected = code == 0 or (isinstance(sent, int) and code == 128 + sent)
-        return f"the agent exited with {code}", is_expected
+        return f"the agent exited with {code} {at}", is_expected
     name = data.get("name", f"signal {data['signal']}")
     if signal is None or sent != data["signal"]:
-        return f"the agent was killed by {name}, which did not come through acp-proxy", False
+        return f"the agent was killed by {name} {at}, which did not come through acp-proxy", False
     if signal.data.get("action") == "sent":
         why = plain(str(signal.data.get("reason", "")))
-        return f"the agent was ended by {name}, which acp-proxy sent: {why}", False
-    return f"the agent was ended by {name}, which acp-proxy passed on", True
+        return f"the agent was ended by {name} {at}, which acp-proxy sent: {why}", False
+    return f"the agent was ended by {name} {at}, which acp-proxy passed on", True
 
 
 def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedEvent | None:

@@ -263,8 +263,8 @@ def _until(context: DiagnosisContext, turn: TurnRow) -> str:
         return "until the end"
     how = end.data.get("name") if end.kind == "signal" else "closed its end"
     cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
-    cancelled = f"cancelled, #{cancel}, and " if cancel is not None else ""
-    return f"until the client gave up ({cancelled}{how}, #{end.seq})"
+    cancelled = f"cancel #{cancel}, " if cancel is not None else ""
+    return f"until the client gave up ({cancelled}{how} #{end.seq})"
 
 
 def _how_long(

@@ -141,57 +141,57 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
     ([is_told(15), exits(0)], []),
     ([is_told(15), exits(143)], []),
     ([is_told(15), dies(15)], []),
-    ([exits(0)], ["- the agent exited with 0 by itself while its client was connected (#4)"]),
-    ([exits(1)], ["✗ the agent exited with 1, while its client was connected (#4)"]),
+    ([exits(0)], ["- the agent exited with 0 (#4), while its client was connected"]),
+    ([exits(1)], ["✗ the agent exited with 1 (#4), while its client was connected"]),
     ([client_leaves, exits(1)], ["- the agent exited with 1 (#5)"]),
     (
         [dies(11)],
         [
-            "✗ the agent was killed by SIGSEGV, which did not come through acp-proxy,"
-            " while its client was connected (#4)"
+            "✗ the agent was killed by SIGSEGV (#4), which did not come through acp-proxy,"
+            " while its client was connected"
         ],
     ),
     (
         [client_leaves, is_told(9, "sent", reason="it did not end on SIGTERM"), dies(9)],
-        ["✗ the agent was ended by SIGKILL, which acp-proxy sent: it did not end on SIGTERM (#6)"],
+        ["✗ the agent was ended by SIGKILL (#6), which acp-proxy sent: it did not end on SIGTERM"],
     ),
     (
         [prompt, dies(9)],
         [
-            "✗ the agent was killed by SIGKILL, which did not come through acp-proxy,"
-            ' in the middle of turn 1 (prompt "go" #4) (#5)'
+            "✗ the agent was killed by SIGKILL (#5), which did not come through acp-proxy,"
+            ' in the middle of turn 1 (prompt "go" #4)'
         ],
     ),
     (
         [prompt, client_leaves, exits(0)],
         [
             '- the agent never answered session/prompt "go" (#4) and sent nothing for 1 ms'
-            " until the client gave up (closed its end, #5)"
+            " until the client gave up (closed its end #5)"
         ],
     ),
     (
         [prompt, cancel, client_leaves, exits(0)],
         [
             '- the agent never answered session/prompt "go" (#4) and sent nothing for 2 ms'
-            " until the client gave up (cancelled, #5, and closed its end, #6)"
+            " until the client gave up (cancel #5, closed its end #6)"
         ],
     ),
     (
         [prompt, lambda recorder: prompt(recorder, 2, "other"), is_told(15), dies(15)],
         [
             '- the agent never answered session/prompt "go" (#4) and sent nothing for 2 ms'
-            " until the client gave up (SIGTERM, #6)",
+            " until the client gave up (SIGTERM #6)",
             '- the agent never answered session/prompt "go" (#5) and sent nothing for 1 ms'
-            " until the client gave up (SIGTERM, #6)",
+            " until the client gave up (SIGTERM #6)",
         ],
     ),
     (
         [prompt, is_told(signal.SIGUSR1), exits(1)],
-        ['✗ the agent exited with 1, in the middle of turn 1 (prompt "go" #4) (#6)'],
+        ['✗ the agent exited with 1 (#6), in the middle of turn 1 (prompt "go" #4)'],
     ),
     (
         [is_told(signal.SIGUSR1), exits(1)],
-        ["✗ the agent exited with 1, while its client was connected (#5)"],
+        ["✗ the agent exited with 1 (#5), while its client was connected"],
     ),
     ([is_told(signal.SIGUSR1), dies(signal.SIGUSR1)], []),
     ([is_told(15), is_told(signal.SIGUSR1), dies(15)], []),

@@ -136,7 +136,7 @@ def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
     chat.to_agent(INITIALIZE)
     chat.event(capture_log.EXIT, code=1)
     assert judged(chat) == [("agent.ended", "error", "agent")]
-    assert words(chat) == "the agent exited with 1 before it answered initialize (#2) (#3)"
+    assert words(chat) == "the agent exited with 1 (#3) before it answered initialize (#2)"
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_an_agent_that_ignored_a_cancel_was_killed_for_it(chat: LogWriter) -> No
     chat.t_ns += MINUTE
     chat.event(capture_log.EXIT, signal=signal.SIGKILL, name="SIGKILL")
     assert judged(chat) == [("agent.ended", "error", "agent"), ("wait.silence", "info", "agent")]
-    assert words(chat).endswith(", after it had ignored 1 cancel (#7) (#8)")
+    assert words(chat).endswith(", after it had ignored 1 cancel (#7)")
 
 
 @pytest.mark.parametrize(
