@@ -80,14 +80,17 @@ def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
         text = f"fault {answer.rule} withheld #{answer.response_seq}, the answer to {what}"
         if answer.is_broken:
             text = f"fault {answer.rule} broke #{answer.response_seq}, the answer to {what}"
-        yield Finding(EFFECT, Severity.WARNING, FAULT, answer.response_seq, text, (seq,))
+        brief = f"fault {answer.rule} #{answer.response_seq}"
+        yield Finding(EFFECT, Severity.WARNING, FAULT, answer.response_seq, text, (seq,),
+                      brief=brief)  # fmt: skip
     reported = {answer.rule for answer in lost} | _reported_with_effects(context)
     for rule in read_rules(context.reader) if context.faults.any_fired else []:
         if rule.effects and plain(rule.name) not in reported:
             seq = min(rule.seqs, default=0)
             what, more = "; ".join(rule.effects), tuple(n for n in rule.seqs if n != seq)
             text = f"fault {plain(rule.name)} {what}"
-            yield Finding(EFFECT, Severity.WARNING, FAULT, seq, text, more)
+            brief = f"fault {plain(rule.name)}" + (f" #{seq}" if seq else "")
+            yield Finding(EFFECT, Severity.WARNING, FAULT, seq, text, more, brief=brief)
 
 
 def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:

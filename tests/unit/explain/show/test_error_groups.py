@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.explain.show.error_groups import Rules
-from acp_proxy.explain.show.summary import summarize
+from acp_proxy.explain.show.result_words import result_words
+from acp_proxy.explain.show.summary import find_quickly, summarize
 from acp_proxy.recording import log_format as capture_log
 from acp_proxy.recording.log_format import TO_AGENT, TO_CLIENT
 from acp_proxy.store.reader import RecordingReader
@@ -220,7 +221,7 @@ def test_an_agent_that_a_fault_ended_is_not_to_blame(recorder: LogWriter) -> Non
         (problem,) = summarize(reader).findings
     assert (problem.rule, problem.severity) == ("fault.effect", "warning")
     amid = 'in the middle of turn 1 (prompt "go" #4)'
-    assert problem.text == f"fault crash ended the agent {amid} (#6)"
+    assert problem.text == f"fault crash ended the agent (#6), {amid}"
 
 
 def test_an_answer_that_a_fault_withheld_is_reported(recorder: LogWriter) -> None:
@@ -231,6 +232,8 @@ def test_an_answer_that_a_fault_withheld_is_reported(recorder: LogWriter) -> Non
     assert sentences(recorder) == [
         '! fault lost withheld #5, the answer to session/prompt "go" (#4)'
     ]
+    with RecordingReader(recorder.path) as reader:  # the first line of `show` names the fault
+        assert result_words(find_quickly(reader)[0], reader.recording) == "fault lost #5"
 
 
 def fault(recorder: LogWriter, rule: str, action: str) -> None:
