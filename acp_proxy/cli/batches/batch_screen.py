@@ -12,8 +12,8 @@ from acp_proxy.base.safe_text import plain
 from acp_proxy.base.wording import counted, duration
 from acp_proxy.batches.results import SWEEP, JobVerdict, VerdictKind, findings_of
 from acp_proxy.cli.screens.junit import Case, Failure, suite
-from acp_proxy.cli.screens.output import say, show_status, warn
-from acp_proxy.cli.screens.styled_text import pad
+from acp_proxy.cli.screens.output import Page, say, show_status, stdout_screen, warn
+from acp_proxy.cli.screens.styled_text import Ink, Screen, pad, piece
 from acp_proxy.explain.findings import Finding, in_order
 
 _WORDS = {
@@ -25,7 +25,7 @@ _WORDS = {
 }
 """The phrases that the summary uses in place of the names of some verdicts."""
 _OF_ONE = {"differ": "differs", "have findings": "has findings"}
-_COLORS = {1: "yellow", 2: "red", 3: "red"}
+_INKS = {1: Ink.STDERR, 2: Ink.TROUBLE, 3: Ink.TROUBLE}
 _LONGEST = max(map(len, VerdictKind))
 
 
@@ -109,13 +109,19 @@ class BatchScreen:
 
     def _print(self, verdict: JobVerdict) -> None:
         if verdict.kind is not VerdictKind.CLEAN:
-            say(line(verdict), fg=_COLORS.get(verdict.exit))
+            page = Page(stdout_screen())
+            page.lines(lines(verdict, page.screen))
 
 
-def line(verdict: JobVerdict) -> str:
-    """Returns the line about a verdict."""
-    name = plain(verdict.recording)
-    return f"{pad(verdict.kind, _LONGEST)}  {name}  {reason(verdict)}".rstrip()
+def lines(verdict: JobVerdict, screen: Screen) -> Iterator[str]:
+    """Returns the lines about a verdict; without a terminal, one line.
+
+    Args:
+        verdict: the verdict.
+        screen: the screen.
+    """
+    kind = piece(f"{pad(verdict.kind, _LONGEST)}  ", _INKS.get(verdict.exit), bold=True)
+    return screen.wrapped(kind, piece(f"{verdict.recording}  {reason(verdict)}"))
 
 
 def junit(command: str, verdicts: Iterable[JobVerdict]) -> str:

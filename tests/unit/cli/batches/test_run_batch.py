@@ -29,10 +29,11 @@ from acp_proxy.cli.batch_options import (
     split_words,
 )
 from acp_proxy.cli.batches import run_batch
-from acp_proxy.cli.batches.batch_screen import BatchScreen, line
+from acp_proxy.cli.batches.batch_screen import BatchScreen, lines
 from acp_proxy.cli.batches.batch_worker import Printed, perform
 from acp_proxy.cli.batches.run_batch import run_many
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.screens.styled_text import Screen
 from tests.support.batch_recordings import CHECKED, Kinds, write_recordings
 from tests.support.command_line import complaint, run
 from tests.support.log_writer import LogWriter, handshake
@@ -394,7 +395,7 @@ def test_a_verdict_is_one_line() -> None:
         *("a\x1b.db", "verify", "d", 1, VerdictKind.DIFFERS, 0.0),
         first_divergence=FirstDivergence(3, "it left"),
     )
-    assert line(verdict) == "differs       a\\x1b.db  #3: it left"
+    assert [*lines(verdict, Screen())] == ["differs       a\\x1b.db  #3: it left"]
 
 
 def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
@@ -404,7 +405,8 @@ def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
         {"plan": "@y", "outcome": "not reached", "exit_code": 0, "output": ""},
     )
     verdict = JobVerdict("a", "faults sweep", "d", 1, VerdictKind.FAILED, 0.0, findings=runs)
-    assert line(verdict) == "failed        a  @x: crashed with 1: no module; @y: not reached"
+    (line,) = lines(verdict, Screen())
+    assert line == "failed        a  @x: crashed with 1: no module; @y: not reached"
 
 
 def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
