@@ -15,7 +15,7 @@ from acp_proxy.cli.screens.recording_page import (
     started_at,
     verdict,
 )
-from acp_proxy.cli.screens.styled_text import Ink, Piece, piece
+from acp_proxy.cli.screens.styled_text import Ink, Piece, columns_of, piece, text_of
 from acp_proxy.cli.screens.table import aligned
 from acp_proxy.explain.describe.tool_texts import call_label
 from acp_proxy.explain.findings import CONVERSATION, Finding, Severity, by_rule
@@ -40,6 +40,8 @@ _MOST_TOOL_KINDS = 12
 _SPARE_OF_TURN = (4, 5, 3)
 """The indexes of the cells that a narrow terminal leaves out of a turn's row: updates, tool calls
 and time."""
+_LEAST_PROMPT = 40
+"""The columns that a prompt gets before other cells of its turn's row."""
 _SILENCE_NS = 10**9
 """Only silences of at least this length have a line."""
 _TONES = {"good": Ink.TO_CLIENT, "trouble": Ink.TROUBLE, "caution": Ink.STDERR}
@@ -106,13 +108,18 @@ def _verdict(summary: Summary) -> list[Piece]:
 
 
 def _facts(page: RecordingPage, summary: Summary) -> None:
-    """Prints the line of facts."""
-    pieces: list[Piece] = []
+    """Prints the facts in one line, or in several lines that break between facts."""
+    line: list[Piece] = []
     for fact in facts_line(summary):
-        pieces += [piece(" · ", Ink.FAINT)] if pieces else []
-        pieces.append(piece(fact.text, _TONES.get(fact.tone)))
-    if pieces:
-        page.wrap(piece(""), *pieces)
+        shown = piece(fact.text, _TONES.get(fact.tone))
+        taken = columns_of(text_of([*line, shown])) + len(" · ")
+        if line and page.screen.columns is not None and taken > page.screen.columns:
+            page.print(*line)
+            line = []
+        line += [piece(" · ", Ink.FAINT)] if line else []
+        line.append(shown)
+    if line:
+        page.print(*line)
 
 
 def _about(page: RecordingPage, summary: Summary) -> None:
@@ -220,7 +227,7 @@ def _turns(page: RecordingPage, summary: Summary) -> None:
     if len(rows) > 2 * EXAMPLES + 2:
         more = f"and {len(rows) - 2 * EXAMPLES:,} more"
         rows[EXAMPLES:-EXAMPLES] = [[piece("..."), piece(more)]]
-    page.lines(aligned(rows, page.screen, is_cut=True, spare=_SPARE_OF_TURN))
+    page.lines(aligned(rows, page.screen, is_cut=True, spare=_SPARE_OF_TURN, least=_LEAST_PROMPT))
 
 
 def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piece]:

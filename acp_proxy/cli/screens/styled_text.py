@@ -137,8 +137,10 @@ def wrap(pieces: Sequence[Piece], columns: int | None) -> Iterator[list[Piece]]:
             yield line
             line, taken = [], 0
             word = word.lstrip(" ")
-        line.append((word, ink, bold))
         taken += columns_of(word)
+        if line and line[-1][1:] == (ink, bold):
+            word = line.pop()[0] + word
+        line.append((word, ink, bold))
     yield line
 
 

@@ -147,6 +147,7 @@ def aligned(
     *,
     is_cut: bool = False,
     spare: Sequence[int] = (),
+    least: int = _LEAST_LAST,
 ) -> Iterator[str]:
     """Yields indented rows with aligned cells; only the last cell is fitted to the screen.
 
@@ -154,16 +155,18 @@ def aligned(
         rows: the rows, with one piece for each cell; some rows may have fewer cells.
         screen: the screen that the last cell has to fit.
         is_cut: whether the last cell is cut instead of wrapped.
-        spare: the indexes of cells that are left out, one after the other, until the last cell
-            fits.
+        spare: the indexes of cells that are left out, one after the other, until the last cell has
+            the least width.
+        least: the least width of the last cell, unless its texts are narrower.
     """
     count = max(map(len, rows), default=0)
     widths = [
         max((columns_of(row[n][0]) for row in rows if n < len(row) - 1), default=0)
         for n in range(count - 1)
     ]
+    least = min(least, max((columns_of(row[-1][0]) for row in rows), default=0))
     for place in spare:
-        if screen.columns is None or _lead(widths) + _LEAST_LAST <= screen.columns:
+        if screen.columns is None or _lead(widths) + least <= screen.columns:
             break
         rows = [[("", None, False) if n == place and n < len(row) - 1 else cell
                  for n, cell in enumerate(row)] for row in rows]  # fmt: skip

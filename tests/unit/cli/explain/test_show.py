@@ -426,7 +426,7 @@ def test_turns_of_several_sessions_fit_the_terminal(
     )
     assert all(columns_of(line) <= columns for line in lines)
     assert all(line == line.rstrip() for line in lines)
-    assert ("1 tool call" in turns[0]) == (columns >= 100)
+    assert ("1 tool call" in turns[0]) == (columns >= 160)
     blank = [not line for line in lines]
     assert not any(line and other for line, other in pairwise(blank))
 
