@@ -24,7 +24,7 @@ Examples:
   acp-proxy audit latest turn:3
       only in the third turn
   acp-proxy audit latest --json |
-    jq -r '.actions[] | select(.kind == "run" and .permissions == []) | .command'
+    jq -r '.actions[] | select(.kind=="run" and .permissions==[]) | .command'
       commands that ran without a permission request
 """
 

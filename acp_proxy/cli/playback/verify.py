@@ -74,7 +74,7 @@ Examples:
   acp-proxy verify run.db -- @opencode
   acp-proxy verify run.db --expect structure -- npx @google/gemini-cli --acp
   acp-proxy verify run.db --cwd ./fixture -- ./my-agent
-  acp-proxy verify run.jsonl --report report.json --junit report.xml -- ./my-agent
+  acp-proxy verify run.jsonl --report out.json --junit out.xml -- ./my-agent
 """
 
 
