@@ -163,9 +163,9 @@ def _traffic(page: RecordingPage, summary: Summary) -> None:
     """Prints the numbers of frames, and the sessions."""
     groups = [
         ", ".join(f"{n:,} {name}" for name, n in counts.items())
-        for counts in (summary.frames, summary.kinds, {"updates": summary.updates or None})
-        if any(counts.values())
+        for counts in (summary.frames, summary.kinds)
     ]
+    groups += [counted(summary.updates, "update")] if summary.updates else []
     total = sum(summary.frames.values())
     page.row("frames", f"{total:,}: {' · '.join(groups)}" if groups else "none")
     _sessions(page, summary.opened)

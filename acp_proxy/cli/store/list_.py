@@ -54,7 +54,7 @@ _COLUMNS = (
     Column(""),
     Column("ID", rank=3),
     Column("NAME", least=14, most=38),
-    Column(_RESULT, least=26, most=44),
+    Column(_RESULT, least=34, most=44),
     Column("WHEN"),
     Column("TOOK", rank=5, right=True),
     Column("DIRECTORY", rank=6, least=12, most=24, keeps_end=True),
