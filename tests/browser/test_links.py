@@ -19,7 +19,7 @@ STATE = """() => {
   const { seq, view, filter, query, turn, range } = acpReport.state;
   return { seq, view, filter, query, turn, range };
 }"""
-FIRST = {"seq": 11, "view": "list", "filter": "", "query": "", "turn": None, "range": None}
+FIRST = {"seq": 11, "view": "conversation", "filter": "", "query": "", "turn": None, "range": None}
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,11 @@ def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
     start = page.ask("() => history.length")
     page.page.click("#head a[href='#seq=6']")
     wait(page, seq=6)
+    page.page.click("#tab-list")
+    wait_for_address(page, "#seq=6&view=list")
     page.page.keyboard.press("j")
     page.page.keyboard.press("j")
-    wait_for_address(page, "#seq=8")
+    wait_for_address(page, "#seq=8&view=list")
     page.page.click("#tab-sequence")
     wait_for_address(page, "#seq=8&view=sequence")
     page.page.fill("#filter", "kind:request")
@@ -73,7 +75,7 @@ def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
     page.page.keyboard.press("Escape")
     page.ask("() => acpReport.state.setRange([0, 3.02e9])")
     wait_for_address(page, "#seq=8&view=sequence&f=kind%3Arequest&t=0-3.02")
-    assert page.ask("() => history.length") == start + 4
+    assert page.ask("() => history.length") == start + 5
     page.page.go_back()
     wait(page, view="sequence", filter="kind:request", range=None, seq=8)
     page.page.go_back()
@@ -81,11 +83,13 @@ def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
     page.page.go_back()
     wait(page, view="list", seq=8)
     page.page.go_back()
+    wait(page, view="conversation", seq=6)
+    page.page.go_back()
     wait(page, **FIRST)
     page.page.wait_for_timeout(400)
     assert page.ask("() => location.hash") == ""
-    page.page.go_forward()
-    page.page.go_forward()
+    for _ in range(3):
+        page.page.go_forward()
     wait(page, view="sequence", seq=8)
     page.assert_quiet()
 
@@ -116,18 +120,32 @@ def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Pat
     assert window.page.locator(".detail-title").count() == 1
 
 
-def test_a_print_has_the_head_and_all_rows(page: Visit) -> None:
+@pytest.mark.parametrize(("view", "rows"), [("list", 16), ("sequence", 16)])
+def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str, rows: int) -> None:
     """The tools, the strip and the detail are not printed; each row is."""
-    page.page.emulate_media(media="print")
-    page.ask("() => dispatchEvent(new Event('beforeprint'))")
-    assert page.page.is_visible(".verdict")
-    assert page.page.is_visible("#turns td")
-    rows = page.page.locator(".paper .list-row:has(.list-number)")
-    assert rows.count() == 16
-    assert rows.last.is_visible()
-    assert "Greet someone else." in page.page.inner_text(".paper")
-    for name in (".tools", ".overview", ".detail", ".main"):
-        assert not page.page.is_visible(name), name
-    page.ask("() => dispatchEvent(new Event('afterprint'))")
-    assert page.page.locator(".paper .list-row").count() == 0
-    page.page.emulate_media(media="screen")
+    page = window.open(path, f"#view={view}").page
+    page.emulate_media(media="print")
+    try:
+        window.ask("() => dispatchEvent(new Event('beforeprint'))")
+        assert page.is_visible(".verdict")
+        assert page.is_visible("#turns td")
+        printed = page.locator(".paper .list-row:has(.list-number)")
+        assert printed.count() == rows
+        assert printed.last.is_visible()
+        assert "Greet someone else." in page.inner_text(".paper")
+        for name in (".tools", ".overview", ".detail", ".main"):
+            assert not page.is_visible(name), name
+        window.ask("() => dispatchEvent(new Event('afterprint'))")
+        assert printed.count() == 0
+    finally:
+        page.emulate_media(media="screen")
+
+
+def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) -> None:
+    """What the conversation shows is printed while it is the chosen view."""
+    page = window.open(path).page
+    page.wait_for_selector(".view-conversation >> text=Greet someone else.")
+    window.ask("() => dispatchEvent(new Event('beforeprint'))")
+    printed = page.locator(".paper").text_content() or ""
+    assert "Greet someone else." in printed
+    assert "I will greet someone else" in printed

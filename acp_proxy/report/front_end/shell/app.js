@@ -163,7 +163,8 @@ class App {
   printed() {
     const list = this.mount(listView, VIEWS.indexOf(listView));
     if (list !== this.current) list.update("view");
-    return (this.current?.printed ?? list.printed)?.(PRINTED);
+    const view = this.current?.printed ? this.current : list;
+    return view.printed?.(PRINTED);
   }
 
   showCounts() {
