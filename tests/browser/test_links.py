@@ -105,8 +105,8 @@ def test_a_link_has_the_range_and_keeps_the_rest(window: Visit, path: Path) -> N
 
 
 def test_a_turn_of_the_table_leads_to_its_waterfall(page: Visit) -> None:
-    """The number of a turn is a link to its waterfall."""
-    page.page.click("#turns tbody a >> nth=0")
+    """The row of a turn is a link to its waterfall."""
+    page.page.click("#turns tbody td.text >> nth=0")
     wait(page, view="waterfall", turn=1, seq=6)
 
 
@@ -124,6 +124,7 @@ def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Pat
 def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str, rows: int) -> None:
     """The tools, the strip and the detail are not printed; each row is."""
     page = window.open(path, f"#view={view}").page
+    window.ask("() => acpReport.recording.cells(0)")
     page.emulate_media(media="print")
     try:
         window.ask("() => dispatchEvent(new Event('beforeprint'))")

@@ -40,6 +40,8 @@ const VIEWS = [conversationView, listView, sequenceView, waterfallView, callsVie
 const TIME_FORMS = { elapsed: "elapsed time", delta: "time since row above", clock: "clock time" };
 /** How many rows are printed. */
 const PRINTED = 1000;
+/** The texts of recordings with so many rows are read at once, since a print cannot wait for them. */
+const READ_AT_ONCE = 8000;
 /** As in shell.css: the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
 
@@ -255,6 +257,8 @@ async function startApp() {
     const names = VIEWS.map((view) => view.name);
     await keepLink(state, names, () => app.arrive());
     Object.assign(window, { acpReport: { state, recording } });
+    const { rows } = recording;
+    if (rows <= READ_AT_ONCE) for (let row = 0; row < rows; row += PRINTED) recording.cellsNow(row);
   } catch (error) {
     clear(root, h("p", { class: "message" }, `The data of this page cannot be shown: ${messageOf(error)}`));
     throw error;
