@@ -106,7 +106,7 @@ def test_a_link_has_the_range_and_keeps_the_rest(window: Visit, path: Path) -> N
 
 def test_a_turn_of_the_table_leads_to_its_waterfall(page: Visit) -> None:
     """The row of a turn is a link to its waterfall."""
-    page.page.click("#turns tbody td.text >> nth=0")
+    page.page.locator("#turns tbody td.text").first.click(force=True)
     wait(page, view="waterfall", turn=1, seq=6)
 
 
