@@ -5,6 +5,7 @@ other entries of a single sender travel with them. The texts of tool calls, term
 are read from the lines of the report, so that a report of some frames has no text of others.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ from acp_proxy.recording.filters import EVERYTHING
 from acp_proxy.report.images import PageImage
 from acp_proxy.report.report_model import ReportOptions
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row
 
 ENTRIES = 256
 """The number of sections and entries in one block."""
@@ -41,13 +43,20 @@ class ConversationEntries:
         reader: the recording.
         options: the options of the report.
         images: the images that the page may show, by their data in base64.
+        rows: the rows of the report; all of them are read.
     """
 
     def __init__(
-        self, reader: RecordingReader, options: ReportOptions, images: dict[str, PageImage]
+        self,
+        reader: RecordingReader,
+        options: ReportOptions,
+        images: dict[str, PageImage],
+        rows: Iterator[Row],
     ) -> None:
         chosen = chosen_in(reader, options.filter) if options.filter.strip() else EVERYTHING
-        self._transcript = TranscriptReader(reader, chosen, turn=options.turn)
+        turn = options.turn
+        self._transcript = TranscriptReader(reader, chosen, turn=turn, rows=None if turn else rows)
+        self._rows = rows
         self._has_texts = options.payloads
         self._images = images
         self._shown: dict[str, int] = {}
@@ -71,6 +80,7 @@ class ConversationEntries:
                 values = []
         if values:
             yield f"e{len(self._index) // ENTRIES}", encode_json(values)
+        deque(self._rows, 0)
         yield "entries", encode_json([*zip(*self._index, strict=True)])
         for encoded, number in self._shown.items():
             yield f"g{number}", self._images[encoded].data

@@ -79,9 +79,12 @@ def report_blocks(
     data = data or read_report_data(reader, options)
     chosen = options.chosen(reader)
     maker = _BlockMaker(reader, has_payloads=options.payloads)
-    yield from maker.make(reader.rows(chosen))
-    conversation = ConversationEntries(reader, options, data.images)
+    made: list[DataBlock] = []
+    rows = maker.watch(reader.rows(chosen), made)
+    conversation = ConversationEntries(reader, options, data.images, rows)
     for name, content in conversation.parts():
+        yield from made
+        made.clear()
         yield _block(name, content)
     counts = {**maker.counts(), **conversation.counts()}
     yield _block("meta", encode_json({**counts, **described(data)}))
@@ -107,11 +110,12 @@ class _BlockMaker:
         self._members: dict[str, list[dict[str, Any]]] = {}
         self._member_count = 0
 
-    def make(self, rows: Iterable[Row]) -> Iterator[DataBlock]:
-        """Yields the blocks of rows; the next call continues with the rows after them.
+    def watch(self, rows: Iterable[Row], made: list[DataBlock]) -> Iterator[Row]:
+        """Yields rows unchanged, and makes the blocks of them.
 
         Args:
-            rows: the next rows, in order.
+            rows: all rows, in order.
+            made: gets each block.
         """
         columns, payloads, cells = self._columns, self._payloads, self._cells
         read = self._rows.read
@@ -123,18 +127,19 @@ class _BlockMaker:
             columns.add(own, shared, is_joined)
             cells.append(texts)
             if len(cells) == CELL_ROWS:
-                yield self._cell_block()
+                made.append(self._cell_block())
             if payloads is None:
                 pass
             elif data is None:
-                yield from payloads.add_pieces(place, self._reader.pieces(own[0]))
+                made.extend(payloads.add_pieces(place, self._reader.pieces(own[0])))
             elif len(data) > PAYLOAD_BYTES:
-                yield from payloads.add_pieces(place, [data])
+                made.extend(payloads.add_pieces(place, [data]))
             elif (block := payloads.add(place, data)) is not None:
-                yield block
+                made.append(block)
             if columns.are_many:
-                yield from self._finish()
-        yield from self._finish()
+                made.extend(self._finish())
+            yield row
+        made.extend(self._finish())
 
     def _note(self, row: Row, report_row: ReportRow) -> None:
         if row["kind"] == "request" and row["stream"] == "to-client" and row["method"] is not None:

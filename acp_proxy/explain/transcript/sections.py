@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from acp_proxy.base.limits import LAST_NUMBER
 from acp_proxy.explain.transcript.entries import TranscriptSection
-from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.filters import Filter, parse
-from acp_proxy.recording.steps import announced_session
+from acp_proxy.recording.steps import ANNOUNCEMENT, announced_session
 from acp_proxy.store.queries.exchanges import TurnRow, turns
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
@@ -40,16 +39,23 @@ class Sections:
         reader: the recording.
         chosen: a filter of frames.
         only: the only turn to read; None for all sections.
+        rows: the rows that the filter matches, if somebody else reads them as well.
     """
 
-    def __init__(self, reader: RecordingReader, chosen: Filter, only: int | None = None) -> None:
+    def __init__(
+        self,
+        reader: RecordingReader,
+        chosen: Filter,
+        only: int | None = None,
+        rows: Iterator[Row] | None = None,
+    ) -> None:
         self._reader, self._chosen, self._only = reader, chosen, only
         self._turns = turns(reader)
         self._places = {turn.id: place for place, turn in enumerate(self._turns)}
         self._prompts = [turn.prompt_seq for turn in self._turns]
         self._has_batches = bool(reader.first_of_kind("batch"))
         after = self._prompts[self._places[only]] - 1 if only in self._places else 0
-        self._unread = reader.rows(chosen, after)
+        self._unread = reader.rows(chosen, after) if rows is None else rows
         self._next: Row | None = None
         self._kept: dict[int, list[int | Row]] = {}
         self._children: set[str] = set()
@@ -83,7 +89,8 @@ class Sections:
             for member in row.get("members") or [row]:
                 if member is not row and not self._chosen.matches(member):
                     continue
-                if member.get("method") == UPDATE and (child := announced_session(member["raw"])):
+                raw = member.get("raw", b"")
+                if ANNOUNCEMENT in raw and (child := announced_session(raw)):
                     self._children.add(child)
                 its = self._number(member)
                 if its == number:

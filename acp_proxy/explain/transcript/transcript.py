@@ -67,6 +67,7 @@ class TranscriptReader:
             of its frames matches.
         limits: how much of each text is kept.
         turn: the only turn to show; None for the whole recording.
+        rows: all rows that the filter matches, if somebody else reads them as well.
     """
 
     def __init__(
@@ -75,11 +76,12 @@ class TranscriptReader:
         chosen: Filter = EVERYTHING,
         limits: TextLimits = TextLimits(),  # noqa: B008  it is frozen
         turn: int | None = None,
+        rows: Iterator[Row] | None = None,
     ) -> None:
         self._reader = reader
         self._chosen = chosen
         self._limits = limits
-        self._only = turn
+        self._sections = Sections(reader, chosen, turn, rows)
         self._lookup = MessageLookup(reader, limits)
         self._hints = self._lookup.hints
         self._part: SectionRows
@@ -102,7 +104,7 @@ class TranscriptReader:
             UnreadableRecording: the file is damaged, or locked.
         """
         recording = self._reader.recording
-        for section_rows in Sections(self._reader, self._chosen, self._only).read():
+        for section_rows in self._sections.read():
             self._part = section_rows
             self._calls.clear()
             is_begun = False
