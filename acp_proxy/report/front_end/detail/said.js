@@ -1,6 +1,7 @@
 // What a frame says to a person: its text, its question, its plan, its output; of a streamed message the whole text.
 import { callElement, callTitle, permissionElement, readCall, seqButton, statusInWords } from "../cards/card.js";
 import { blockElements, terminalElement } from "../cards/terminal.js";
+import { markdownElements } from "../conversation/markdown.js";
 import { h } from "../shell/dom.js";
 import { contentBlocks } from "./blocks.js";
 import { longText } from "./hex.js";
@@ -14,6 +15,7 @@ import { countInWords, durationInWords, sizeInWords, visibleText } from "../shel
 // Lines that are read as values; larger ones are shown as bytes.
 const LARGEST_READ = 8_000_000;
 const MOST_JOINED = 5000;
+const LONGEST_RENDERED = 50_000;
 const LONG_STRING = 160;
 const MOST_STRINGS = 20;
 const DEEPEST_PLACE = 20;
@@ -154,5 +156,7 @@ function joinedElements(state, { rows, text }, noun) {
   const [first, last] = [rows[0], rows[rows.length - 1]];
   const times = state.recording.numbers("t_ns");
   const heading = h("p", { class: "note" }, `${countInWords(rows.length, noun)}, `, seqButton(state, first), "–", seqButton(state, last), durationInWords(times[last] - times[first], " over "));
-  return [first !== last && heading, text === "" ? h("p", { class: "note" }, `an empty ${noun}`) : longText(text)];
+  if (text === "") return [first !== last && heading, h("p", { class: "note" }, `an empty ${noun}`)];
+  const isRendered = noun === "piece" && text.length <= LONGEST_RENDERED;
+  return [first !== last && heading, isRendered ? h("div", { class: "markdown" }, markdownElements(text)) : longText(text)];
 }

@@ -76,18 +76,16 @@ export function openSpans(recording) {
  * @param {Recording} recording @param {Span[]} spans of `openSpans`
  */
 export function debtsOf({ rows, isOpen }, spans) {
-  const [ending, endless] = [new Int32Array(rows + 2), new Int32Array(rows + 2)];
-  for (const { from, to } of spans) {
-    // An imported log may just lack the answer.
-    const changes = to === Infinity && !isOpen ? endless : ending;
-    changes[Math.min(from + 1, rows)]++;
-    changes[Math.min(to, rows) + 1]--;
-  }
-  let [open, never] = [0, 0];
+  const ordered = [...spans].sort((a, b) => a.from - b.from);
+  const until = [-1, -1, -1];
+  let next = 0;
   return new Uint8Array(rows).map((_, row) => {
-    open += ending[row];
-    never += endless[row];
-    return never > 0 ? 2 : open > 0 ? 1 : 0;
+    for (; next < ordered.length && ordered[next].from < row; next++) {
+      // An imported log may just lack the answer.
+      const debt = ordered[next].to === Infinity && !isOpen ? 2 : 1;
+      until[debt] = Math.max(until[debt], ordered[next].to);
+    }
+    return row <= until[2] ? 2 : row <= until[1] ? 1 : 0;
   });
 }
 
