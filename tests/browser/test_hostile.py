@@ -62,7 +62,8 @@ TOUR = r"""async ({ wanted, every }) => {HELPERS
       for (let number = Number(first); number <= Number(end); number++) seen.numbers.add(number);
     }
     look("list", document.querySelector(".view-list").textContent);
-    const names = [...document.querySelectorAll("[id^=detail-tab-]")].map((tab) => tab.id);
+    const tabs = [...document.querySelectorAll("[id^=detail-tab-]")];
+    const names = tabs.filter((tab) => !tab.hidden).map((tab) => tab.id);
     for (const name of [...names.slice(1), names[0]]) {
       const tab = document.getElementById(name);
       tab.click();
