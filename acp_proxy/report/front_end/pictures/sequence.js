@@ -12,6 +12,7 @@ import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from
  * @typedef {import("../shell/app.js").View} View
  * @typedef {import("../data/recording.js").RowCells} RowCells
  * @typedef {import("./lanes.js").Lane} Lane
+ * @typedef {import("./lanes.js").Span} Span
  * @typedef {import("./lanes.js").Item} Item
  * @typedef {import("./lanes.js").Span} Span
  */
