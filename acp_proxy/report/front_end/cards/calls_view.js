@@ -3,7 +3,7 @@ import { pause } from "../data/source.js";
 import { clear, h } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { countInWords, durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
-import { callsAmong, statusInWords } from "./card.js";
+import { callsAmong, statusInWords, ENDED } from "./card.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -13,7 +13,6 @@ import { callsAmong, statusInWords } from "./card.js";
  */
 
 const ENTRIES_OF_BLOCK = 256;
-const ENDED = /^(completed|failed|cancelled|denied)$/;
 const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes"];
 
 /**
@@ -24,7 +23,7 @@ export async function listedCalls(recording) {
   const read = async (/** @type {string} */ name) => JSON.parse(new TextDecoder().decode(await recording.source.bytes(name)));
   const [, , kinds = []] = await read("entries");
   const [firsts, sizes] = [recording.numbers("call"), recording.numbers("size")];
-  const unended = recording.meta.is_open ? "open" : "never ended";
+  const unended = recording.isOpen ? "open" : "never ended";
   /** @type {Map<number, ListedCall>} */
   const calls = new Map();
   for (let first = 0; first < kinds.length; first += ENTRIES_OF_BLOCK) {

@@ -12,6 +12,8 @@ import { blockElements, readFrames } from "./terminal.js";
 /** @typedef {import("./terminal.js").ReadFrame} ReadFrame */
 
 const STATUS_SIGNS = new Map([["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"]]);
+/** The states of a tool call that is over. */
+export const ENDED = /^(completed|failed|cancelled|denied)$/;
 const REQUEST_PERMISSION = "session/request_permission";
 
 /** What is known of one tool call from its frames, which are added in order. */
@@ -65,8 +67,11 @@ export class CallModel {
 
   /** Nanoseconds from the first update to the last one; NaN for a call that is not over. */
   get took() {
-    const isOver = /^(completed|failed|cancelled|denied)$/.test(this.status) && this.times.length > 1;
-    return isOver ? this.times[this.times.length - 1] - this.times[0] : NaN;
+    return this.isOver && this.times.length > 1 ? this.times[this.times.length - 1] - this.times[0] : NaN;
+  }
+
+  get isOver() {
+    return ENDED.test(this.status);
   }
 
   /** The files that it touched. */
@@ -206,13 +211,15 @@ export function statusInWords(status) {
   return `${STATUS_SIGNS.get(status) ?? "·"} ${visibleText(status)}`;
 }
 
-/** The title of a card: what, which kind, how it ended. @param {CallModel} model */
-export function callTitle(model) {
+/** The title of a card: what, which kind, how it ended. @param {CallModel} model @param {boolean} isOpen whether its end may still come */
+export function callTitle(model, isOpen) {
   const [kind, took] = [wordAt(model.call, "kind"), durationInWords(model.took)];
   const isFailed = model.status === "failed" || model.status === "denied";
+  const isEndless = !model.isOver && !isOpen;
   return [
     h("b", {}, visibleText(model.title)), " ", kind !== "" && kind !== "other" && h("span", { class: "badge" }, visibleText(kind)),
-    h("span", { class: isFailed ? "trouble" : "note" }, ` ${statusInWords(model.status || "no status")}${took && ` after ${took}`}`),
+    h("span", { class: isFailed ? "trouble" : isEndless ? "caution" : "note" },
+      ` ${statusInWords(model.status || "no status")}${took && ` after ${took}`}${isEndless ? ", never ended" : ""}`),
   ];
 }
 

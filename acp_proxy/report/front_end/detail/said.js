@@ -138,7 +138,7 @@ export async function saidElements(state, row) {
   if (steps.length > 0) return [h("ul", { class: "choices" }, steps)];
   const call = await readCall(recording, row);
   const isAlone = call.rows.length === 0;
-  const card = !isAlone && h("section", { class: "card", "aria-label": "tool call" }, h("h3", {}, callTitle(call.model)), await callElement(state, call.model, call.rows));
+  const card = !isAlone && h("section", { class: "card", "aria-label": "tool call" }, h("h3", {}, callTitle(call.model, recording.isOpen)), await callElement(state, call.model, call.rows));
   const asked = kind === "request" ? row : recording.pair(row);
   if (method === "session/request_permission" && asked >= 0) return [await permissionElement(state, asked, call.model.title, isAlone), card];
   if (!isAlone) return [card];

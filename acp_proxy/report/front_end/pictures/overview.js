@@ -2,6 +2,7 @@
 // time that is shown, which mouse and keyboard change.
 import { clear, h, svg } from "../shell/dom.js";
 import { durationInWords, secondsInWords, visibleText } from "../shell/words.js";
+import { linkedText } from "../cards/card.js";
 import { debtsOf, openSpans } from "./lanes.js";
 import { pausesOf } from "./pauses.js";
 import { axisTicks, countsByPlace, drawnGaps, lengthOf, placeOf, timeAt, timeAxis } from "./time_axis.js";
@@ -81,7 +82,7 @@ export class OverviewStrip {
     const [flags, faults] = [recording.numbers("flags"), recording.codes("fault")];
     this.faults = state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
     clear(this.scene, this.picture());
-    clear(this.said, this.words());
+    clear(this.said, linkedText(this.state, this.words()));
     setTimeout(() => this.drawBars());
     this.drawHits();
     this.drawCursor();

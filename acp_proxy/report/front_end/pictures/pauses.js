@@ -21,5 +21,5 @@ export function pausesOf(recording) {
 
 /** @param {Pause} pause */
 export function pauseWords({ ns, awaited, debt }) {
-  return `${durationInWords(ns)} · waiting for ${visibleText(awaited)}${debt === 2 ? " · never answered" : ""}`;
+  return `${durationInWords(ns)} · waiting for ${visibleText(awaited)}${debt === 2 ? " · never ended" : ""}`;
 }
