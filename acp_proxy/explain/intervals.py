@@ -389,12 +389,11 @@ class Intervals:
         self, running: RunningTurn, t_ns: int, seq: int | None, *, is_pause: bool = True
     ) -> None:
         """Adds the time since the last call as an interval, unless no time has passed."""
-        if t_ns <= running.now_ns:
-            return
-        part, elapsed = running.pass_time(t_ns, is_pause=is_pause)
-        if self.ended is not None:
-            now_ns = running.now_ns
-            self.ended.append(Interval(running.turn.id, part, now_ns - elapsed, now_ns, seq))
+        if t_ns > running.now_ns:
+            part, elapsed = running.pass_time(t_ns, is_pause=is_pause)
+            if self.ended is not None:
+                since_ns = t_ns - elapsed
+                self.ended.append(Interval(running.turn.id, part, since_ns, t_ns, seq))
 
 
 def _sender(stream: str) -> Party:

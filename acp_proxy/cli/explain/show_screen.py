@@ -98,11 +98,13 @@ def _verdict(summary: Summary) -> list[Piece]:
     pieces = verdict(counts, f"no problems{where}")
     if counts.get("info") and not counts.get("error") and not counts.get("warning"):
         pieces.insert(0, piece(f"no problems{where}, ", Ink.TO_CLIENT))
-    first = next(iter(summary.findings), None)
+    first, waits = next(iter(summary.findings), None), waiting_for(summary.waiting)
     if first is not None and first.severity is not Severity.INFO:
         words = result_words(summary.findings, summary.recording)
         pieces.insert(0, piece(f"{words} · ", MARKS[first.severity][1], bold=True))
-    if waits := waiting_for(summary.waiting):
+    elif summary.live:
+        waits = result_words([], summary.recording, waits, live=True)
+    if waits:
         pieces.insert(0, piece(f"{waits}, ", Ink.TO_AGENT, bold=True))
     return pieces
 

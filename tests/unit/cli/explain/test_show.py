@@ -280,6 +280,14 @@ def test_a_running_recording_that_waits_has_no_problem(
     )
 
 
+def test_a_running_recording_never_only_runs(tmp_path: Path) -> None:
+    """The first line of `show` says of a running recording without a prompt that nothing is open."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        out = run("inspect", "show", recorder.path).stdout
+    assert out.startswith("x  (c0ffee000001)  running  nothing is open, no problems")
+
+
 def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
     """Long lists are cut, with the number of further entries and how to see them."""
     with LogWriter(tmp_path / "x.db") as recorder:
