@@ -161,8 +161,7 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
         ),
         (
             ["inspect", "log", "--seq", "x", "y"],
-            "invalid value for '--seq': 'x' is not a valid integer range; "
-            "see `acp-proxy log --help`",
+            "--seq takes a number, not 'x': `acp-proxy log x --seq 9`; see `acp-proxy log --help`",
         ),
         (
             ["inspect", "log", "--seq", "0", "y"],
@@ -204,7 +203,7 @@ def test_wrong_use_in_the_environment(tmp_path: Path) -> None:
     """The error about a wrong value in a variable names the option of the variable."""
     path = record_conversation(tmp_path / "x.db")
     assert complaint("inspect", "log", path, ACP_PROXY_LOG_SEQ="x").startswith(
-        "invalid value for '--seq'"
+        "--seq takes a number, not 'x'"
     )
 
 
