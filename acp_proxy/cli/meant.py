@@ -1,49 +1,15 @@
-"""Words that people type and that are no commands, options or values, with the line that works."""
+"""Words that people type and that are no commands, options or values, with the line that works.
 
-MEANT = {
-    "explain": "acp-proxy faults explain",
-    "sweep": "acp-proxy faults sweep",
-    "ls": "acp-proxy list",
-    "tail": "acp-proxy log --follow",
-    "cat": "acp-proxy log",
-    "grep": "acp-proxy search",
-    "find": "acp-proxy search",
-    "view": "acp-proxy show",
-    "info": "acp-proxy show",
-    "why": "acp-proxy show",
-    "open": "acp-proxy report",
-    "dump": "acp-proxy export",
-    "compare": "acp-proxy diff",
-    "delete": "acp-proxy prune",
-    "rm": "acp-proxy prune",
-    "start": "acp-proxy record -- AGENT",
-    "run": "acp-proxy record -- AGENT",
-    "play": "acp-proxy replay",
-    "test": "acp-proxy verify",
-    "diagnose": "acp-proxy doctor",
-    "version": "acp-proxy --version",
-    "diff --html": "acp-proxy report A --against B",
-    "export --format json": "acp-proxy log REC --json",
-    "export --format markdown": "acp-proxy transcript REC",
-    "export --format md": "acp-proxy transcript REC",
-    "log --last": "acp-proxy log REC --lines N",
-    "log --limit": "acp-proxy log REC --lines N",
-    "log --tail": "acp-proxy log REC --lines N",
-    "log --turn last": "acp-proxy log REC turn:last",
-    "log -N": "acp-proxy log REC --lines N",
-    "report --open": "acp-proxy report REC -o page.html",
-    "show --seq": "acp-proxy log REC --seq N",
-    "transcript --markdown": "acp-proxy transcript REC -o chat.md",
-    "* --filter": "acp-proxy log REC FILTER",
-    "* --grep": "acp-proxy search PATTERN",
-    "* --html": "acp-proxy report REC",
-    "* --method": "acp-proxy log REC method:NAME",
-    "* -N": "acp-proxy show latest~1",
-}
-"""What works instead of a command, an option, or a value of an option.
-
-A ``*`` stands for any command, and ``-N`` for an option that is a negative number.
+In `meant.json`, each key is a ``COMMAND``, a ``COMMAND --option``, or a ``COMMAND --option value``,
+and its value is the line. A ``*`` stands for any command, and ``-N`` for an option that is a
+negative number.
 """
+
+import json
+from pathlib import Path
+
+MEANT: dict[str, str] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+"""What works instead, for each word."""
 
 
 def meant(command: str, option: str = "", value: str = "") -> str:

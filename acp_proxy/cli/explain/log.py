@@ -8,7 +8,7 @@ from functools import partial
 import click
 from attrs import frozen
 
-from acp_proxy.cli.explain.log_screen import Item, TimeForm, TimelineLayout, fold_ends
+from acp_proxy.cli.explain.log_screen import TimeForm, TimelineLayout, fold_ends
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.masking import unredacted_option
@@ -25,7 +25,7 @@ from acp_proxy.explain.choice import (
     why_nothing,
 )
 from acp_proxy.explain.hints import HintReader
-from acp_proxy.explain.log.folding import fold
+from acp_proxy.explain.log.folding import ChunkRun, fold
 from acp_proxy.explain.log.frame_json import event_json, frame_json, large_frame_json, line_parts
 from acp_proxy.explain.log.timeline import pair_of
 from acp_proxy.explain.origins import known_members
@@ -203,11 +203,11 @@ class _JsonTimeline:
         """Prints a frame or event, its pair, and the chosen rows around it."""
         self.write(self.items(place.rows(chosen)))
 
-    def items(self, rows: Iterable[Row]) -> Iterable[Item]:
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         """Yields rows or runs of chunks, each for one line."""
         return rows
 
-    def write(self, items: Iterable[Item]) -> None:
+    def write(self, items: Iterable[Row | ChunkRun]) -> None:
         recording = self.reader.recording
         for item in items:
             assert isinstance(item, dict)
@@ -225,10 +225,10 @@ class _JsonTimeline:
 class _RawTimeline(_JsonTimeline):
     """Prints the received bytes of frames; events have none."""
 
-    def items(self, rows: Iterable[Row]) -> Iterable[Item]:
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         return (row for row in rows if "raw" in row)
 
-    def write(self, items: Iterable[Item]) -> None:
+    def write(self, items: Iterable[Row | ChunkRun]) -> None:
         for row in items:
             assert isinstance(row, dict)
             if "raw" in row:
@@ -256,12 +256,12 @@ class _TimelineScreen(_JsonTimeline):
         self.layout.mark(place.seq, place.pair)
         super().print_around(place, chosen)
 
-    def items(self, rows: Iterable[Row]) -> Iterable[Item]:
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         folded = fold(rows, self.layout.marked, self.layout.pauses) if self.folded else rows
         is_terminal = self.folded and self.layout.screen.columns is not None
         return fold_ends(folded) if is_terminal else folded
 
-    def write(self, items: Iterable[Item]) -> None:
+    def write(self, items: Iterable[Row | ChunkRun]) -> None:
         self.layout.live = self.reader.is_open
         for item in items:
             for line in self.layout.lines(item):

@@ -3,9 +3,8 @@
 import json
 from collections.abc import Callable, Container, Iterable, Iterator
 from enum import StrEnum
-from itertools import groupby
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from acp_proxy.base.safe_text import visible
 from acp_proxy.cli.screens.styled_text import (
@@ -31,7 +30,7 @@ from acp_proxy.explain.log.timeline import (
     frame_line,
     member_lines,
 )
-from acp_proxy.explain.pauses import Pauses
+from acp_proxy.explain.pauses import LEAST_NS, Pauses
 from acp_proxy.recording.recording import Fact, Recording
 from acp_proxy.store.tables.checked_values import Row
 
@@ -68,37 +67,32 @@ _TIMES = {TimeForm.RELATIVE: "seconds", TimeForm.CLOCK: "clock", TimeForm.DELTA:
 """The title of the column of times."""
 
 
-@frozen
-class EndRun:
-    """The ends of several streams, one after the other and for the same reason."""
+def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
+    """Yields items, with ends of streams that come at once for one reason as one row.
 
-    rows: list[Row]
-
-    def line(self) -> TimelineLine:
-        """Returns the one line for all."""
-        first, *_, last = (event_line(row) for row in self.rows)
-        streams = [json.loads(row["data"]).get("stream") for row in self.rows[:-1]]
-        cells = first.cells._replace(number=f"{first.cells.number}–{last.cells.number}")
-        return evolve(last, cells=cells, text=", ".join([*map(str, streams), last.text]))
-
-
-Item = Row | ChunkRun | EndRun
-
-
-def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Item]:
-    """Yields items, with neighbouring ends of streams as one item if they have the same reason."""
-    for reason, group in groupby(items, _end_reason):
-        if reason is None:
-            yield from group
+    Such a row has the number of the last end as ``last``.
+    """
+    held: Row | None = None
+    for item in items:
+        end = item if isinstance(item, dict) and item["kind"] == "eof" else None
+        if held is not None and (end is None or not _is_same_end(held, end)):
+            yield held
+            held = None
+        if end is None:
+            yield item
+        elif held is None:
+            held = {**end, "last": end["seq"]}
         else:
-            rows = [row for row in group if isinstance(row, dict)]
-            yield EndRun(rows) if len(rows) > 1 else rows[0]
+            streams = [json.loads(row["data"]).get("stream") for row in (held, end)]
+            data = {**json.loads(end["data"]), "stream": ", ".join(map(str, streams))}
+            held = {**held, "data": json.dumps(data), "last": end["seq"]}
+    if held is not None:
+        yield held
 
 
-def _end_reason(item: Row | ChunkRun) -> str | None:
-    if isinstance(item, ChunkRun) or item["kind"] != "eof":
-        return None
-    return str(json.loads(item["data"]).get("reason"))
+def _is_same_end(held: Row, end: Row) -> bool:
+    reasons = [json.loads(row["data"]).get("reason") for row in (held, end)]
+    return reasons[0] == reasons[1] and int(end["t_ns"]) - int(held["t_ns"]) < LEAST_NS
 
 
 class TimelineLayout:
@@ -165,12 +159,12 @@ class TimelineLayout:
         """The numbers of the marked frames."""
         return self._marks
 
-    def lines(self, item: Item) -> Iterator[str]:
+    def lines(self, item: Row | ChunkRun) -> Iterator[str]:
         """Yields the line of a row or run, after a turn's rule or a pause if one comes before.
 
         After the line of a batch come the lines of its messages. The titles come first of all.
         """
-        row = _first(item)
+        row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)
         if self.screen.columns is not None and self._before is None:
             yield self._titles()
@@ -178,9 +172,8 @@ class TimelineLayout:
             line = evolve(line, cells=line.cells._replace(time=self._time_of(row["t_ns"])))
         if self.screen.columns is not None and self._before is not None:
             yield from self._between(row, line)
-        last = item.rows[-1] if isinstance(item, EndRun) else row
         self._before = (item.last, item.last_ns) if isinstance(item, ChunkRun) else (
-            last["seq"], last["t_ns"])  # fmt: skip
+            row["last" if "last" in row else "seq"], row["t_ns"])  # fmt: skip
         yield self.text(line, self._marks.get(row["seq"], "  ") if self._marks else "")
         for member in self.member_lines(row):
             yield self.text(member, "  " if self._marks else "")
@@ -196,13 +189,14 @@ class TimelineLayout:
             line = evolve(line, cells=line.cells._replace(**self._unknown))
         return self.screen.line((mark, None, True), *self._pieces(line))
 
-    def _line(self, item: Item) -> TimelineLine:
+    def _line(self, item: Row | ChunkRun) -> TimelineLine:
         if isinstance(item, ChunkRun):
             return run_line(item, self._recording)
-        if isinstance(item, EndRun):
-            return item.line()
         if "raw" not in item:
-            return event_line(item)
+            line, seq = event_line(item), item["seq"]
+            if item.get("last", seq) != seq:
+                line = evolve(line, cells=line.cells._replace(number=f"{seq}–{item['last']}"))
+            return line
         return self.frame_line(item)
 
     def frame_line(self, row: Row) -> TimelineLine:
@@ -305,12 +299,6 @@ class TimelineLayout:
         """Yields the pair only if it is slow or open, since the preview needs the room."""
         if line.pace is not Pace.QUICK or line.cells.pair == "open":
             yield f"[{line.cells.pair}] ", _PACES[line.pace], False
-
-
-def _first(item: Item) -> Row:
-    if isinstance(item, ChunkRun):
-        return item.first
-    return item.rows[0] if isinstance(item, EndRun) else item
 
 
 def _fitted(method: str, columns: int) -> str:

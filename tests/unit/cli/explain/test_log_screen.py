@@ -11,6 +11,7 @@ from acp_proxy.cli.explain.log_screen import TimelineLayout
 from acp_proxy.cli.screens.styled_text import Screen, clusters, columns_of
 from acp_proxy.explain.log.folding import fold
 from acp_proxy.explain.pauses import Pauses
+from acp_proxy.recording import log_format as capture_log
 from acp_proxy.store.reader import RecordingReader
 from tests.support.log_writer import (
     MS,
@@ -217,3 +218,18 @@ def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
         "agent_message_chunk", "plan", "session/update", "session/update",
     ]  # fmt: skip
     assert lines[0][-1] == "Hi"
+
+
+def test_ends_of_streams_are_one_line_only_if_they_come_at_once(tmp_path: Path) -> None:
+    """Ends with another reason, or after a second, have lines of their own on a terminal."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        ends = (capture_log.TO_AGENT, "a"), (capture_log.STDERR, "a"), (capture_log.TO_CLIENT, "b")
+        for stream, reason in ends:
+            recorder.event(capture_log.END, stream, reason=reason)
+        recorder.t_ns += 2_000 * MS
+        recorder.event(capture_log.END, capture_log.TO_CLIENT, reason="b")
+    lines = screen(recorder.path, 80, color=False).splitlines()[2:]
+    assert [line.split(maxsplit=4)[-1] for line in lines] == [
+        "to-agent, stderr ended: a", "to-client ended: b", "to-client ended: b",
+    ]  # fmt: skip
+    assert lines[0].split()[0] == "2–3"
