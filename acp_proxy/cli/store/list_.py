@@ -53,7 +53,7 @@ _RESULT = "RESULT"
 _COLUMNS = (
     Column(""),
     Column("ID", rank=3),
-    Column("NAME", least=14, most=38),
+    Column("NAME", least=18, most=38),
     Column(_RESULT, least=34, most=44),
     Column("WHEN"),
     Column("TOOK", rank=5, right=True),
@@ -270,7 +270,9 @@ def _cells(
     first = next((f for f in findings if f.severity != Severity.INFO), None)
     is_sick = first is not None and first.severity == Severity.ERROR
     counts = broken or {}
-    mark, ink = ("✓", Ink.TO_CLIENT) if recording.state == "complete" else ("", Ink.STDERR)
+    mark, ink = "", None if recording.state == "complete" else Ink.STDERR
+    if broken is not None and ink is None:
+        mark, ink = "✓", Ink.TO_CLIENT
     if entry.has_faults or first is not None or counts.get("warning"):
         mark, ink = "!", Ink.STDERR
     if is_sick or counts.get("error"):
