@@ -63,7 +63,7 @@ _COLUMNS = (
     Column("STATE"),
     Column("EXIT"),
     Column("WHAT IS WRONG"),
-    Column(_BROKEN, rank=1, least=8, most=22),
+    Column(_BROKEN, rank=1, least=19, most=22),
     Column("FRAMES", rank=8, right=True),
     Column("TURNS", rank=7, right=True),
     Column("SIZE", rank=10, right=True),
@@ -279,6 +279,8 @@ def _cells(
         mark, ink = "✗", Ink.TROUBLE
     live = Ink.TO_CLIENT if entry.live else None
     result = result_words(findings, recording, entry.waiting, live=entry.live)
+    if first is None and (counts.get("error") or counts.get("warning")):
+        result = "broke rules"
     if entry.live:
         result = f"running: {result}"
     return [
