@@ -153,14 +153,24 @@ def characters(change: ShownChange) -> int:
 
 
 def numbered_places(fields: Sequence[Field], first: int) -> Shortened[ShownPlace]:
-    """Shows places that are differences by themselves, with numbers from the first one on."""
+    """Shows places that are differences by themselves.
+
+    Args:
+        fields: the places.
+        first: the number of the first place among all differences.
+    """
     pick = _places(fields)
     places = [evolve(place, number=n) for n, place in enumerate(pick.items, first)]
     return Shortened(places, pick.more)
 
 
 def shown_ending(fields: Sequence[Field], first: int) -> list[ShownPlace]:
-    """Shows how the agents ended: exit codes and names of signals, or that there is none."""
+    """Shows how the agents ended: exit codes and names of signals, or that there is none.
+
+    Args:
+        fields: the differences of the endings.
+        first: the number of the first one among all differences.
+    """
 
     def text(pointer: str, value: Any) -> list[list[ShownText]]:
         is_signal = pointer == "/exit_signal" and value is not None

@@ -143,7 +143,7 @@ def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str,
 
 
 def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) -> None:
-    """What the conversation shows is printed while it is the chosen view."""
+    """The entries of the conversation are printed while it is the chosen view."""
     page = window.open(path).page
     page.wait_for_selector(".view-conversation >> text=Greet someone else.")
     window.ask("() => dispatchEvent(new Event('beforeprint'))")

@@ -122,8 +122,11 @@ test("many items grow the list", () => {
 });
 
 test("a link says what is shown, and nothing is what was not chosen", () => {
-  const link = { seq: 42, view: "sequence", filter: 'method="a b" or x>3', query: "50% & more", turn: 2 };
+  const range = [500_000_001, 3_020_000_000];
+  const link = { seq: 42, view: "sequence", filter: 'method="a b" or x>3', query: "50% & more", turn: 2, range, connection: 1, channel: 2 };
   assert.deepEqual(readLink(`#${writeLink(link)}`), link);
-  assert.equal(writeLink({ seq: null, view: null, filter: "", query: "", turn: null }), "");
-  assert.deepEqual(readLink("#seq=4x&turn=-1"), { seq: null, view: null, filter: null, query: null, turn: null });
+  const none = { seq: null, view: null, filter: null, query: null, turn: null, range: null, connection: 0, channel: 0 };
+  assert.equal(writeLink({ ...none, filter: "", query: "" }), "");
+  assert.deepEqual(readLink("#seq=4x&turn=-1&t=3-&c=x"), none);
+  assert.equal(writeLink({ ...none, range: [0, 3_020_000_000] }), "t=0-3.02");
 });

@@ -70,31 +70,6 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
     assert comparison.more == 0
 
 
-def test_what_only_b_has_stands_at_its_time() -> None:
-    """A message of B alone comes after the changed message that was before it in B."""
-    where = "session:1", "to-agent", "m"
-    entries = [
-        DiffEntry(Change.ONLY_A, *where, a=30, a_frames=1),
-        DiffEntry(Change.ONLY_B, *where, b=25, b_frames=1, preview="new"),
-        DiffEntry(Change.CHANGED, *where, 10, 20, 1, 1, preview="old", b_preview="other"),
-        DiffEntry(Change.ONLY_B, *where, b=3, b_frames=1),
-    ]
-    comparison = made_up(differing(entries))
-    shown = [step for step in comparison.steps if not isinstance(step, int)]
-    assert [(change.a and change.a.seq, change.b and change.b.seq) for change in shown] == [
-        (None, 3), (10, 20), (None, 25), (30, None),
-    ]  # fmt: skip
-    assert [side.preview for side in shown[1].sides] == ["old", "other"]
-    assert comparison.first == "m only in B"
-
-
-def test_endings_are_in_words() -> None:
-    """Exit codes and names of signals stand in place of pointers and JSON."""
-    page = page_of(made_up(differing()))
-    for words in ("exit code", "A 0", "B none", "signal", "B SIGKILL"):
-        assert words in " ".join(page.text.split()), words
-
-
 def test_equal_messages_are_counted() -> None:
     """Equal messages between the differences are counted."""
     with ExitStack() as stack:
