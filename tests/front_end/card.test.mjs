@@ -9,7 +9,8 @@ import { commandFor, faultInWords, mermaidAround } from "../../acp_proxy/report/
 import { joinedChunks, longStrings, planSteps, saidBlocks } from "../../acp_proxy/report/front_end/detail/said.js";
 import { chunkOf } from "../../acp_proxy/report/front_end/data/values.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
-import { sourceOf } from "./blocks.mjs";
+import { listedCalls } from "../../acp_proxy/report/front_end/cards/calls_view.js";
+import { jsonBytes, sourceOf } from "./blocks.mjs";
 
 const update = (members, seq = 1, t_ns = seq * 1e9) => ({ row: seq - 1, seq, t_ns, kind: "notification", method: "session/update", message: { params: { update: members } } });
 const terminal = (kind, method, message, seq = 1) => ({ row: seq - 1, seq, t_ns: seq * 1e9, kind, method, message });
@@ -117,6 +118,23 @@ test("the frames of a call are those that name the same first one", async () => 
   const recording = await Recording.read(sourceOf([1, null, 1, 4, 4].map(row), { meta: { summary: {}, check: null } }));
   assert.deepEqual([0, 1, 2, 3, 4].map((one) => rowsOfCallAt(recording, one)), [[0, 2], [], [0, 2], [3, 4], [3, 4]]);
   assert.deepEqual(callsAmong(recording, Int32Array.of(0, 1, 2, 3, 4)), [0, 3]);
+});
+
+test("calls are listed by their first frames, with what came of them after their turns", async () => {
+  const row = (call, index) => ({ seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", call, size: 10 });
+  const source = sourceOf([1, null, 1, 4, 4].map(row), { meta: { summary: {}, check: null } });
+  const entry = (seq, state, more = {}) =>
+    ({ kind: "tool_call", seq, title: `call ${seq}`, state, is_failed: state === "failed", took_ns: null, detail: "", ...more });
+  const entries = [{ type: "section" }, entry(1, "in_progress", { detail: "read" }), entry(3, "failed", { took_ns: 7 }), entry(4, "in_progress")];
+  source.blocks.set("entries", jsonBytes([[1, 1, 3, 4], [1, 1, 3, 5], ["section", "tool_call", "tool_call", "tool_call"]]));
+  source.blocks.set("e0", jsonBytes(entries));
+  const calls = async () => [...await listedCalls(await Recording.read(source))];
+  assert.deepEqual(await calls(), [
+    [1, { took: 7, title: "call 3", status: "failed", isFailed: true, bytes: 20, seq: 1, kind: "read" }],
+    [4, { took: NaN, title: "call 4", status: "never ended", isFailed: false, bytes: 20, seq: 4, kind: "other" }],
+  ]);
+  source.blocks.set("entries", jsonBytes([]));
+  assert.deepEqual(await calls(), []);
 });
 
 test("a frame has its command, and a fault its effect in words", () => {

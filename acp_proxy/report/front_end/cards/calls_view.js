@@ -1,4 +1,5 @@
 // The tool calls as a table in the order of their start; the detail shows the card of the chosen one.
+import { BLOCK_ENTRIES } from "../conversation/entries.js";
 import { pause } from "../data/source.js";
 import { clear, h } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
@@ -12,7 +13,6 @@ import { callsAmong, statusInWords, ENDED } from "./card.js";
  * @typedef {{seq: number, took: number, kind: string, title: string, status: string, isFailed: boolean, bytes: number}} ListedCall
  */
 
-const ENTRIES_OF_BLOCK = 256;
 const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes"];
 
 /**
@@ -26,9 +26,9 @@ export async function listedCalls(recording) {
   const unended = recording.isOpen ? "open" : "never ended";
   /** @type {Map<number, ListedCall>} */
   const calls = new Map();
-  for (let first = 0; first < kinds.length; first += ENTRIES_OF_BLOCK) {
-    if (!kinds.slice(first, first + ENTRIES_OF_BLOCK).includes("tool_call")) continue;
-    for (const { kind, seq, title, state, is_failed, took_ns, detail } of await read(`e${first / ENTRIES_OF_BLOCK}`)) {
+  for (let first = 0; first < kinds.length; first += BLOCK_ENTRIES) {
+    if (!kinds.slice(first, first + BLOCK_ENTRIES).includes("tool_call")) continue;
+    for (const { kind, seq, title, state, is_failed, took_ns, detail } of await read(`e${first / BLOCK_ENTRIES}`)) {
       if (kind !== "tool_call") continue;
       const status = ENDED.test(state) ? state : unended;
       const key = firsts[recording.rowOf(seq)];

@@ -55,33 +55,26 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   const most = waits.some(({ debt }) => debt === 2) ? MOST_OF_WAITS : PART_OF_WAITS;
   const share = Math.max(PART_OF_WAITS, Math.min(most, waited / (waited + active)));
   const part = !waits.length ? 0 : rest > 0 ? share : 1;
-  const wide = waitWidth(waits, part);
+  const wide = waitWidths(waits, part);
   const unit = rest > 0 ? (1 - part) / rest : 0;
   let done = 0;
-  const ends = widths.map((width, at) => (done += isWait(at) ? wide(lengths[at]) : width * unit));
+  const ends = widths.map((width, at) => (done += isWait(at) ? wide.shift() ?? 0 : width * unit));
   const isShort = (/** @type {Gap} */ { from, to }) => active > 0 && short < SHORTENED * (to - from);
   const places = [0, ...ends].map((end) => end / (done || 1));
   return { times: breaks, places, gaps: found.filter((gap) => gap.debt || isShort(gap)), rows: Math.max(times.length, 1), long };
 }
 
 /**
- * Returns how wide a wait of a length is: by its length, but the first of the longest ones has a
- * quarter of the axis at least.
+ * Returns how wide each wait is: by its length, but the longest one has a quarter of the axis at least.
  * @param {Gap[]} waits @param {number} part of the axis, of all of them
- * @returns {(length: number) => number}
  */
-function waitWidth(waits, part) {
-  const whole = lengthOf(waits) || 1;
-  const longest = waits.reduce((most, { from, to }) => Math.max(most, to - from), 0);
-  const natural = (part * longest) / whole;
-  if (natural >= LEAST_OF_LONGEST || waits.length < 2) return (length) => (part * length) / whole;
-  const others = (part - LEAST_OF_LONGEST) / (whole - longest);
-  let isTaken = false;
-  return (length) => {
-    if (length < longest || isTaken) return length * others;
-    isTaken = true;
-    return LEAST_OF_LONGEST;
-  };
+function waitWidths(waits, part) {
+  const whole = lengthOf(waits);
+  const widths = waits.map(({ from, to }) => (part * (to - from)) / whole);
+  const longest = widths.reduce((most, width, at) => (width > widths[most] ? at : most), 0);
+  if (widths[longest] >= LEAST_OF_LONGEST) return widths;
+  const others = (part - LEAST_OF_LONGEST) / (part - widths[longest]);
+  return widths.map((width, at) => (at === longest ? LEAST_OF_LONGEST : width * others));
 }
 
 /**
