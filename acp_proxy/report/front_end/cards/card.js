@@ -202,7 +202,8 @@ export async function callElement(state, model, rows) {
       h("span", { class: "note" }, t_ns === start ? secondsInWords(t_ns, " at ", " s") : durationInWords(t_ns - start, " +"))))),
     h("ul", { class: "choices mono" }, model.locations.slice(0, 20).map((place) => h("li", {}, visibleText(place)))));
   for (const asked of model.asked) box.append(await permissionElement(state, asked.row, model.title, false));
-  box.append(...(await blockElements(state, model.blocks, rows[0])));
+  // Its terminals were made before its last frame.
+  box.append(...(await blockElements(state, model.blocks, rows[rows.length - 1])));
   return box;
 }
 

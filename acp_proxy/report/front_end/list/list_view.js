@@ -210,6 +210,7 @@ class ListView {
       const button = seqButton(this.state, pair, words);
       // By keyboard there are [ and ].
       button.tabIndex = -1;
+      button.classList.toggle("list-asked", words.startsWith("↩"));
       return button;
     };
     if (recording.text("kind", row) !== "request") return [link(`↩${request}`), durationInWords(took, " ")];
