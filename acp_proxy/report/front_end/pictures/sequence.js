@@ -14,7 +14,6 @@ import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from
  * @typedef {import("./lanes.js").Lane} Lane
  * @typedef {import("./lanes.js").Span} Span
  * @typedef {import("./lanes.js").Item} Item
- * @typedef {import("./lanes.js").Span} Span
  */
 
 const SEQUENCE_ROW = 30;
