@@ -81,7 +81,9 @@ class ConversationEntries:
         if values:
             yield f"e{len(self._index) // ENTRIES}", encode_json(values)
         deque(self._rows, 0)
-        yield "entries", encode_json([*zip(*self._index, strict=True)])
+        of_all = [*zip(*self._index, strict=True)] or [(), (), ()]
+        names = ("seq", "last_seq", "kind")
+        yield "entries", encode_json({"first": 0, **dict(zip(names, of_all, strict=True))})
         for encoded, number in self._shown.items():
             yield f"g{number}", self._images[encoded].data
 

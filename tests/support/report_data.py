@@ -58,8 +58,8 @@ def decode(blocks: Iterable[DataBlock]) -> DecodedReport:
     conversation = [item for n in range(_blocks_of(meta)) for item in json.loads(data[f"e{n}"])]
     index = json.loads(data["entries"])
     kinds = [item.get("kind", "section") for item in conversation]
-    of_all = [[item[name] for item in conversation] for name in ("seq", "last_seq")]
-    assert [*of_all, kinds] == (index or [[], [], []])
+    of_all = {name: [item[name] for item in conversation] for name in ("seq", "last_seq")}
+    assert index == {"first": 0, **of_all, "kind": kinds}
     images = [data[f"g{n}"] for n in range(len(meta["images"]))]
     lines = _decode_lines(rows, payloads, data) if meta["payloads"] else None
     return DecodedReport(meta, rows, lines, payloads, [*data], conversation, images)

@@ -24,7 +24,10 @@ class ConversationView {
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;
-    this.entries = new Entries(state.recording, [[], [], []]);
+    this.entries = new Entries(state.recording);
+    this.entries.onLoaded = () => this.list.refresh((node) => node.classList.contains(PENDING_ENTRY));
+    /** How many rows there were when the entries were read. */
+    this.rows = -1;
     /** The entry of each row; empty until it is known. */
     this.ofRows = new Int32Array(0);
     /** The entries and sections that are shown. @type {number[]} */
@@ -42,12 +45,16 @@ class ConversationView {
     });
     this.list.element.addEventListener("click", (event) => this.onClick(event));
     container.append(this.note, this.list.element);
-    this.read().catch((error) => clear(this.note, h("p", { class: "trouble" }, `The conversation cannot be shown: ${messageOf(error)}`)));
+    this.read();
   }
 
-  async read() {
-    this.entries = await Entries.read(this.state.recording);
-    this.entries.onLoaded = () => this.list.refresh((node) => node.classList.contains(PENDING_ENTRY));
+  read() {
+    this.readAll().catch((error) => clear(this.note, h("p", { class: "trouble" }, `The conversation cannot be shown: ${messageOf(error)}`)));
+  }
+
+  async readAll() {
+    this.rows = this.state.recording.rows;
+    await this.entries.read();
     this.build();
     for (let item = 0; item < this.entries.kinds.length && item < BLOCKS_AHEAD * BLOCK_ENTRIES; item += BLOCK_ENTRIES) this.entries.now(item);
     this.ofRows = await this.entries.ofRows();
@@ -57,6 +64,7 @@ class ConversationView {
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
+    if (this.rows !== this.state.recording.rows) this.read();
     if (change === "row" || change === "view") this.list.setActive(this.placeOf(this.state.row));
     else if (change === "shown") this.build();
     else if (change === "matched") this.showHits();

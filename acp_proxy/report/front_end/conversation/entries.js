@@ -33,20 +33,31 @@ export const SECTION = "section";
 const PAIRS = new Set(["prompt", "permission", "request", "end"]);
 
 export class Entries {
-  /** @param {import("../data/recording.js").Recording} recording @param {[number[], (number | null)[], string[]]} index */
-  constructor(recording, [seqs = [], lastSeqs = [], kinds = []]) {
+  /** @param {import("../data/recording.js").Recording} recording */
+  constructor(recording) {
     this.recording = recording;
-    this.seqs = seqs;
-    this.lastSeqs = lastSeqs;
-    this.kinds = kinds;
+    /** @type {number[]} */
+    this.seqs = [];
+    /** @type {(number | null)[]} */
+    this.lastSeqs = [];
+    /** @type {string[]} */
+    this.kinds = [];
     /** @type {BlockCache<Entry[]>} */
     this.blocks = new BlockCache(BLOCKS_KEPT);
     /** Is called when entries were loaded. */
     this.onLoaded = () => {};
   }
 
-  /** @param {import("../data/recording.js").Recording} recording */
-  static read = async (recording) => new Entries(recording, await parsedBlock(recording, "entries"));
+  /** Reads the index from the first entry on that is new or has changed. */
+  async read() {
+    const { first, seq, last_seq, kind } = await parsedBlock(this.recording, "entries");
+    this.seqs = [...this.seqs.slice(0, first), ...seq];
+    this.lastSeqs = [...this.lastSeqs.slice(0, first), ...last_seq];
+    this.kinds = [...this.kinds.slice(0, first), ...kind];
+    for (const name of this.blocks.entries.keys()) {
+      if (Number(name.slice(1)) >= Math.floor(first / BLOCK_ENTRIES)) this.blocks.entries.delete(name);
+    }
+  }
 
   /** The entry if it is in memory. Else null, and it is loaded. @param {number} item @returns {Entry | null} */
   now(item) {
