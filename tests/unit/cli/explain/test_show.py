@@ -280,10 +280,14 @@ def test_a_running_recording_that_waits_has_no_problem(
     )
 
 
-def test_a_running_recording_never_only_runs(tmp_path: Path) -> None:
-    """The first line of `show` says of a running recording without a prompt that nothing is open."""
+def test_a_running_recording_never_only_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an open prompt, the first line of a running recording says that nothing is open."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
+        now = ORIGIN_NS + recorder.t_ns
+        monkeypatch.setattr("acp_proxy.cli.explain.show.time.monotonic_ns", lambda: now)
         out = run("inspect", "show", recorder.path).stdout
     assert out.startswith("x  (c0ffee000001)  running  nothing is open, no problems")
 
