@@ -327,7 +327,7 @@ def _current_wait(
 
 
 def _running_calls(context: DiagnosisContext, wait: OpenWait) -> dict[int, str]:
-    """Returns the titles of the running calls for which an agent or a program may need so long."""
+    """Returns the titles of the calls that run while the agent or a program has to act."""
     turn = next((turn for turn in context.turns if turn.id == wait.request.turn), None)
     if turn is None or wait.request.awaited not in (Party.AGENT, Party.PROGRAM):
         return {}

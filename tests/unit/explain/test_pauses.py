@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attrs import evolve
 
+from acp_proxy.explain.log.folding import ChunkRun, fold
 from acp_proxy.explain.pauses import Pause, Pauses
+from acp_proxy.recording.recording import Origin
 from acp_proxy.store.reader import RecordingReader
 from tests.support.log_writer import (
     MS,
@@ -99,6 +102,75 @@ def test_a_pause_outside_of_turns_is_marked_from_five_seconds_on(tmp_path: Path)
     assert pauses_of(record(tmp_path / "x.db", *steps)) == [
         Pause(5, 6, 5 * SECOND, "the client", never_ended=False)
     ]
+
+
+def test_a_running_recording_may_pause_now(tmp_path: Path) -> None:
+    """The pause since the last frame of a running recording has no frame after it."""
+    recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
+    last = pauses_of(recorder.path, recorder.t_ns)[-1]
+    recorder.abandon()
+    assert (last.after, last.awaited, last.never_ended) == (None, "a person: permission", False)
+    assert last.text() == "25.0 s, waiting for a person: permission"
+
+
+def test_an_open_answer_never_ended(tmp_path: Path) -> None:
+    """A pause of a turn that never ended says so, and names its running calls."""
+    calls = [
+        update("s", "tool_call", toolCallId=name, title=name, status="in_progress") for name in "ab"
+    ]
+    cancel = asks(notification("session/cancel", sessionId="s"))
+    path = record(tmp_path / "x.db", PROMPT, says(*calls), wait(3 * SECOND), cancel)
+    (pause,) = pauses_of(path)
+    assert pause.text() == "3.0 s, waiting for call a and 1 other, never ended"
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "awaited"),
+    [
+        ("fs/read_text_file", {"path": "/a"}, "the client: fs/read_text_file"),
+        ("terminal/wait_for_exit", {"terminalId": "t"}, "a program"),
+        ("session/request_permission", {"toolCall": {}, "options": []}, "a person: permission"),
+        ("elicitation/create", {"message": "Who?"}, "a person: form"),
+    ],
+)
+def test_a_request_of_the_agent_names_who_answers(
+    tmp_path: Path, method: str, params: dict[str, Any], awaited: str
+) -> None:
+    """While a request of the agent is open, whoever answers it is waited for."""
+    ask = says(request(7, method, sessionId="s", **params))
+    steps = (PROMPT, CHUNK, ask, wait(2 * SECOND), asks(result(7)), END)
+    (pause,) = pauses_of(record(tmp_path / "x.db", *steps))
+    assert (pause.awaited, pause.never_ended) == (awaited, False)
+
+
+def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
+    """Without a turn, the answer to an open request of the client is waited for."""
+    new = asks(request(1, "session/new", cwd="/srv", mcpServers=[]))
+    login = asks(request(2, "authenticate", methodId="browser"))
+    steps = (new, wait(6 * SECOND), says(result(1, sessionId="s")), login, wait(9 * SECOND),
+             says(result(2)))  # fmt: skip
+    found = pauses_of(record(tmp_path / "x.db", *steps))
+    assert [pause.awaited for pause in found] == ["the agent", "a person: login"]
+
+
+@pytest.mark.parametrize("lost", ["middle", "times"])
+def test_an_import_without_times_has_no_pause(tmp_path: Path, lost: str) -> None:
+    """Nothing is said of pauses if the source of an import does not show them."""
+    path = record(tmp_path / "x.db", PROMPT, wait(9 * SECOND), END)
+    with RecordingReader(path) as reader:
+        pauses = Pauses(reader)
+        assert len([*pauses.every()]) == 1
+        pauses.recording = evolve(reader.recording, origin=Origin("zed", (lost,)))
+        assert [*pauses.every()] == []
+
+
+def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
+    """A run of chunks ends at a marked pause, so that the pause has a place between two lines."""
+    path = record(tmp_path / "x.db", PROMPT, CHUNK, CHUNK, wait(2 * SECOND), CHUNK, CHUNK, END)
+    with RecordingReader(path) as reader:
+        runs = [item for item in fold(reader.rows(), pauses=Pauses(reader))
+                if isinstance(item, ChunkRun)]  # fmt: skip
+    assert [(run.first["seq"], run.last) for run in runs] == [(5, 6), (7, 8)]
 
 
 def test_each_pause_names_who_was_waited_for(tmp_path: Path) -> None:
