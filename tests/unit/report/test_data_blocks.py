@@ -17,6 +17,7 @@ from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import ChunkRun, fold
 from acp_proxy.explain.log.frame_json import FRAME_MEMBERS, event_json, frame_json
 from acp_proxy.explain.log.timeline import event_line, frame_line
+from acp_proxy.explain.pauses import Pauses
 from acp_proxy.recording.log_format import MAX_PAYLOAD, TO_CLIENT
 from acp_proxy.report import data_blocks
 from acp_proxy.report.data_blocks import PAYLOAD_BYTES, report_blocks
@@ -76,13 +77,13 @@ def check_rows(report: DecodedReport, rows: list[dict[str, Any]], reader: Record
         shown = frame_line(row, live=reader.live, hints=hints.of(row))
         assert (actual["text"], actual["tone"]) == (shown.text, shown.tone.value)
         assert shown.cells.method.startswith(actual["update"] or "")
-    check_runs(report, rows)
+    check_runs(report, rows, Pauses(reader))
 
 
-def check_runs(report: DecodedReport, rows: list[dict[str, Any]]) -> None:
+def check_runs(report: DecodedReport, rows: list[dict[str, Any]], pauses: Pauses) -> None:
     """Compares the runs of a report with those of a folded timeline."""
     place = 0
-    for item in fold(rows):
+    for item in fold(rows, pauses=pauses):
         count = item.count if isinstance(item, ChunkRun) else 1
         runs = [report.rows[n]["run"] for n in range(place, place + count)]
         assert runs == ([-n for n in range(count)] if count > 1 else [None])
