@@ -9,7 +9,7 @@ from attrs import evolve
 
 from acp_proxy.explain.log.folding import ChunkRun, fold
 from acp_proxy.explain.pauses import Pause, Pauses
-from acp_proxy.recording.recording import Origin
+from acp_proxy.recording.recording import Lost, Origin
 from acp_proxy.store.reader import RecordingReader
 from tests.support.log_writer import (
     MS,
@@ -37,7 +37,7 @@ def pauses_of(path: Path, now_ns: int | None = None) -> list[Pause]:
 
 
 def record(path: Path, *steps: Callable[[LogWriter], None]) -> Path:
-    """Records a handshake and then some steps, of which each takes as long as it says."""
+    """Records a handshake, and then some steps."""
     with LogWriter(path) as recorder:
         handshake(recorder)  # 2, 3
         for step in steps:
@@ -91,8 +91,8 @@ def test_a_pause_is_marked_from_a_tenth_of_its_turn_on(
     rest_ns = turn_ns - pause_ns
     steps = [step for _ in range(200) for step in (wait(rest_ns // 200), CHUNK)]
     path = record(tmp_path / "x.db", PROMPT, *steps, wait(pause_ns), END)
-    found = [pause for pause in pauses_of(path) if pause.length_ns == pause_ns]
-    assert bool(found) is is_marked
+    marked = [pause for pause in pauses_of(path) if pause.length_ns == pause_ns]
+    assert bool(marked) is is_marked
 
 
 def test_a_pause_outside_of_turns_is_marked_from_five_seconds_on(tmp_path: Path) -> None:
@@ -149,12 +149,12 @@ def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
     login = asks(request(2, "authenticate", methodId="browser"))
     steps = (new, wait(6 * SECOND), says(result(1, sessionId="s")), login, wait(9 * SECOND),
              says(result(2)))  # fmt: skip
-    found = pauses_of(record(tmp_path / "x.db", *steps))
-    assert [pause.awaited for pause in found] == ["the agent", "a person: login"]
+    marked = pauses_of(record(tmp_path / "x.db", *steps))
+    assert [pause.awaited for pause in marked] == ["the agent", "a person: login"]
 
 
 @pytest.mark.parametrize("lost", ["middle", "times"])
-def test_an_import_without_times_has_no_pause(tmp_path: Path, lost: str) -> None:
+def test_an_import_without_times_has_no_pause(tmp_path: Path, lost: Lost) -> None:
     """Nothing is said of pauses if the source of an import does not show them."""
     path = record(tmp_path / "x.db", PROMPT, wait(9 * SECOND), END)
     with RecordingReader(path) as reader:

@@ -10,7 +10,7 @@ from attrs import evolve
 from acp_proxy.explain.show.facts_line import Fact, facts_line
 from acp_proxy.explain.show.summary import summarize
 from acp_proxy.explain.show.summary_values import ToolTally, WorkDone
-from acp_proxy.recording.recording import LOST, Origin
+from acp_proxy.recording.recording import LOST, Lost, Origin
 from acp_proxy.store.reader import RecordingReader
 from tests.support.audit_conversation import Talk
 from tests.support.log_writer import LogWriter, update
@@ -53,8 +53,8 @@ def line_of(summary: Summary) -> str:
 
 def test_the_facts_of_the_shipped_recordings() -> None:
     """The facts of each shipped recording are the facts that a person would name."""
-    found = {path.stem: line_of(summary_of(path)) for path in DIRECTORY.glob("*.db")}
-    assert found == SHIPPED
+    lines = {path.stem: line_of(summary_of(path)) for path in DIRECTORY.glob("*.db")}
+    assert lines == SHIPPED
 
 
 def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", LOST)
-def test_facts_that_an_import_lacks_are_left_out(lost: str) -> None:
+def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
     """A fact that the source of an import lacks is left out, and is not 0."""
     summary = summary_of(DIRECTORY / "hang.db")
     recording = evolve(summary.recording, origin=Origin("zed", (lost,)))
@@ -131,12 +131,12 @@ def test_changed_files_are_counted_once(
     tmp_path: Path, edits: list[Any], writes: list[str], words: str
 ) -> None:
     """A file counts once; its lines count only if each file has a diff that succeeded."""
-    talk = Talk()
-    talk.to_client(*(edit(*values) for values in edits))
+    conversation = Talk()
+    conversation.to_client(*(edit(*values) for values in edits))
     for path in writes:
-        talk.asks("fs/write_text_file", {}, path=path, content="")
+        conversation.asks("fs/write_text_file", {}, path=path, content="")
     with LogWriter(tmp_path / "x.db") as recorder:
-        for stream, line in talk.lines:
+        for stream, line in conversation.lines:
             (recorder.to_agent if stream == "to-agent" else recorder.to_client)(line)
     assert line_of(summary_of(recorder.path)).endswith(f" · {words}")
 
