@@ -85,11 +85,15 @@ def stdout_screen() -> Screen:
 def say(text: str = "", **style: Any) -> None:
     """Prints a line of text on stdout; line breaks in the text are escaped.
 
+    On a terminal, the line breaks at spaces, as those of `warn` do, unless it is indented.
+
     Args:
         text: the line.
         **style: keywords of `click.style`.
     """
     text = visible(text)
+    if (columns := width()) is not None and not text.startswith(" "):
+        text = _wrapped(text, columns)
     Writer().line(click.style(text, **style) if style and use_color() else text)
 
 

@@ -201,6 +201,18 @@ def test_the_bar_is_cleared_when_the_loop_stops_early(monkeypatch: pytest.Monkey
     assert terminal.getvalue().endswith("\r\x1b[2K\x1b[?25h")
 
 
+def test_a_printed_line_breaks_at_spaces(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line on a terminal is wrapped between words, except an indented line."""
+    monkeypatch.setattr(output, "width", lambda: 20)
+    output.say("two recordings in /a/long/directory")
+    output.say("  two recordings in /a/long/directory")
+    assert capsys.readouterr().out == (
+        "two recordings in\n  /a/long/directory\n  two recordings in /a/long/directory\n"
+    )
+
+
 def test_a_message_breaks_at_spaces_outside_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     """A message on a terminal is wrapped between words, and a command in backticks stays whole."""
     terminal = on_terminal(monkeypatch)

@@ -9,6 +9,7 @@ import re
 import shutil
 import sqlite3
 import time
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -250,7 +251,7 @@ def test_a_terminal_gets_what_fits(
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: columns)
     record_conversation(home / "你好.db", name="你好" * 30, cwd="/srv/" + "项目" * 40)
     set_note(record_conversation(home / "b.db"), "a note " * 20)
-    lines = run("inspect", "list", home=home).stdout.splitlines()[:-1]
+    lines = run("inspect", "list", home=home).stdout.partition("\n2 recordings")[0].splitlines()
     assert max(map(columns_of, lines)) <= columns
     heads = lines[0].split()
     assert {"NAME", "RESULT", "WHEN"} <= {*heads}
@@ -350,7 +351,8 @@ def ends_by_signal(recorder: LogWriter) -> None:
 
 def listed(home: Path, **environment: str) -> list[str]:
     """Returns the rows of the list."""
-    return run("inspect", "list", home=home, **environment).stdout.splitlines()[1:-1]
+    lines = run("inspect", "list", home=home, **environment).stdout.splitlines()[1:]
+    return list(takewhile(lambda line: " recording" not in line, lines))
 
 
 @pytest.mark.parametrize("arguments", [[], ["inspect"]])
