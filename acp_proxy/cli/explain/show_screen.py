@@ -372,8 +372,9 @@ def _stderr(page: RecordingPage, summary: Summary) -> None:
 def _next(page: RecordingPage, summary: Summary, word: str) -> None:
     name = shlex.quote(word)
     command = f"acp-proxy log {name}"
-    if summary.findings:
-        command = f"{command} --around {summary.findings[0].seq}"
+    first = next(iter(summary.findings), None)
+    if first is not None and first.severity is not Severity.INFO:
+        command = f"{command} --around {first.seq}"
     elif summary.live:
         command = f"{command} --follow"
     page.next(command)
