@@ -1,4 +1,4 @@
-"""Words that people type and that are no commands, options or values, with the line that works.
+"""Words that people type in place of commands, options and values, each with the line that works.
 
 In `meant.json`, each key is a ``COMMAND``, a ``COMMAND --option``, or a ``COMMAND --option value``,
 and its value is the line. A ``*`` stands for any command, and ``-N`` for an option that is a
@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 MEANT: dict[str, str] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-"""What works instead, for each word."""
+"""The line that works, by the words that were typed."""
 
 
 def meant(command: str, option: str = "", value: str = "") -> str:

@@ -72,27 +72,27 @@ def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
 
     Such a row has the number of the last end as ``last``.
     """
-    held: Row | None = None
+    pending: Row | None = None
     for item in items:
         end = item if isinstance(item, dict) and item["kind"] == "eof" else None
-        if held is not None and (end is None or not _is_same_end(held, end)):
-            yield held
-            held = None
+        if pending is not None and (end is None or not _is_same_end(pending, end)):
+            yield pending
+            pending = None
         if end is None:
             yield item
-        elif held is None:
-            held = {**end, "last": end["seq"]}
+        elif pending is None:
+            pending = {**end, "last": end["seq"]}
         else:
-            streams = [json.loads(row["data"]).get("stream") for row in (held, end)]
+            streams = [json.loads(row["data"]).get("stream") for row in (pending, end)]
             data = {**json.loads(end["data"]), "stream": ", ".join(map(str, streams))}
-            held = {**held, "data": json.dumps(data), "last": end["seq"]}
-    if held is not None:
-        yield held
+            pending = {**pending, "data": json.dumps(data), "last": end["seq"]}
+    if pending is not None:
+        yield pending
 
 
-def _is_same_end(held: Row, end: Row) -> bool:
-    reasons = [json.loads(row["data"]).get("reason") for row in (held, end)]
-    return reasons[0] == reasons[1] and int(end["t_ns"]) - int(held["t_ns"]) < LEAST_NS
+def _is_same_end(pending: Row, end: Row) -> bool:
+    reasons = [json.loads(row["data"]).get("reason") for row in (pending, end)]
+    return reasons[0] == reasons[1] and int(end["t_ns"]) - int(pending["t_ns"]) < LEAST_NS
 
 
 class TimelineLayout:

@@ -102,7 +102,7 @@ def test_help_stands_before_a_command_as_well() -> None:
 
 @pytest.mark.parametrize("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
-    """A word of the table is no command or option, and its line begins with a command."""
+    """Each word of the table is neither a command nor an option, and its line names a command."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     if name != "*":
