@@ -63,13 +63,15 @@ export function firstRow({ meta, nearest, rows }) {
  * Shows what a link says. A frame that the filter hides is shown without it, unless the link has one.
  * @param {State} state @param {Link} link @param {string[]} views
  * @param {boolean} isWhole what the link leaves out is as at first, else as it is now
+ * @param {() => boolean} [isStale] whether another link is followed by now
  */
-export async function followLink(state, link, views, isWhole) {
+export async function followLink(state, link, views, isWhole, isStale = () => false) {
   const { recording } = state;
   const view = link.view ?? (isWhole ? views[0] : "");
   if (views.includes(view)) state.setView(view);
   const [filter, query] = isWhole ? [link.filter ?? "", link.query ?? ""] : [link.filter, link.query];
   if (filter !== null && filter !== state.filter) await state.setFilter(filter);
+  if (isStale()) return;
   if (query !== null && query !== state.query) void state.setQuery(query);
   if (isWhole || link.turn !== null) state.setTurn(link.turn);
   const hasRange = isWhole || link.range !== null;
@@ -81,6 +83,7 @@ export async function followLink(state, link, views, isWhole) {
   if (row < 0) return;
   const isHidden = () => !state.shown.includes(row);
   if (link.filter === null && state.filter !== "" && isHidden()) await state.setFilter("");
+  if (isStale()) return;
   if (link.range === null && state.range !== null && isHidden()) state.setRange(null);
   state.select(row);
 }
@@ -90,7 +93,7 @@ export async function followLink(state, link, views, isWhole) {
  * @param {State} state @param {string[]} views @param {() => void} onArrival at a frame or a turn
  */
 export async function keepLink(state, views, onArrival) {
-  let [timer, isFollowing] = [0, false];
+  let [timer, latest, isFollowing] = [0, 0, false];
   const now = () => {
     const { seq, view, filter, query, turn, range } = state;
     const others = { connection: 0, channel: 0 };
@@ -108,8 +111,10 @@ export async function keepLink(state, views, onArrival) {
     if (document.getElementById(hash.slice(1))) return;
     // An address that this page has written is all of what was shown; others are links.
     const isWhole = history.state !== null || hash.length < 2;
+    const number = ++latest;
     isFollowing = true;
-    await followLink(state, readLink(hash), views, isWhole);
+    await followLink(state, readLink(hash), views, isWhole, () => number !== latest);
+    if (number !== latest) return;
     isFollowing = false;
     write(false);
     history.replaceState(true, "");
@@ -117,9 +122,7 @@ export async function keepLink(state, views, onArrival) {
   };
   await followLink(state, readLink(""), views, true);
   const first = now();
-  let following = follow();
-  await following;
-  const followNext = () => (following = following.then(follow));
+  await follow();
   for (const change of /** @type {const} */ (["row", "view", "shown", "matched", "turn"])) {
     state.on(change, () => {
       clearTimeout(timer);
@@ -127,10 +130,10 @@ export async function keepLink(state, views, onArrival) {
       timer = window.setTimeout(() => write(true), isTyped ? TYPED_AFTER_MS : WRITE_AFTER_MS);
     });
   }
-  window.addEventListener("hashchange", followNext);
+  window.addEventListener("hashchange", follow);
   document.addEventListener("click", ({ target }) => {
     const link = target instanceof Element ? target.closest("a[href^='#']") : null;
     // For a link to where the page is already there is no other event.
-    if (link?.getAttribute("href") === location.hash) followNext();
+    if (link?.getAttribute("href") === location.hash) follow();
   });
 }
