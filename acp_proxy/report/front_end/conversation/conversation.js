@@ -1,4 +1,4 @@
-// The view that reads like a chat: prompts, thoughts, messages, tool calls with their cards, permissions, ends of turns.
+// The view that reads like a chat: prompts, thoughts, messages, calls with cards, ends of turns.
 import { lowerBound } from "../data/recording.js";
 import { clear, h } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
@@ -9,23 +9,26 @@ import { FlowList } from "./flow_list.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 
-/** The likely heights of entries in pixels; a line that opens has the last one. @type {Record<string, number>} */
+/** The likely heights of entries in pixels. @type {Record<string, number>} */
 const HEIGHTS = { section: 60, prompt: 90, message: 130, plan: 110, permission: 64 };
+/** Of a line that opens. */
 const FOLDED_HEIGHT = 38;
 const PENDING_ENTRY = "entry-pending";
-
-/** How many blocks are read ahead for a printer, which does not wait. */
-const BLOCKS_AHEAD = 4;
+/** Entries that are read ahead for a printer, which does not wait. */
+const ENTRIES_AHEAD = 4 * BLOCK_ENTRIES;
 
 /** @type {import("../shell/app.js").View} */
-export const conversationView = { name: "conversation", title: "Conversation", key: "c", mount: (...place) => new ConversationView(...place) };
+export const conversationView = {
+  name: "conversation", title: "Conversation", key: "c",
+  mount: (...place) => new ConversationView(...place),
+};
 
 class ConversationView {
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;
     this.entries = new Entries(state.recording);
-    this.entries.onLoaded = () => this.list.refresh((node) => node.classList.contains(PENDING_ENTRY));
+    this.entries.onLoaded = () => this.list.refresh(PENDING_ENTRY);
     /** How many rows there were when the entries were read. */
     this.rows = -1;
     /** The entry of each row; empty until it is known. */
@@ -36,72 +39,70 @@ class ConversationView {
     this.toggled = new Set();
     /** The entries in which the search has found something. @type {Set<number>} */
     this.hits = new Set();
-    this.note = h("div", { class: "conversation-notes" });
-    this.list = new FlowList({
-      label: "Conversation",
+    this.notes = h("div", { class: "conversation-notes" });
+    this.list = new FlowList("Conversation", {
       estimate: (item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT,
       render: (item) => this.render(item),
       onActive: (item) => this.select(item),
     });
     this.list.element.addEventListener("click", (event) => this.onClick(event));
-    container.append(this.note, this.list.element);
-    this.read();
+    container.append(this.notes, this.list.element);
+    void this.read();
   }
 
-  read() {
-    this.readAll().catch((error) => clear(this.note, h("p", { class: "trouble" }, `The conversation cannot be shown: ${messageOf(error)}`)));
-  }
-
-  async readAll() {
-    this.rows = this.state.recording.rows;
-    await this.entries.read();
-    this.build();
-    for (let item = 0; item < this.entries.kinds.length && item < BLOCKS_AHEAD * BLOCK_ENTRIES; item += BLOCK_ENTRIES) this.entries.now(item);
-    this.ofRows = await this.entries.ofRows();
-    this.showHits();
-    this.build();
+  async read() {
+    const { entries, state } = this;
+    this.rows = state.recording.rows;
+    try {
+      await entries.read();
+      const ahead = Math.min(entries.kinds.length, ENTRIES_AHEAD);
+      for (let item = 0; item < ahead; item += BLOCK_ENTRIES) entries.now(item);
+      this.build();
+      this.ofRows = await entries.ofRows();
+      this.build();
+    } catch (error) {
+      this.say([`The conversation cannot be shown: ${messageOf(error)}`]);
+    }
   }
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
-    if (this.rows !== this.state.recording.rows) this.read();
+    if (this.rows !== this.state.recording.rows) void this.read();
     if (change === "row" || change === "view") this.list.setActive(this.placeOf(this.state.row));
     else if (change === "shown") this.build();
-    else if (change === "matched") this.showHits();
-  }
-
-  /** Marks the entries in which the search has found something. */
-  showHits() {
-    this.hits = new Set([...this.state.matched].map((row) => this.ofRows[row]));
-    for (const [place, node] of this.list.nodes) node.classList.toggle("hit", this.hits.has(this.items[place]));
+    else if (change === "matched") {
+      this.hits = new Set([...this.state.matched].map((row) => this.ofRows[row]));
+      this.list.refresh();
+    }
   }
 
   build() {
-    const { entries, state, ofRows } = this;
-    const [count, isAll] = [entries.kinds.length, state.shown.length === state.recording.rows];
-    const isShown = new Uint8Array(count).fill(isAll || ofRows.length === 0 ? 1 : 0);
+    const { entries: { kinds }, state, ofRows } = this;
+    const isAll = state.shown.length === state.recording.rows || ofRows.length === 0;
+    const isShown = new Uint8Array(kinds.length).fill(isAll ? 1 : 0);
     if (!isAll) for (const row of state.shown) isShown[ofRows[row]] = 1;
-    this.items = [];
-    let sections = 0;
-    for (let item = count - 1, isNeeded = false; item >= 0; item--) {
-      const isSection = entries.kinds[item] === SECTION;
-      if (isSection ? isNeeded : isShown[item]) this.items.push(item);
-      isNeeded = !isSection && (isNeeded || isShown[item] === 1);
-      sections += Number(isSection);
+    // A section is shown if an entry of it is.
+    for (let item = kinds.length - 1, isNeeded = 0; item >= 0; item--) {
+      if (kinds[item] === SECTION) [isShown[item], isNeeded] = [isNeeded, 0];
+      else isNeeded ||= isShown[item];
     }
-    this.items.reverse();
-    const shown = this.items.filter((item) => entries.kinds[item] !== SECTION).length;
-    const hidden = count - sections - shown;
-    clear(this.note, [...unknowns(state.recording), hidden > 0 && `${countInWords(hidden, "more step")} hidden by the filter or the chosen time.`]
-      .filter(Boolean).map((text) => h("p", { class: "note" }, text)));
+    this.items = Array.from(kinds.keys()).filter((item) => isShown[item]);
+    const hidden = kinds.filter((kind, item) => kind !== SECTION && !isShown[item]).length;
+    const words = `${countInWords(hidden, "more step")} hidden by the filter or the chosen time.`;
+    this.say([...unknowns(state.recording), hidden > 0 && words]);
     this.list.setItems(this.items, this.placeOf(state.row));
   }
 
-  /** The place of the entry that shows a row, or of the last one before it; -1 for none. @param {number} row */
+  /** Writes sentences above the conversation. @param {(string | false | undefined)[]} sentences */
+  say(sentences) {
+    clear(this.notes, sentences.map((text) => text && h("p", { class: "note" }, text)));
+  }
+
+  /** The place of the entry that shows a row; -1 for none. @param {number} row */
   placeOf(row) {
-    const found = this.ofRows[row] ?? -1;
-    const place = lowerBound(this.items, found);
-    return found >= 0 && this.items[place] === found ? place : -1;
+    const item = this.ofRows[row] ?? -1;
+    const place = lowerBound(this.items, item);
+    return this.items[place] === item ? place : -1;
   }
 
   /** @param {number} item */
@@ -113,36 +114,40 @@ class ConversationView {
 
   /** @param {MouseEvent} event */
   onClick({ target }) {
-    if (!(target instanceof Element) || target.closest("button, a, input, summary") || String(window.getSelection())) return;
+    const isOther = !(target instanceof Element) || target.closest("button, a, input, summary");
+    if (isOther || String(window.getSelection())) return;
     const place = target.closest("[data-place]")?.getAttribute("data-place");
     if (place) this.list.move(Number(place) - this.list.active);
   }
 
-  /** The conversation on paper, as far as it is in memory. @param {number} most how many entries */
+  /** The conversation on paper, as far as it is in memory. @param {number} most entries */
   printed(most) {
     const ready = this.items.slice(0, most).filter((item) => this.entries.now(item) !== null);
     const left = this.items.length - ready.length;
-    return h("div", { class: "view-conversation" }, ready.map((item) => this.render(item)), left > 0 && h("p", { class: "note" }, `${left.toLocaleString("en")} more not printed`));
+    const more = left > 0 && h("p", { class: "note" }, `${countInWords(left, "step")} not printed`);
+    return h("div", { class: "view-conversation" }, ready.map((item) => this.render(item)), more);
   }
 
   /** @param {number} item */
   render(item) {
-    const entry = this.entries.now(item);
-    if (entry === null) return h("article", { class: `entry ${PENDING_ENTRY}`, style: { height: `${HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT}px` } });
-    const made = entryElement(this.state, entry, this.toggled);
+    const { entries, state, toggled } = this;
+    const entry = entries.now(item);
+    const style = { height: `${HEIGHTS[entries.kinds[item]] ?? FOLDED_HEIGHT}px` };
+    if (entry === null) return h("article", { class: `entry ${PENDING_ENTRY}`, style });
+    const made = entryElement(state, entry, toggled);
     made.classList.toggle("hit", this.hits.has(item));
     return made;
   }
 }
 
 /** What a recording does not say. @param {import("../data/recording.js").Recording} recording */
-function unknowns({ meta, hasPayloads }) {
-  const { live, recording: made } = meta.summary;
+function unknowns({ meta: { summary, why_no_times }, hasPayloads }) {
+  const { live, recording: { state, origin } } = summary;
   return [
-    !hasPayloads && "This report was made without payloads (--no-payloads): titles and outcomes are here, texts are not.",
+    !hasPayloads && "This report was made without payloads: it has titles and outcomes, no texts.",
     live && "The recording was still running when this page was made.",
-    !live && made.state === "incomplete" && "The recorder was killed: what came after the last frame is not known.",
-    made.origin && `Imported from ${made.origin.title}: what that log leaves out is not known.`,
-    meta.why_no_times,
+    !live && state === "incomplete" && "The recorder was killed, so the end is not known.",
+    origin && `Imported from ${origin.title}: what that log leaves out is not known.`,
+    why_no_times,
   ];
 }

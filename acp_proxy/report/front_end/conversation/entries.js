@@ -1,15 +1,19 @@
-// The entries of the conversation as `transcript` makes them: an index of all in memory, the entries on demand.
+// The entries of the conversation as `transcript` makes them: an index of all is in memory, and
+// entries are read on demand.
 import { BlockCache } from "../data/recording.js";
 import { pause } from "../data/source.js";
 
 /**
- * @typedef {{form: "text" | "json" | "diff" | "note", label: string, image?: number,
- *   text: {start: string, end: string, characters: number}}} EntryBlock
+ * @typedef {import("../data/recording.js").Recording} Recording
+ * @typedef {object} EntryBlock
+ * @property {"text" | "json" | "diff" | "note"} form
+ * @property {string} label
+ * @property {{start: string, end: string, characters: number}} text
+ * @property {number} [image]
  * @typedef {{name: string, detail: string, state: string}} EntryChoice
- * @typedef {object} Entry a section or an entry, as docs/json.md names the members of both
- * @property {string} kind not there for a section
+ * @typedef {object} Entry a section or an entry, with the members of docs/json.md
+ * @property {string} [kind] not there for a section
  * @property {number} seq
- * @property {number | null} last_seq
  * @property {number | null} t_ns
  * @property {string} title
  * @property {string} state
@@ -33,38 +37,40 @@ export const SECTION = "section";
 const PAIRS = new Set(["prompt", "permission", "request", "end"]);
 
 export class Entries {
-  /** @param {import("../data/recording.js").Recording} recording */
+  /** @type {number[]} */
+  seqs = [];
+  /** @type {(number | null)[]} */
+  lastSeqs = [];
+  /** @type {string[]} */
+  kinds = [];
+  /** Is called when entries were loaded. */
+  onLoaded = () => {};
+
+  /** @param {Recording} recording */
   constructor(recording) {
     this.recording = recording;
-    /** @type {number[]} */
-    this.seqs = [];
-    /** @type {(number | null)[]} */
-    this.lastSeqs = [];
-    /** @type {string[]} */
-    this.kinds = [];
     /** @type {BlockCache<Entry[]>} */
     this.blocks = new BlockCache(BLOCKS_KEPT);
-    /** Is called when entries were loaded. */
-    this.onLoaded = () => {};
   }
 
   /** Reads the index from the first entry on that is new or has changed. */
   async read() {
     const { first, seq, last_seq, kind } = await parsedBlock(this.recording, "entries");
-    this.seqs = [...this.seqs.slice(0, first), ...seq];
-    this.lastSeqs = [...this.lastSeqs.slice(0, first), ...last_seq];
-    this.kinds = [...this.kinds.slice(0, first), ...kind];
-    for (const name of this.blocks.entries.keys()) {
-      if (Number(name.slice(1)) >= Math.floor(first / BLOCK_ENTRIES)) this.blocks.entries.delete(name);
-    }
+    this.seqs = this.seqs.slice(0, first).concat(seq);
+    this.lastSeqs = this.lastSeqs.slice(0, first).concat(last_seq);
+    this.kinds = this.kinds.slice(0, first).concat(kind);
+    const stale = Math.floor(first / BLOCK_ENTRIES);
+    const { entries } = this.blocks;
+    for (const name of entries.keys()) if (Number(name.slice(1)) >= stale) entries.delete(name);
   }
 
-  /** The entry if it is in memory. Else null, and it is loaded. @param {number} item @returns {Entry | null} */
+  /** The entry if it is in memory. Else null, and it is loaded. @param {number} item */
   now(item) {
     const name = `e${Math.floor(item / BLOCK_ENTRIES)}`;
     const block = this.blocks.now(name);
     // After this promise has settled, so that `now` finds it.
-    const read = (/** @type {string} */ one) => parsedBlock(this.recording, one).finally(() => setTimeout(() => this.onLoaded()));
+    const tell = () => setTimeout(() => this.onLoaded());
+    const read = (/** @type {string} */ one) => parsedBlock(this.recording, one).finally(tell);
     if (!block) this.blocks.get(name, read).catch(() => undefined);
     return block?.[item % BLOCK_ENTRIES] ?? null;
   }
@@ -78,23 +84,30 @@ export class Entries {
       // The end of a turn that never ended has the number of its prompt.
       if (row >= 0 && (found[row] < 0 || kinds[item] !== "end")) found[row] = item;
     }
-    const [rowSeqs, asked, calls, runs] = ["seq", "request_seq", "call", "run"].map((name) => recording.numbers(name));
-    const labels = ["stream", "update", "session", "terminal", "answer_terminal"].map((name) => recording.codes(name));
+    const numbers = ["seq", "request_seq", "call", "run"].map((name) => recording.numbers(name));
+    const names = ["stream", "update", "session", "terminal", "answer_terminal"];
+    const labels = names.map((name) => recording.codes(name));
     /** The latest entry about something. @type {Map<string | number, number>} */
     const latest = new Map();
     for (let row = 0; row < found.length; row++) {
       if (row % ROWS_AT_ONCE === 0) await pause();
+      const [seq, asked, call, run] = numbers.map((values) => values[row]);
       const [stream, update, session, terminal, answered] = labels.map((codes) => codes[row]);
-      const about = terminal || answered;
-      const key = calls[row] >= 0 ? calls[row] : about ? `${about} ${session}` : `${stream} ${update} ${session}`;
-      if (found[row] >= 0 && !PAIRS.has(kinds[found[row]])) latest.set(key, found[row]);
-      if (found[row] >= 0) continue;
-      const item = runs[row] < row ? found[runs[row]] : asked[row] < rowSeqs[row] ? found[recording.rowOf(asked[row])] : latest.get(key);
-      if (item !== undefined && rowSeqs[row] <= (lastSeqs[item] ?? -1)) found[row] = item;
+      const about = terminal || answered || `${stream} ${update}`;
+      const key = call >= 0 ? call : `${about} ${session}`;
+      if (found[row] >= 0) {
+        if (!PAIRS.has(kinds[found[row]])) latest.set(key, found[row]);
+        continue;
+      }
+      const before = run < row ? run : asked < seq ? recording.rowOf(asked) : -1;
+      const item = before >= 0 ? found[before] : (latest.get(key) ?? -1);
+      if (seq <= (lastSeqs[item] ?? -1)) found[row] = item;
     }
     return found;
   }
 }
 
-/** @param {import("../data/recording.js").Recording} recording @param {string} name */
-const parsedBlock = async ({ source }, name) => JSON.parse(new TextDecoder().decode(await source.bytes(name)));
+/** @param {Recording} recording @param {string} name @returns {Promise<any>} */
+async function parsedBlock({ source }, name) {
+  return JSON.parse(new TextDecoder().decode(await source.bytes(name)));
+}

@@ -1,28 +1,28 @@
-// A list of any length whose rows have heights of their own. Only rows near the screen are in the page; the heights
-// of others are estimated until they are seen, and what is seen stays where it is when they turn out to be different.
+// A list of any length whose rows have heights of their own. Only rows near the screen are in the
+// page; the heights of others are estimates until they are seen, and then nothing that is looked at
+// moves.
 import { lowerBound } from "../data/recording.js";
 import { h, setAttribute } from "../shell/dom.js";
 
 /**
  * @typedef {object} FlowOptions
- * @property {string} label what the list is, for screen readers
  * @property {(item: number) => number} estimate the likely height of an item in pixels
  * @property {(item: number) => HTMLElement} render
  * @property {(item: number) => void} onActive the reader has moved to an item
  */
 
 /** How far beyond the screen rows are drawn, in pixels. */
-const MARGIN = 200;
+const FLOW_MARGIN = 200;
 /** How often rows are drawn until their heights are known. */
 const MOST_TRIES = 5;
 
 export class FlowList {
-  /** @param {FlowOptions} options */
-  constructor(options) {
+  /** @param {string} label what the list is, for screen readers @param {FlowOptions} options */
+  constructor(label, options) {
     this.options = options;
     /** @type {ArrayLike<number>} */
     this.items = [];
-    /** The place of each item, and of the end. */
+    /** Where each item begins, and where the last one ends. */
     this.offsets = new Float64Array(1);
     /** By item. @type {Map<number, number>} */
     this.heights = new Map();
@@ -32,43 +32,36 @@ export class FlowList {
     this.width = 0;
     this.flow = h("div", { class: "flow-drawn" });
     this.space = h("div", { class: "flow-space" }, this.flow);
-    this.element = h("div", { class: "flow", role: "feed", "aria-label": options.label, tabindex: 0 }, this.space);
-    this.element.addEventListener("scroll", () => this.draw());
-    this.element.addEventListener("keydown", (event) => this.onKey(event));
+    const attributes = { class: "flow", role: "feed", "aria-label": label, tabindex: 0 };
+    this.element = h("div", { ...attributes, on: { scroll: () => this.draw() } }, this.space);
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.element);
   }
 
-  /** Shows other items. @param {ArrayLike<number>} items @param {number} active the place of the active one */
+  /** Shows other items. @param {ArrayLike<number>} items @param {number} active its place */
   setItems(items, active) {
     this.items = items;
-    for (const [place, node] of this.nodes) this.remove(place, node);
     this.layOut();
-    this.draw();
+    this.refresh();
     this.setActive(active);
   }
 
-  /** Draws rows anew. @param {(node: HTMLElement) => boolean} [isStale] which ones; all without this */
-  refresh(isStale = () => true) {
+  /** Draws rows anew. @param {string} [name] of the class of these rows; all without it */
+  refresh(name = "entry") {
     const hasFocus = this.element.contains(document.activeElement);
-    for (const [place, node] of this.nodes) if (isStale(node)) this.remove(place, node);
+    for (const [place, node] of this.nodes) if (node.classList.contains(name)) this.remove(place);
     this.draw();
     if (hasFocus) this.focus();
   }
 
-  /** Makes an item the active one and shows it. @param {number} place -1 for none */
-  setActive(place) {
-    const before = this.nodes.get(this.active);
-    if (before) this.mark(before, false);
-    this.active = place;
-    const node = this.nodes.get(place);
-    if (node) this.mark(node, true);
-    if (place < 0) return;
+  /** Makes an item the active one and shows it. @param {number} active its place; -1 for none */
+  setActive(active) {
+    this.active = active;
+    for (const [place, node] of this.nodes) this.mark(place, node);
     // Where it is known exactly only after it and what is above it were drawn.
-    for (let tries = 0; tries < MOST_TRIES && !this.isSeen(place); tries++) {
-      const { clientHeight } = this.element;
-      const height = this.offsets[place + 1] - this.offsets[place];
-      this.element.scrollTop = this.offsets[place] - Math.max(0, (clientHeight - height) / 3);
+    for (let tries = 0; active >= 0 && tries < MOST_TRIES && !this.isSeen(active); tries++) {
+      const space = this.element.clientHeight - this.offsets[active + 1] + this.offsets[active];
+      this.element.scrollTop = this.offsets[active] - Math.max(0, space / 3);
       this.draw();
     }
   }
@@ -76,8 +69,8 @@ export class FlowList {
   /** @param {number} place */
   isSeen(place) {
     const { scrollTop, clientHeight } = this.element;
-    const [top, end] = [this.offsets[place], this.offsets[place + 1]];
-    return clientHeight === 0 || (this.nodes.has(place) && top >= scrollTop && (end <= scrollTop + clientHeight || top < scrollTop + clientHeight / 2));
+    const [top, end] = [this.offsets[place] - scrollTop, this.offsets[place + 1] - scrollTop];
+    return this.nodes.has(place) && top >= 0 && (end <= clientHeight || top < clientHeight / 2);
   }
 
   /** @param {number} by */
@@ -93,38 +86,40 @@ export class FlowList {
     (this.nodes.get(this.active) ?? this.element).focus({ preventScroll: true });
   }
 
-  /** The place of the item at an offset. @param {number} offset */
-  placeAt = (offset) => Math.max(0, Math.min(lowerBound(this.offsets, offset + 1) - 1, this.items.length - 1));
+  /** The place of the item at an offset; -1 without items. @param {number} offset */
+  placeAt(offset) {
+    const { length } = this.items;
+    return Math.min(Math.max(lowerBound(this.offsets, offset + 1), 1), length) - 1;
+  }
 
-  /** Draws what is near the screen; the active row stays where it is, or the first one that is seen. */
+  /** Draws what is near the screen; the active row stays, or the first one that is seen. */
   draw() {
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    for (let tries = 0, isNew = true; isNew && tries < MOST_TRIES; tries++) {
       const { scrollTop, clientHeight } = this.element;
-      const first = this.placeAt(scrollTop - MARGIN);
-      const isActiveSeen = this.offsets[this.active] >= scrollTop && this.offsets[this.active] < scrollTop + clientHeight;
-      const seen = isActiveSeen ? this.active : this.placeAt(scrollTop);
-      const last = this.items.length === 0 ? -1 : this.placeAt(scrollTop + clientHeight + MARGIN);
-      for (const [place, node] of this.nodes) if (place < first || place > last) this.remove(place, node);
-      for (let place = last; place >= first; place--) if (!this.nodes.has(place)) this.add(place);
-      const within = scrollTop - this.offsets[seen];
-      const isNew = this.measure();
+      const first = this.placeAt(scrollTop - FLOW_MARGIN);
+      const last = this.placeAt(scrollTop + clientHeight + FLOW_MARGIN);
+      for (const place of this.nodes.keys()) if (place < first || place > last) this.remove(place);
+      for (let place = last; place >= first && place >= 0; place--) {
+        if (!this.nodes.has(place)) this.add(place);
+      }
+      const kept = this.isSeen(this.active) ? this.active : this.placeAt(scrollTop);
+      const within = scrollTop - this.offsets[kept];
+      isNew = this.measure();
       this.flow.style.setProperty("top", `${this.offsets[first]}px`);
-      if (!isNew) break;
-      this.element.scrollTop = this.offsets[seen] + within;
+      if (isNew) this.element.scrollTop = this.offsets[kept] + within;
     }
   }
 
-  /** Takes the heights of the drawn rows, and lays out all if any has changed. @returns {boolean} whether one has */
+  /** Takes the heights of the drawn rows. @returns {boolean} whether any has changed */
   measure() {
     const { items, heights } = this;
-    const width = this.element.clientWidth;
-    if (width !== this.width) heights.clear();
-    this.width = width;
+    if (this.width !== this.element.clientWidth) heights.clear();
+    this.width = this.element.clientWidth;
     let isNew = false;
-    for (const [place, node] of this.nodes) {
-      const height = node.offsetHeight;
-      isNew ||= height > 0 && heights.get(items[place]) !== height;
-      if (height > 0) heights.set(items[place], height);
+    for (const [place, { offsetHeight }] of this.nodes) {
+      if (offsetHeight === 0 || heights.get(items[place]) === offsetHeight) continue;
+      heights.set(items[place], offsetHeight);
+      isNew = true;
     }
     if (isNew) this.layOut();
     return isNew;
@@ -132,11 +127,12 @@ export class FlowList {
 
   layOut() {
     const { items, heights, options } = this;
-    this.offsets = new Float64Array(items.length + 1);
+    const offsets = (this.offsets = new Float64Array(items.length + 1));
     for (let place = 0; place < items.length; place++) {
-      this.offsets[place + 1] = this.offsets[place] + (heights.get(items[place]) ?? options.estimate(items[place]));
+      const item = items[place];
+      offsets[place + 1] = offsets[place] + (heights.get(item) ?? options.estimate(item));
     }
-    this.space.style.setProperty("height", `${this.offsets[items.length]}px`);
+    this.space.style.setProperty("height", `${offsets[items.length]}px`);
   }
 
   /** @param {number} place whose next one is drawn, or is the last one */
@@ -145,35 +141,25 @@ export class FlowList {
     setAttribute(node, "aria-posinset", place + 1);
     setAttribute(node, "aria-setsize", this.items.length);
     setAttribute(node, "data-place", place);
-    this.mark(node, place === this.active);
+    this.mark(place, node);
     this.nodes.set(place, node);
     this.flow.insertBefore(node, this.nodes.get(place + 1) ?? null);
     this.observer.observe(node);
   }
 
+  /** @param {number} place */
+  remove(place) {
+    const node = this.nodes.get(place);
+    if (node && this.nodes.delete(place)) this.observer.unobserve(node);
+    node?.remove();
+  }
+
   /** @param {number} place @param {HTMLElement} node */
-  remove(place, node) {
-    this.observer.unobserve(node);
-    this.nodes.delete(place);
-    node.remove();
-  }
-
-  /** @param {HTMLElement} node @param {boolean} isActive */
-  mark(node, isActive) {
-    // What is within other rows is not on the way of the tabulator, which would go through all of them.
-    for (const one of [node, ...node.querySelectorAll("button, summary")]) setAttribute(one, "tabindex", isActive ? 0 : -1);
+  mark(place, node) {
+    const isActive = place === this.active;
     setAttribute(node, "aria-current", isActive && "true");
-  }
-
-  /** @param {KeyboardEvent} event */
-  onKey(event) {
-    /** @type {Record<string, number>} */
-    const moves = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
-    if (!(event.key in moves) || event.ctrlKey || event.altKey || event.metaKey) return;
-    if (event.target !== this.element && event.target !== this.nodes.get(this.active)) return;
-    this.move(moves[event.key]);
-    this.focus();
-    event.preventDefault();
-    event.stopPropagation();
+    // The tabulator goes into the active row alone; else it would go through all of them.
+    const controls = [node, ...node.querySelectorAll("button, summary")];
+    for (const one of controls) setAttribute(one, "tabindex", isActive ? 0 : -1);
   }
 }

@@ -1,9 +1,9 @@
-// Renders what an agent writes: the part of Markdown that agents use. Text stays text: there is no HTML in it,
-// links are not followed, and whatever is not understood is shown as it was written.
+// Renders the part of Markdown that agents write. Text stays text: there is no HTML in it, links
+// are not followed, and whatever is not understood is shown as it was written.
 import { h } from "../shell/dom.js";
 import { visibleText } from "../shell/words.js";
 
-const DEEPEST_QUOTE = 6;
+const DEEPEST_BLOCK = 6;
 const FENCE = /^ {0,3}(\x60{3,}|~{3,})/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$/;
 const RULE = /^ {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,})$/;
@@ -22,10 +22,12 @@ const SPANS = new RegExp([
 ].map(({ source }) => source).join("|"), "g");
 
 /** The elements of a text in Markdown. @param {string} text */
-export const markdownElements = (text) => blockElementsOf(visibleText(text.replace(/\r\n?/g, "\n")).split("\n"), 0);
+export const markdownElements = (text) =>
+  blocksOf(visibleText(text.replace(/\r\n?/g, "\n")).split("\n"), 0);
 
 /** @param {string[]} lines @param {number} depth @returns {HTMLElement[]} */
-function blockElementsOf(lines, depth) {
+function blocksOf(lines, depth) {
+  /** @type {HTMLElement[]} */
   const made = [];
   for (let at = 0; at < lines.length; ) {
     const [line, start] = [lines[at], at];
@@ -33,30 +35,36 @@ function blockElementsOf(lines, depth) {
       for (at += 1; at < lines.length && isWithin(lines[at]); ) at += 1;
       return lines.slice(start, at);
     };
-    const fence = FENCE.exec(line)?.[1];
-    const heading = HEADING.exec(line);
-    if (line.trim() === "") at += 1;
-    else if (fence) {
-      const code = take((one) => !(FENCE.exec(one)?.[1].startsWith(fence) && one.trim() === FENCE.exec(one)?.[1])).slice(1);
-      made.push(h("pre", null, code.join("\n")));
+    const [, fence] = FENCE.exec(line) ?? [];
+    const [, level, title] = HEADING.exec(line) ?? [];
+    const isNested = depth < DEEPEST_BLOCK;
+    if (fence) {
+      made.push(h("pre", null, take((one) => !endsFence(one, fence)).slice(1).join("\n")));
       at += 1;
-    } else if (heading) {
-      made.push(h("h4", { class: `level-${heading[1].length}` }, spanElements(heading[2])));
-      at += 1;
-    } else if (RULE.test(line)) {
-      made.push(h("hr"));
-      at += 1;
-    } else if (QUOTE.test(line) && depth < DEEPEST_QUOTE) {
+    } else if (isNested && QUOTE.test(line)) {
       const quoted = take((one) => QUOTE.test(one)).map((one) => one.replace(QUOTE, ""));
-      made.push(h("div", { class: "quote" }, blockElementsOf(quoted, depth + 1)));
-    } else if (ITEM.test(line) && depth < DEEPEST_QUOTE) made.push(listElement(take((one) => isOfList(line, one)), depth));
-    else if (TABLE.test(line)) made.push(h("pre", null, take((one) => TABLE.test(one)).join("\n")));
-    else made.push(h("p", null, spanElements(take((one) => one.trim() !== "" && !BLOCKS.some((block) => block.test(one))).join("\n"))));
+      made.push(h("div", { class: "quote" }, blocksOf(quoted, depth + 1)));
+    } else if (TABLE.test(line)) {
+      made.push(h("pre", null, take((one) => TABLE.test(one)).join("\n")));
+    } else if (level || RULE.test(line) || line.trim() === "") {
+      at += 1;
+      if (level) made.push(h("h4", { class: `level-${level.length}` }, spansOf(title)));
+      else if (line.trim() !== "") made.push(h("hr"));
+    } else if (isNested && ITEM.test(line)) {
+      made.push(listElement(take((one) => isOfList(line, one)), depth));
+    } else {
+      const words = take((one) => one.trim() !== "" && !BLOCKS.some((block) => block.test(one)));
+      made.push(h("p", null, spansOf(words.join("\n"))));
+    }
   }
   return made;
 }
 
-/** Whether a line belongs to the list that begins with another one. @param {string} first @param {string} line */
+/** @param {string} line @param {string} fence that is open */
+const endsFence = (line, fence) =>
+  line.trim().startsWith(fence) && line.trim().replaceAll(fence[0], "") === "";
+
+/** Whether a line belongs to a list. @param {string} first line of the list @param {string} line */
 function isOfList(first, line) {
   const indent = (ITEM.exec(first)?.[1].length ?? 0) + 1;
   return line.trim() === "" || line.search(/\S/) > indent || isNextItem(first, line);
@@ -64,25 +72,26 @@ function isOfList(first, line) {
 
 /** @param {string} first @param {string} line */
 function isNextItem(first, line) {
-  const [one, other] = [ITEM.exec(first), ITEM.exec(line)];
-  return one !== null && other !== null && other[1].length <= one[1].length + 1 && /\d/.test(one[2]) === /\d/.test(other[2]);
+  const [[, indent, mark], other] = [ITEM.exec(first) ?? ["", "", ""], ITEM.exec(line)];
+  if (other === null || other[1].length > indent.length + 1) return false;
+  return /\d/.test(mark) === /\d/.test(other[2]);
 }
 
 /** @param {string[]} lines @param {number} depth */
 function listElement(lines, depth) {
-  const [, , mark] = ITEM.exec(lines[0]) ?? ["", "", "-"];
   /** @type {string[][]} */
   const items = [];
   for (const line of lines) {
     if (isNextItem(lines[0], line)) items.push([line.replace(ITEM, "")]);
     else items[items.length - 1].push(line.replace(/^ {1,4}/, ""));
   }
-  const made = items.map((item) => h("li", null, blockElementsOf(item, depth + 1)));
-  return /\d/.test(mark) ? h("ol", { start: parseInt(mark) }, made) : h("ul", null, made);
+  const made = items.map((item) => h("li", null, blocksOf(item, depth + 1)));
+  const start = parseInt(lines[0]);
+  return Number.isNaN(start) ? h("ul", null, made) : h("ol", { start }, made);
 }
 
 /** @param {string} text @returns {(string | HTMLElement)[]} */
-function spanElements(text) {
+function spansOf(text) {
   /** @type {(string | HTMLElement)[]} */
   const made = [];
   let done = 0;
@@ -91,8 +100,9 @@ function spanElements(text) {
     made.push(text.slice(done, index));
     done = index + whole.length;
     if (code) made.push(h("code", null, code));
-    else if (label) made.push(...spanElements(label), address === label ? "" : h("span", { class: "note" }, ` (${address})`));
-    else made.push(h(bold || strong ? "strong" : "em", null, spanElements(bold ?? strong ?? slanted ?? italic)));
+    else if (label) made.push(...spansOf(label), h("span", { class: "note" }, ` (${address})`));
+    else if (bold || strong) made.push(h("strong", null, spansOf(bold ?? strong)));
+    else made.push(h("em", null, spansOf(slanted ?? italic)));
   }
   return [...made, text.slice(done)];
 }
