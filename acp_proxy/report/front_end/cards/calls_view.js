@@ -21,7 +21,7 @@ const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes
  */
 export async function listedCalls(recording) {
   const read = async (/** @type {string} */ name) => JSON.parse(new TextDecoder().decode(await recording.source.bytes(name)));
-  const [, , kinds = []] = await read("entries");
+  const { kind: kinds } = await read("entries");
   const [firsts, sizes] = [recording.numbers("call"), recording.numbers("size")];
   const unended = recording.isOpen ? "open" : "never ended";
   /** @type {Map<number, ListedCall>} */
