@@ -57,7 +57,7 @@ export class FlowList {
   /** Makes an item the active one and shows it. @param {number} active its place; -1 for none */
   setActive(active) {
     this.active = active;
-    for (const [place, node] of this.nodes) this.mark(place, node);
+    this.draw();
     // Where it is known exactly only after it and what is above it were drawn.
     for (let tries = 0; active >= 0 && tries < MOST_TRIES && !this.isSeen(active); tries++) {
       const space = this.element.clientHeight - this.offsets[active + 1] + this.offsets[active];
@@ -108,6 +108,7 @@ export class FlowList {
       this.flow.style.setProperty("top", `${this.offsets[first]}px`);
       if (isNew) this.element.scrollTop = this.offsets[kept] + within;
     }
+    for (const [place, node] of this.nodes) this.mark(place, node);
   }
 
   /** Takes the heights of the drawn rows. @returns {boolean} whether any has changed */
@@ -141,7 +142,6 @@ export class FlowList {
     setAttribute(node, "aria-posinset", place + 1);
     setAttribute(node, "aria-setsize", this.items.length);
     setAttribute(node, "data-place", place);
-    this.mark(place, node);
     this.nodes.set(place, node);
     this.flow.insertBefore(node, this.nodes.get(place + 1) ?? null);
     this.observer.observe(node);
@@ -159,7 +159,7 @@ export class FlowList {
     const isActive = place === this.active;
     setAttribute(node, "aria-current", isActive && "true");
     // The tabulator goes into the active row alone; else it would go through all of them.
-    const controls = [node, ...node.querySelectorAll("button, summary")];
+    const controls = [node, ...node.querySelectorAll("button, summary, [tabindex]")];
     for (const one of controls) setAttribute(one, "tabindex", isActive ? 0 : -1);
   }
 }
