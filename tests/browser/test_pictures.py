@@ -1,0 +1,150 @@
+"""The strip shows who was waited for, and a chosen frame and the tool calls show what is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.truth import report
+from tests.support.log_writer import MS, LogWriter, notification, request, result
+from tests.support.shipped_recordings import DIRECTORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.browser.watching import Visit, Visitor
+
+SIZES = [(1440, 900), (1024, 768), (768, 1024), (375, 700)]
+GAPS = """() => {
+  const strip = document.querySelector(".overview-strip").getBoundingClientRect();
+  const boxes = (name) => [...document.querySelectorAll(name)].map((one) => {
+    const { left, right, top, bottom } = one.getBoundingClientRect();
+    return [left, right, top, bottom];
+  });
+  const part = ([left, right]) => (right - left) / strip.width;
+  const isSeen = ([left, right, top, bottom]) => right > left && bottom > top;
+  const texts = [".overview-turn-label span", ".overview-gap span", ".overview-tick"];
+  const inside = (name) => [...document.querySelectorAll(name)].filter((one) => {
+    const [own, around] = [one, one.parentElement].map((it) => it.getBoundingClientRect());
+    return name === ".overview-tick" || own.top < around.bottom;
+  }).map((one) => { const { left, right, top, bottom } = one.getBoundingClientRect();
+    return [left, right, top, bottom]; });
+  return {
+    waits: boxes(".overview-gap.debt-1, .overview-gap.debt-2").map(part),
+    never: document.querySelectorAll(".overview-gap.debt-2").length,
+    titles: [...document.querySelectorAll(".overview-gap")].map(({ title }) => title),
+    labels: texts.flatMap((name) => inside(name).filter(isSeen)),
+  };
+}"""
+CALLS = """() => [...document.querySelectorAll(".view-calls .list-body [role=row]")].map((row) =>
+  [...row.children].map((cell) => cell.textContent).slice(2, 5).join(" "))"""
+
+STDERR = """() => {
+  const { state, recording } = acpReport;
+  state.select(state.everyRow.find((row) => recording.text("stream", row) === "stderr"));
+}"""
+
+
+@pytest.fixture
+def terminals(tmp_path: Path) -> Path:
+    """A recording of two tool calls, of which the first has a terminal that came after it."""
+
+    def update(**members: object) -> dict[str, object]:
+        return notification("session/update", sessionId="s", update=members)
+
+    path = tmp_path / "terminals.db"
+    with LogWriter(path) as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[]))
+        call = {"toolCallId": "c1", "title": "run", "kind": "execute"}
+        recorder.to_client(update(sessionUpdate="tool_call", status="pending", **call))
+        recorder.to_client(request(7, "terminal/create", sessionId="s", command="pytest"))
+        recorder.to_agent(result(7, terminalId="t"))
+        content = [{"type": "terminal", "terminalId": "t"}]
+        changed = {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "content": content}
+        recorder.to_client(update(**changed, status="failed"))
+        recorder.to_client(request(8, "terminal/output", sessionId="s", terminalId="t"))
+        recorder.to_agent(result(8, output="no test", exitStatus={"exitCode": 5}))
+        recorder.to_client(update(sessionUpdate="tool_call", toolCallId="c2", title="look"))
+        recorder.t_ns += 20_000 * MS
+        recorder.to_agent(notification("session/cancel", sessionId="s"))
+        recorder.stderr("no JSON\n")
+        recorder.close()
+        recorder.finish()
+    return path
+
+
+@pytest.fixture
+def opened(visit: Visitor, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
+    """The page of `terminals`."""
+    page = visit(report(terminals, tmp_path))
+    yield page
+    page.assert_quiet()
+
+
+@pytest.mark.parametrize("name", ["hang", "lost-permission"])
+def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_path: Path) -> None:
+    """Waits have half of the width, the longest a quarter, and no label covers another one."""
+    page = visit(report(DIRECTORY / f"{name}.db", tmp_path))
+    for width, height in SIZES:
+        page.page.set_viewport_size({"width": width, "height": height})
+        page.page.wait_for_selector(".overview-gap")
+        actual = page.ask(GAPS)
+        assert sum(actual["waits"]) >= 0.5
+        assert max(actual["waits"]) >= 0.25
+        assert actual["never"] > 0
+        who = "call pytest -q" if name == "hang" else "a person: permission"
+        assert any(title.startswith(f"3.0 s {who}") for title in actual["titles"])
+        labels = actual["labels"]
+        assert len(labels) > 4
+        for at, (left, right, top, bottom) in enumerate(labels):
+            for other in labels[:at]:
+                is_beside = left >= other[1] - 1 or right <= other[0] + 1
+                assert is_beside or top >= other[3] - 1 or bottom <= other[2] + 1, (width, other)
+    page.assert_quiet()
+
+
+def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
+    """A row of the table shows the card of its call, with the terminal that came later."""
+    page = opened.page
+    page.locator("#tab-calls").click()
+    page.wait_for_function(f"() => ({CALLS})().length === 2")
+    assert opened.ask(CALLS) == ["execute run ✗ failed", "other look ▸ never ended"]
+    page.get_by_label("Status", exact=True).select_option("failed")
+    assert opened.ask(CALLS) == ["execute run ✗ failed"]
+    page.get_by_label("Title", exact=True).fill("nothing")
+    assert opened.ask(CALLS) == []
+    page.get_by_label("Title", exact=True).fill("RU")
+    page.locator(".view-calls .list-body [role=row]").click()
+    card = page.locator(".detail .card")
+    card.locator(".terminal").wait_for()
+    text = card.inner_text()
+    assert "$ pytest" in text
+    assert "exit 5" in text
+    assert page.locator(".view-calls .card").count() == 0
+
+
+def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) -> None:
+    """The number of an answer leads to it, and a line that is no JSON has no tree."""
+    page = opened.page
+    opened.ask("() => acpReport.state.select(acpReport.recording.nearest(4))")
+    page.locator(".detail-title", has_text="#4 terminal/create").wait_for()
+    page.locator(".detail p .seq", has_text="#5").click()
+    page.locator(".detail-title", has_text="#5 terminal/create").wait_for()
+    parts = page.locator("[id^=detail-tab-]:visible")
+    assert parts.all_inner_texts() == ["Said", "Tree", "Bytes", "Facts"]
+    opened.ask(STDERR)
+    page.locator(".detail-title", has_text="stderr").wait_for()
+    assert parts.all_inner_texts() == ["Said", "Bytes", "Facts"]
+
+
+def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) -> None:
+    """A step without an end says so, and the cancel has a line."""
+    page = opened.page
+    page.locator("#tab-waterfall").click()
+    open_rows = page.locator(".waterfall-open .waterfall-outcome")
+    open_rows.first.wait_for()
+    assert open_rows.all_inner_texts() == ["never ended"]
+    assert page.locator(".waterfall-cancel").is_visible()
+    assert page.locator(".waterfall-keys").inner_text().split("\n")[0].startswith("agent")
