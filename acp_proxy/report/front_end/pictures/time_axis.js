@@ -90,13 +90,16 @@ function gapsIn(times, debts, marked, { rows, long }) {
   const gapBefore = (/** @type {number} */ row) =>
     ({ row, from: times[row - 1], to: times[row], debt: debts[row] });
   let found = [...marked].filter((row) => row > 0 && row < times.length).sort((a, b) => a - b).map(gapBefore);
+  // So that few rows are looked up.
+  const shortest = found.reduce((least, { from, to }) => Math.min(least, to - from), Infinity);
   let [candidates, isEven] = [found, false];
   for (let pass = 0; pass < QUIET_PASSES; pass++) {
     const least = QUIET_PART * (length - lengthOf(candidates));
     candidates = [];
     for (let at = 0; at < long.length + times.length - rows; at++) {
       const row = long[at] ?? rows + at - long.length;
-      if (times[row] - times[row - 1] > least || marked.has(row)) candidates.push(gapBefore(row));
+      const gap = times[row] - times[row - 1];
+      if (gap > least || (gap >= shortest && marked.has(row))) candidates.push(gapBefore(row));
     }
     isEven ||= candidates.length - marked.size > Math.max(FEW, times.length / ROWS_FOR_ONE);
     if (!isEven) found = candidates;
