@@ -148,3 +148,12 @@ def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) ->
     assert open_rows.all_inner_texts() == ["never ended"]
     assert page.locator(".waterfall-cancel").is_visible()
     assert page.locator(".waterfall-keys").inner_text().split("\n")[0].startswith("agent")
+
+
+def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Path) -> None:
+    """The detail of the question has the card of its call, in which the question stands."""
+    page = visit(report(DIRECTORY / "lost-permission.db", tmp_path))
+    page.page.locator(".detail-title", has_text="#11 session/request_permission").wait_for()
+    page.page.locator(".detail .card .permission").wait_for()
+    assert page.page.locator(".detail .permission").count() == 1
+    page.assert_quiet()

@@ -1,5 +1,5 @@
 // The tool calls as a table in the order of their start; the detail shows the card of the chosen one.
-import { BLOCK_ENTRIES } from "../conversation/entries.js";
+import { BLOCK_ENTRIES, Entries } from "../conversation/entries.js";
 import { pause } from "../data/source.js";
 import { clear, h } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
@@ -17,11 +17,11 @@ const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes
 
 /**
  * Reads all tool calls, by the number of the first frame of each.
- * @param {Recording} recording @returns {Promise<Map<number, ListedCall>>}
+ * @param {Recording} recording @param {string[]} kinds of all entries
+ * @returns {Promise<Map<number, ListedCall>>}
  */
-export async function listedCalls(recording) {
+export async function listedCalls(recording, kinds) {
   const read = async (/** @type {string} */ name) => JSON.parse(new TextDecoder().decode(await recording.source.bytes(name)));
-  const { kind: kinds } = await read("entries");
   const [firsts, sizes] = [recording.numbers("call"), recording.numbers("size")];
   const unended = recording.isOpen ? "open" : "never ended";
   /** @type {Map<number, ListedCall>} */
@@ -56,6 +56,9 @@ class CallsView {
     this.recording = state.recording;
     /** What is known of all of them; null until it is read. @type {Map<number, ListedCall> | null} */
     this.calls = null;
+    this.entries = new Entries(state.recording);
+    /** How many rows there were when it was read. */
+    this.known = 0;
     /** Those that are shown, by their first rows that are. @type {Int32Array} */
     this.rows = new Int32Array(0);
     this.list = new VirtualList({
@@ -74,10 +77,16 @@ class CallsView {
   }
 
   async read() {
-    const calls = (this.calls = await listedCalls(this.recording));
+    this.known = this.recording.rows;
+    await this.entries.read();
+    const calls = (this.calls = await listedCalls(this.recording, this.entries.kinds));
     /** @param {HTMLSelectElement} select @param {string} all @param {string[]} values */
-    const offer = (select, all, values) => clear(select, [all, ...new Set(values)].map((value, at) =>
-      h("option", { value: at ? value : "" }, visibleText(value))));
+    const offer = (select, all, values) => {
+      const chosen = select.value;
+      clear(select, [all, ...new Set(values)].map((value, at) =>
+        h("option", { value: at ? value : "" }, visibleText(value))));
+      select.value = chosen;
+    };
     const every = [...calls.values()];
     offer(this.kind, "every kind", every.map(({ kind }) => kind).sort());
     offer(this.status, "every status", every.map(({ status }) => status).sort());
@@ -89,9 +98,9 @@ class CallsView {
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
+    if (this.known !== this.recording.rows) void this.read();
     if (change === "row") this.list.setActive(this.indexOf(), { place: "nearest" });
     else if (change === "shown" || change === "view") this.build();
-    else if (change === "grew") void this.read();
   }
 
   indexOf() {

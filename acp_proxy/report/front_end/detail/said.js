@@ -140,8 +140,9 @@ export async function saidElements(state, row) {
   const isAlone = call.rows.length === 0;
   const card = !isAlone && h("section", { class: "card", "aria-label": "tool call" }, h("h3", {}, callTitle(call.model, recording.isOpen)), await callElement(state, call.model, call.rows));
   const asked = kind === "request" ? row : recording.pair(row);
-  if (method === "session/request_permission" && asked >= 0) return [await permissionElement(state, asked, call.model.title, isAlone), card];
+  // A card has the permissions of its call.
   if (!isAlone) return [card];
+  if (method === "session/request_permission" && asked >= 0) return [await permissionElement(state, asked, "", true)];
   const terminal = recording.text("terminal", row) ?? recording.text("answer_terminal", row);
   if (terminal !== null) return [method !== "session/update" && preview, await terminalElement(state, terminal, row)];
   const blocks = await blockElements(state, saidBlocks(message, method, kind), row);
