@@ -149,7 +149,7 @@ async function copyText(box, text) {
  */
 export function mountDetail(container, state) {
   const { recording } = state;
-  let version = 0;
+  let [version, pair] = [0, -1];
   let pane = DETAIL_PANES[0];
   const [heading, summary] = [h("h2", { class: "detail-title" }), h("p")];
   const copied = h("div", { class: "copied", role: "status" });
@@ -177,6 +177,7 @@ export function mountDetail(container, state) {
   async function show(row) {
     const mine = ++version;
     if (row < 0) return;
+    pair = recording.pair(row);
     const fresh = h("div");
     const [found, empty] = [await factsOf(recording, row), await emptyParts(recording, row)];
     const shown = empty.includes(pane.name) ? DETAIL_PANES[0] : pane;
@@ -204,6 +205,8 @@ export function mountDetail(container, state) {
   }
 
   state.on("row", () => show(state.row));
+  // Its answer has come.
+  state.on("grew", () => state.row >= 0 && recording.pair(state.row) !== pair && show(state.row));
   choose(pane.name);
 }
 

@@ -47,9 +47,6 @@ class ListView {
       onActive: (item) => state.select(rowOfItem(item)),
       onFold: (item, _, isOpen) => this.fold(item, isOpen),
     });
-    // What the largest number needs.
-    const digits = String(this.recording.numbers("seq").at(-1) ?? 0).length;
-    this.list.element.style.setProperty("--number-width", `${Math.max(digits + 3, 5) + 2}ch`);
     this.list.element.addEventListener("click", (event) => this.onClick(event), { capture: true });
     container.append(this.list.element, this.empty);
     matchMedia(NARROW).addEventListener("change", () => this.build());
@@ -69,6 +66,9 @@ class ListView {
   /** @param {boolean} [hasGrown] whether only rows from `grewFrom` on are other ones */
   build(hasGrown = false) {
     const last = this.recording.rows - 1;
+    // What the largest number needs.
+    const numbers = String(this.recording.numbers("seq")[last] ?? 0).length;
+    this.list.element.style.setProperty("--number-width", `${Math.max(numbers + 3, 5) + 2}ch`);
     const digits = secondsInWords(this.recording.numbers("t_ns")[last] || 0).length;
     const wide = { elapsed: digits, delta: digits && digits + 3, clock: 12 }[this.state.times];
     this.list.element.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
