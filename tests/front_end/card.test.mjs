@@ -8,6 +8,7 @@ import { contentBlocks, describedContent } from "../../acp_proxy/report/front_en
 import { commandFor, faultInWords, mermaidAround } from "../../acp_proxy/report/front_end/detail/detail.js";
 import { joinedChunks, longStrings, planSteps, saidBlocks } from "../../acp_proxy/report/front_end/detail/said.js";
 import { chunkOf } from "../../acp_proxy/report/front_end/data/values.js";
+import { Entries } from "../../acp_proxy/report/front_end/conversation/entries.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { listedCalls } from "../../acp_proxy/report/front_end/cards/calls_view.js";
 import { jsonBytes, sourceOf } from "./blocks.mjs";
@@ -118,6 +119,24 @@ test("the frames of a call are those that name the same first one", async () => 
   const recording = await Recording.read(sourceOf([1, null, 1, 4, 4].map(row), { meta: { summary: {}, check: null } }));
   assert.deepEqual([0, 1, 2, 3, 4].map((one) => rowsOfCallAt(recording, one)), [[0, 2], [], [0, 2], [3, 4], [3, 4]]);
   assert.deepEqual(callsAmong(recording, Int32Array.of(0, 1, 2, 3, 4)), [0, 3]);
+});
+
+test("an index of entries is read from the first one on that has changed, and blocks from there on anew", async () => {
+  const source = sourceOf([{ seq: 1, stream: "to-agent", kind: "request" }]);
+  const index = (first, seq, kind) => source.blocks.set("entries", jsonBytes({ first, seq, last_seq: seq, kind }));
+  const numbers = Array.from({ length: 300 }, (_, n) => n);
+  index(0, numbers, numbers.map(() => "message"));
+  for (const name of ["e0", "e1"]) source.blocks.set(name, jsonBytes(numbers.map((seq) => ({ kind: "message", seq }))));
+  const entries = Entries.of(await Recording.read(source));
+  assert.equal(Entries.of(entries.recording), entries);
+  await entries.read();
+  assert.deepEqual([entries.now(0), entries.now(299)], [null, null]);
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.deepEqual([entries.now(0)?.seq, entries.now(299)?.seq], [0, 43]);
+  index(299, [299, 300], ["tool_call", "end"]);
+  await entries.read();
+  assert.deepEqual([entries.seqs.length, entries.lastSeqs[300], ...entries.kinds.slice(298)], [301, 300, "message", "tool_call", "end"]);
+  assert.deepEqual([entries.now(0)?.seq, entries.now(299)], [0, null]);
 });
 
 test("calls are listed by their first frames, with what came of them after their turns", async () => {
