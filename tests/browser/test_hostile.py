@@ -80,7 +80,7 @@ FOLLOW = r"""async (hashes) => {HELPERS
   for (const hash of hashes) {
     location.hash = hash;
     await new Promise((done) => addEventListener("hashchange", done, { once: true }));
-    await pause();
+    await until(() => history.state !== null, `${hash} to be followed`);
     messages.add(document.querySelector("#app .message").textContent);
   }
   location.hash = "";
