@@ -17,8 +17,8 @@ from acp_proxy.check.check_values import (
     RuleCount,
     Severity,
     UncheckedRules,
+    note_of,
 )
-from acp_proxy.check.check_wording import note_of
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage, checked
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.conversation_changes import follow

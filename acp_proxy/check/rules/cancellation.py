@@ -4,8 +4,7 @@ A cancel and the end of its turn may cross: the agent may have written the last 
 answer before it read the cancel. Constants in `registry` limit the time in which this is likely.
 """
 
-from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
-from acp_proxy.check.check_wording import shown
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, shown
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.session_record import EndedTurn

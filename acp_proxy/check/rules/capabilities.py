@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
-from acp_proxy.check.check_wording import not_offered, shown
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, not_offered, shown
 from acp_proxy.check.checked_message import CLIENT, CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.registry import MessageRule, rule

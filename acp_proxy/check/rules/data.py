@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
-from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, is_relative, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.methods import METHODS

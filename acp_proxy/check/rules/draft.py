@@ -6,8 +6,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from acp_proxy.check.check_values import Breach, Breaches, frames_of
-from acp_proxy.check.check_wording import not_offered, shown
+from acp_proxy.check.check_values import Breach, Breaches, frames_of, not_offered, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage, integer
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.session_record import EndedTurn

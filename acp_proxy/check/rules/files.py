@@ -1,7 +1,6 @@
 """Rules about reading and writing files through the client."""
 
-from acp_proxy.check.check_values import Breach, Breaches, frames_of
-from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.check_values import Breach, Breaches, frames_of, is_relative, shown
 from acp_proxy.check.checked_message import CheckedMessage, integer
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.registry import rule

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
-from acp_proxy.check.check_wording import shown
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, shown
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage, integer, items
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.registry import ANY, is_early, is_first, rule

@@ -3,8 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Breaches
-from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.check_values import Breach, Breaches, is_relative, shown
 from acp_proxy.check.checked_message import CheckedMessage, items, strings
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.registry import rule

@@ -2,8 +2,7 @@
 
 from collections import Counter
 
-from acp_proxy.check.check_values import Breach, Breaches, Severity
-from acp_proxy.check.check_wording import shown
+from acp_proxy.check.check_values import Breach, Breaches, Severity, shown
 from acp_proxy.check.checked_message import CLIENT, CheckedMessage, items, strings
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.registry import end_rule, rule

@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Breaches, frames_of
-from acp_proxy.check.check_wording import shown
+from acp_proxy.check.check_values import Breach, Breaches, frames_of, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.session_record import EndedTurn

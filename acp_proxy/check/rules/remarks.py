@@ -7,8 +7,7 @@ back, reports a failure of its provider as an answer, or does not know a session
 import re
 
 from acp_proxy.base.wording import counted
-from acp_proxy.check.check_values import Breach, Breaches
-from acp_proxy.check.check_wording import shown
+from acp_proxy.check.check_values import Breach, Breaches, shown
 from acp_proxy.check.checked_message import CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation, TurnText
 from acp_proxy.check.conversation.session_record import EndedTurn

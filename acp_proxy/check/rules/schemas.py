@@ -6,8 +6,7 @@ They check a message after all other rules, and skip values that have broken ano
 import re
 from collections.abc import Iterable, Iterator
 
-from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
-from acp_proxy.check.check_wording import shown
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, shown
 from acp_proxy.check.checked_message import CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.registry import ANY, rule

@@ -2,8 +2,7 @@
 
 import re
 
-from acp_proxy.check.check_values import Breach, Breaches, Severity
-from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.check_values import Breach, Breaches, Severity, is_relative, shown
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.mistaken_pairs import SESSION

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
-from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, is_relative, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.mistaken_pairs import TERMINAL

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
-from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, is_relative, shown
 from acp_proxy.check.checked_message import CheckedMessage, integer, items
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.mistaken_pairs import CALL, TERMINAL

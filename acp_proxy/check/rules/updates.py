@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Breaches
-from acp_proxy.check.check_wording import dialect_name, shown
+from acp_proxy.check.check_values import Breach, Breaches, dialect_name, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.session_record import PlanRecord, plan_of

@@ -1,7 +1,6 @@
 """Rules only for version 2, where the answer accepts a prompt and updates report the work."""
 
-from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
-from acp_proxy.check.check_wording import not_offered, shown
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, not_offered, shown
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.session_record import EndedTurn, TurnRecord

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.check.check_wording import note_of
+from acp_proxy.check.check_values import note_of
 from tests.support.example_checker import HANDSHAKES, check_lines
 
 MCP = {
