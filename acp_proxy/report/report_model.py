@@ -11,10 +11,7 @@ from acp_proxy.explain.choice import chosen_in, of_turn
 from acp_proxy.explain.message_pass import MessagePass
 from acp_proxy.explain.observed_faults import FiredRule, read_rules
 from acp_proxy.explain.pauses import Pause, Pauses
-from acp_proxy.explain.show.facts_line import facts_line
-from acp_proxy.explain.show.result_words import result_words
 from acp_proxy.explain.show.summary_values import Summary
-from acp_proxy.explain.show.unanswered import waiting_for
 from acp_proxy.explain.stats.statistics import Statistics, TurnsAndCalls, gather, with_texts
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, Waterfalls
 from acp_proxy.recording.filters import EVERYTHING, Filter, all_of
@@ -164,13 +161,6 @@ def described(data: ReportData) -> dict[str, Any]:
         "known_labels_complete": is_whole,
         "last_turn": data.last_turn,
         "pauses": data.pauses,
-        "result": result_words(
-            data.summary.findings,
-            recording,
-            waiting_for(data.summary.waiting),
-            live=data.summary.live,
-        ),
-        "facts": facts_line(data.summary),
     }
     if not has_times:
         values["has_times"] = False
