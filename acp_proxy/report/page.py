@@ -43,7 +43,7 @@ _COMPARISON_SCRIPT = "comparison/comparison.js"
 _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
 TYPE_POLICIES = "acp-report-script acp-report-worker"
 """The only policies of Trusted Types: one for the page's script, one for its worker's URL."""
-_NUMBER = re.compile(r"(\(|, |)#(\d{1,15})")
+_NUMBER = re.compile(r"(\((?:[a-z]+ )*|)#(\d{1,15})")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK_ID = re.compile(r"[a-z]+\d*")
 
@@ -271,7 +271,7 @@ def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | No
     Args:
         text: the sentence, which may quote a recording.
         seqs: the frames that the sentence is about. Another number counts as a frame only after a
-            parenthesis or a comma.
+            parenthesis, with words between them or not.
     """
     known, at = {*seqs}, 0
     for match in _NUMBER.finditer(text):

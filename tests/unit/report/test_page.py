@@ -278,7 +278,7 @@ def _compare_turns(page: Page, show: Any, stats: Any) -> None:
 
 
 def test_every_frame_of_the_verdict_is_a_link() -> None:
-    """Also a number after a comma leads to its frame."""
+    """Each number of a frame in the verdict leads to the frame, also after a word."""
     html = page_of(facts_of(data_of(DIRECTORY / "hang.db")))
     verdict = html[html.index('<p class="verdict') :].partition("</p>")[0]
     assert re.findall(r'href="#seq=(\d+)"', verdict) == ["6", "6", "9", "10", "11"]
