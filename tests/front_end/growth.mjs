@@ -70,7 +70,6 @@ class GrowingPage {
     /** What each page shows, as views keep it. */
     this.items = new Map();
     this.axis = axisOf(this.recording);
-    this.recording.onGrown(() => (this.axis = axisOf(this.recording, this.axis)));
     const stateOf = async (filter, query) => {
       const state = new State(this.recording, services);
       await state.setFilter(filter);
@@ -81,6 +80,11 @@ class GrowingPage {
     };
     const states = [...FILTERS.map((filter) => stateOf(filter, "")), ...QUERIES.map((query) => stateOf("", query))];
     this.states = new Map(await Promise.all(states));
+    // A page has but one state, which listens itself.
+    this.recording.onGrown = (changed) => {
+      this.axis = axisOf(this.recording, this.axis);
+      this.states.forEach((state) => state.grow(changed));
+    };
   }
 
   /** Returns a function that takes the rows that are new in a longer part of the recording. */

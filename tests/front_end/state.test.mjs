@@ -6,7 +6,7 @@ import { neighbour, State } from "../../acp_proxy/report/front_end/shell/state.j
 /** @param {Partial<import("../../acp_proxy/report/front_end/shell/state.js").Services>} [services] */
 function stateOf(services = {}) {
   const times = Float64Array.of(0, 10, 20, 30, 40);
-  const recording = { rows: 5, onGrown: () => {}, problems: new Map([[1, []], [3, ["late"]]]), numbers: (name) => (name === "t_ns" ? times : Float64Array.of(2, 4, 6, 8, 10)) };
+  const recording = { rows: 5, problems: new Map([[1, []], [3, ["late"]]]), numbers: (name) => (name === "t_ns" ? times : Float64Array.of(2, 4, 6, 8, 10)) };
   const state = new State(recording, {
     applyFilter: async (_, text) => {
       if (text === "bad") throw new Error("unknown field bad");

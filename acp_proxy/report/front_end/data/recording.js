@@ -48,8 +48,8 @@ export class Recording {
     this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT);
     /** @type {Set<() => void>} */
     this.loadListeners = new Set();
-    /** @type {Set<(changed: number[]) => void>} */
-    this.growthListeners = new Set();
+    /** Is called when there are more rows, with those before that have changed. @type {(changed: number[]) => void} */
+    this.onGrown = () => {};
     /** Rows of which later rows have said more since the last `update`. @type {Set<number>} */
     this.changed = new Set();
     /** What is wrong, by the row at which it shows. @type {Map<number, Problem[]>} */
@@ -97,13 +97,8 @@ export class Recording {
     setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
     Object.values(meta.members ?? {}).flat().forEach((member) => this.pairAnswer(member));
     this.problems = problemsOf(this);
-    this.growthListeners.forEach((listener) => listener([...this.changed]));
+    this.onGrown([...this.changed]);
     this.changed.clear();
-  }
-
-  /** Calls a function when there are more rows, with those before that have changed. @param {(changed: number[]) => void} listener */
-  onGrown(listener) {
-    this.growthListeners.add(listener);
   }
 
   /** Makes of the distances to the rows that begin runs those rows. @param {number} first */
@@ -145,28 +140,25 @@ export class Recording {
   /**
    * The values of a column of numbers, by row; null is NaN. `run` is the row that begins the run of
    * chunks to which a row belongs.
-   * @param {string} name
+   * @param {string} name @returns {Float64Array}
    */
   numbers(name) {
     const found = this.decodedNumbers.get(name) ?? new Float64Array(0);
     if (found.length === this.rows) return found;
-    const values = lengthened(found, this.rows, this.meta.rows);
-    this.decodedNumbers.set(name, values);
-    return values;
+    this.decodedNumbers.set(name, lengthened(found, this.rows, this.meta.rows));
+    return this.numbers(name);
   }
 
   /**
    * The codes of a column of texts, by row; 0 is null.
-   * @param {string} name @param {number} [width] in bytes, of codes to be written
+   * @param {string} name @param {number} [width] in bytes, of codes to be written @returns {Codes}
    */
   codes(name, width = 0) {
     const found = this.decodedCodes.get(name) ?? new Uint8Array(0);
     const Type = typeOfCodes(found, width);
     if (found.length === this.rows && found instanceof Type) return found;
-    /** @type {Codes} */
-    const codes = lengthened(found, this.rows, this.meta.rows, Type);
-    this.decodedCodes.set(name, codes);
-    return codes;
+    this.decodedCodes.set(name, lengthened(found, this.rows, this.meta.rows, Type));
+    return this.codes(name);
   }
 
   /** @param {string} name @param {number} row @returns {string | null} */

@@ -12,7 +12,6 @@ import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from
  * @typedef {import("../shell/app.js").View} View
  * @typedef {import("../data/recording.js").RowCells} RowCells
  * @typedef {import("./lanes.js").Lane} Lane
- * @typedef {import("./lanes.js").Span} Span
  * @typedef {import("./lanes.js").Item} Item
  */
 
@@ -32,16 +31,11 @@ const KEY_OF_FAULTS = "by a fault: ✗ dropped, ≠ changed, + made up, ■ held
 export const sequenceView = { name: "sequence", title: "Sequence", key: "2", mount: (container, state) => new SequenceView(container, state) };
 
 class SequenceView {
-  lanes = /** @type {Lane[]} */ ([]);
-  spans = /** @type {Span[]} */ ([]);
-  late = /** @type {Set<number>} */ (new Set());
-  pauses = /** @type {ReturnType<typeof pausesOf>} */ (new Map());
-  places = /** @type {Map<Lane, number>} */ (new Map());
-
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
+    this.facts = factsOf(this.recording);
     /** @type {Item[]} */
     this.items = [];
     this.heads = h("span", { class: "sequence-field", role: "columnheader" });
@@ -62,15 +56,11 @@ class SequenceView {
 
   /** Takes what the recording says at the moment. */
   read() {
-    this.lanes = lanesOf(this.recording);
-    this.spans = openSpans(this.recording);
-    this.late = lateUpdates(this.recording);
-    this.pauses = pausesOf(this.recording);
-    this.places = lanePlaces(this.lanes);
-    this.faults.hidden = !this.places.has("proxy");
-    clear(this.heads, this.lanes.map((lane) =>
+    this.facts = factsOf(this.recording);
+    this.faults.hidden = !this.facts.places.has("proxy");
+    clear(this.heads, this.facts.lanes.map((lane) =>
       h("span", { class: `sequence-head lane-${lane}`, style: { left: `${this.place(lane)}%` } }, lane)));
-    const lifelines = [...this.places.values()].map((place) => `linear-gradient(var(--line), var(--line)) ${place}% 0 / 1px 100% no-repeat`);
+    const lifelines = [...this.facts.places.values()].map((place) => `linear-gradient(var(--line), var(--line)) ${place}% 0 / 1px 100% no-repeat`);
     this.element.style.setProperty("--lifelines", lifelines.join(", "));
   }
 
@@ -89,7 +79,7 @@ class SequenceView {
   /** @param {"center" | "kept"} place of the chosen row */
   build(place) {
     this.read();
-    this.items = sequenceItems(this.recording, this.state.shown, this.pauses);
+    this.items = sequenceItems(this.recording, this.state.shown, this.facts.pauses);
     this.list.setItems(this.items.map((_, at) => at), this.indexOf(this.state.row), place);
     this.empty.hidden = this.items.length > 0;
   }
@@ -106,7 +96,7 @@ class SequenceView {
   }
 
   /** @param {Lane} lane */
-  place = (lane) => this.places.get(lane) ?? EDGE;
+  place = (lane) => this.facts.places.get(lane) ?? EDGE;
 
   /** @param {Item} item @param {HTMLElement} node */
   render(item, node) {
@@ -140,8 +130,8 @@ class SequenceView {
   bars({ kind, seen, last, held, delay, delivered }) {
     const isFrame = kind === "frame";
     const end = isFrame ? last : seen;
-    const spans = this.spans.filter(({ from, to }) => from <= end && seen < to);
-    const bars = this.lanes.map((lane) => {
+    const spans = this.facts.spans.filter(({ from, to }) => from <= end && seen < to);
+    const bars = this.facts.lanes.map((lane) => {
       const [above, below] = [seen, end].map((row) =>
         spans.filter((span) => span.lane === lane && span.from <= row && row < span.to));
       const how = !this.recording.isOpen && below.some(({ to }) => to === Infinity) ? "never" : "";
@@ -188,7 +178,7 @@ class SequenceView {
   labels(item, cells) {
     const { recording } = this;
     const ends = endsOf(recording, item.row);
-    const pause = item.kind === "gap" && this.pauses.get(item.row);
+    const pause = item.kind === "gap" && this.facts.pauses.get(item.row);
     if (pause) return [h("span", { class: `sequence-box debt-${pause.debt}` }, pauseWords(pause))];
     if (item.kind === "turn") return [h("b", null, `turn ${recording.numbers("turn")[item.row]}`)];
     if (ends === null) return [this.boxed(recording.text("kind", item.row) ?? "", cells?.text ?? "")];
@@ -262,9 +252,15 @@ class SequenceView {
     if (recording.text("kind", row) === "request" && isUnanswered) {
       return [h("span", { class: "badge trouble" }, recording.isOpen ? "open" : "never answered"), " "];
     }
-    const isLate = this.late.has(row) || this.late.has(last);
+    const isLate = this.facts.late.has(row) || this.facts.late.has(last);
     return isLate ? [h("span", { class: "badge caution" }, "after the end of its turn"), " "] : [];
   }
+}
+
+/** What a recording says at the moment. @param {import("../data/recording.js").Recording} recording */
+function factsOf(recording) {
+  const lanes = lanesOf(recording);
+  return { lanes, places: lanePlaces(lanes), spans: openSpans(recording), late: lateUpdates(recording), pauses: pausesOf(recording) };
 }
 
 /**

@@ -34,9 +34,7 @@ export function buildItems(recording, shown, opened, pauses = new Map(), old = n
   // A row belongs to the run of the row before it.
   const near = shown[lowerBound(shown, from) - 1] ?? 0;
   const start = Math.min(from, runs[near] < near ? runs[near] : near);
-  const kept = old.subarray(0, lowerBound(old, start * ITEM_KINDS));
-  /** @type {number[]} */
-  const items = [];
+  const items = Array.from(old.subarray(0, lowerBound(old, start * ITEM_KINDS)));
   for (let place = lowerBound(shown, start); place < shown.length; place++) {
     const [before, row] = [shown[place - 1], shown[place]];
     // With frames left out between the two, more happened meanwhile.
@@ -49,10 +47,7 @@ export function buildItems(recording, shown, opened, pauses = new Map(), old = n
     if (!isRun || opened.has(run)) items.push(row * ITEM_KINDS + ROW);
   }
   if (isPause(shown[shown.length - 1], recording.rows)) items.push(recording.rows * ITEM_KINDS + SILENCE);
-  const all = new Int32Array(kept.length + items.length);
-  all.set(kept);
-  all.set(items, kept.length);
-  return all;
+  return new Int32Array(items);
 }
 
 /**

@@ -59,7 +59,7 @@ export class State {
     this.searching = new AbortController();
     /** Goes on with a search that has read all rows. */
     this.searchOn = () => {};
-    recording.onGrown((changed) => this.grow(changed));
+    recording.onGrown = (changed) => this.grow(changed);
     this.grow([]);
   }
 
