@@ -35,7 +35,7 @@ class SequenceView {
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
-    this.facts = factsOf(this.recording);
+    this.facts = diagramFacts(this.recording);
     /** @type {Item[]} */
     this.items = [];
     this.heads = h("span", { class: "sequence-field", role: "columnheader" });
@@ -56,7 +56,7 @@ class SequenceView {
 
   /** Takes what the recording says at the moment. */
   read() {
-    this.facts = factsOf(this.recording);
+    this.facts = diagramFacts(this.recording);
     this.faults.hidden = !this.facts.places.has("proxy");
     clear(this.heads, this.facts.lanes.map((lane) =>
       h("span", { class: `sequence-head lane-${lane}`, style: { left: `${this.place(lane)}%` } }, lane)));
@@ -258,7 +258,7 @@ class SequenceView {
 }
 
 /** What a recording says at the moment. @param {import("../data/recording.js").Recording} recording */
-function factsOf(recording) {
+function diagramFacts(recording) {
   const lanes = lanesOf(recording);
   return { lanes, places: lanePlaces(lanes), spans: openSpans(recording), late: lateUpdates(recording), pauses: pausesOf(recording) };
 }
