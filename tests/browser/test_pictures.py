@@ -49,7 +49,7 @@ STDERR = """() => {
 
 @pytest.fixture
 def terminals(tmp_path: Path) -> Path:
-    """A recording of two tool calls, of which the first has a terminal that came after it."""
+    """A recording of two tool calls; the terminal of the first one came after the call."""
 
     def update(**members: object) -> dict[str, object]:
         return notification("session/update", sessionId="s", update=members)
@@ -126,7 +126,7 @@ def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
 
 
 def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) -> None:
-    """The number of an answer leads to it, and a line that is no JSON has no tree."""
+    """The number of an answer leads to it, and a line that is not JSON has no tree."""
     page = opened.page
     opened.ask("() => acpReport.state.select(acpReport.recording.nearest(4))")
     page.locator(".detail-title", has_text="#4 terminal/create").wait_for()

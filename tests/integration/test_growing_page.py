@@ -30,11 +30,11 @@ def test_a_page_that_grows_equals_one_built_at_once(npm_packages: Path, tmp_path
     texts["generated"] = text_of(_record(tmp_path / "x.db"))
     given = [{"name": name, "stages": [*_stages(whole)]} for name, whole in texts.items()]
     command = [checks.node(npm_packages), str(checks.CHECKED / "growth.mjs")]
-    done = subprocess.run(
+    completed = subprocess.run(
         command, input=json.dumps(given), capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
+    assert completed.returncode == 0, completed.stderr
+    answer: dict[str, Any] = json.loads(completed.stdout)
     assert answer["differences"] == []
     assert answer["counts"].keys() == texts.keys()
     generated = answer["counts"]["generated"]

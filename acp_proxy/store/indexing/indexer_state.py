@@ -38,7 +38,7 @@ class IndexerState:
     """The number of the last line received on each stream."""
     parts: dict[Stream, list[Segment]] = field(factory=dict)
     """Where the log contains the pieces of a line that a fault changed or injected."""
-    held: dict[int, int] = field(factory=dict)
+    delayed: dict[int, int] = field(factory=dict, metadata={"json": "held"})
     """The frames that faults are holding back: their `frames.seq` by their numbers in the log."""
     masked_sizes: dict[int, int] = field(factory=dict)
     """The received sizes of the latest masked frames, in bytes without newlines."""

@@ -240,13 +240,13 @@ class RecordHandler:
     def _late_ns(self, seq: int, fields: _Fields) -> int | None:
         """Returns the delay of a line; None if the delay is unknown, or not known yet."""
         if (key := number(fields, "held", None)) is not None:
-            self._state.held[key] = seq
+            self._state.delayed[key] = seq
         return number(fields, "late", None)
 
     def _note_sent(self, record: LogRecord, _: Stream) -> None:
         """Sets the delay of a line that was held back and is forwarded now."""
         fields = event_data(record)
-        seq = self._state.held.pop(number(fields, "held", 0), None)
+        seq = self._state.delayed.pop(number(fields, "held", 0), None)
         late_ns = number(fields, "late", None)
         if seq is not None and late_ns is not None:
             self._rows.mark_late(seq, late_ns)
