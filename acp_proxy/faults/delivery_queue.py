@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from attrs import define, field
 
 from acp_proxy.base.limits import WAITING_BYTES
-from acp_proxy.faults.fault_effects import Delivery, ScheduledWrite
+from acp_proxy.faults.fault import Delivery, ScheduledWrite
 from acp_proxy.faults.plan import FaultRule
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Message

@@ -23,7 +23,7 @@ from itertools import count
 from attrs import define, field
 
 from acp_proxy.base.limits import WAITING_BYTES
-from acp_proxy.faults.fault_effects import (
+from acp_proxy.faults.fault import (
     DirectionEnd,
     ExitEffect,
     Output,

@@ -19,8 +19,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.faults.delivery_queue import DeliveryQueue, HeldDelivery
-from acp_proxy.faults.fault import PassingFrame
-from acp_proxy.faults.fault_effects import (
+from acp_proxy.faults.fault import (
     CloseEffect,
     Delivery,
     DeliveryPiece,
@@ -28,6 +27,7 @@ from acp_proxy.faults.fault_effects import (
     ExitEffect,
     Fired,
     Output,
+    PassingFrame,
     RuleEffect,
     ScheduledWrite,
     SideEffect,

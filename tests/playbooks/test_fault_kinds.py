@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.faults.fault_effects import ScheduledWrite
+from acp_proxy.faults.fault import ScheduledWrite
 from acp_proxy.faults.plan import KINDS
 from acp_proxy.protocol.peers import Direction
 from tests.support.fault_playbook import FaultTranscript, check

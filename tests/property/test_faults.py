@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_proxy.faults.fault_effects import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
+from acp_proxy.faults.fault import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.fault_engine import FaultEngine
 from acp_proxy.faults.plan import KINDS
 from acp_proxy.protocol.peers import Direction

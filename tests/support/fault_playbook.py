@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from acp_proxy.faults.fault_effects import (
+from acp_proxy.faults.fault import (
     CloseEffect,
     DirectionEnd,
     ExitEffect,
@@ -37,7 +37,7 @@ from tests.support.playbook import duration, lines, wire
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from acp_proxy.faults.fault_effects import Output
+    from acp_proxy.faults.fault import Output
 
 START_NS = 77 * 10**9
 _ARROWS = {"->": Direction.TO_AGENT, "<-": Direction.TO_CLIENT}

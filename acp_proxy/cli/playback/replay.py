@@ -33,7 +33,7 @@ from acp_proxy.playback.shared.divergence import DivergenceKind
 from acp_proxy.record.capture.stdio import explain_terminal, take_stdio
 
 if TYPE_CHECKING:
-    from acp_proxy.faults.fault_effects import ExitEffect, SignalEffect
+    from acp_proxy.faults.fault import ExitEffect, SignalEffect
 
 _SAFE = 4096
 """The number of bytes that an empty pipe accepts at once."""
@@ -220,7 +220,7 @@ class _FaultyRun(_Run):
 
     def leave(self) -> None:
         """Ends the process in the way a fault ended the agent, if one did."""
-        from acp_proxy.faults.fault_effects import ExitEffect, SignalEffect
+        from acp_proxy.faults.fault import ExitEffect, SignalEffect
 
         if isinstance(self._agent_end, ExitEffect):
             os._exit(self._agent_end.code)

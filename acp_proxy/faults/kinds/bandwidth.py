@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import field, frozen
 
-from acp_proxy.faults.fault import Fault, PassingFrame, at_least
-from acp_proxy.faults.fault_effects import DeliveryPiece, Effect
+from acp_proxy.faults.fault import DeliveryPiece, Effect, Fault, PassingFrame, at_least
 
 _STEPS_PER_S = 20
 _MOST_STEPS = 10_000

@@ -6,8 +6,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from acp_proxy.faults.fault import Chance, Fault, PassingFrame
-from acp_proxy.faults.fault_effects import Effect
+from acp_proxy.faults.fault import Chance, Effect, Fault, PassingFrame
 
 
 class CorruptMode(StrEnum):

@@ -6,8 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from acp_proxy.faults.fault import Fault, PassingFrame, plain_json
-from acp_proxy.faults.fault_effects import Effect, injected_line
+from acp_proxy.faults.fault import Effect, Fault, PassingFrame, injected_line, plain_json
 from acp_proxy.protocol.dialects import DRAFT
 
 

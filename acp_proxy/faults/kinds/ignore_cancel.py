@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from acp_proxy.faults.fault import Fault, PassingFrame
-from acp_proxy.faults.fault_effects import Effect
+from acp_proxy.faults.fault import Effect, Fault, PassingFrame
 
 
 @frozen

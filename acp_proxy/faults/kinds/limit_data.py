@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from attrs import field, frozen
 
-from acp_proxy.faults.fault import Fault, PassingFrame, at_least
-from acp_proxy.faults.fault_effects import CloseEffect, Effect
+from acp_proxy.faults.fault import CloseEffect, Effect, Fault, PassingFrame, at_least
 
 
 @frozen

@@ -7,8 +7,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from acp_proxy.faults.fault import BadSetting, Fault, PassingFrame, one_line, plain_json
-from acp_proxy.faults.fault_effects import Effect
+from acp_proxy.faults.fault import BadSetting, Effect, Fault, PassingFrame, one_line, plain_json
 from acp_proxy.protocol.json_text import parse, parts_of
 
 _Path = tuple[str, ...]

@@ -5,8 +5,15 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
-from acp_proxy.faults.fault import BadSetting, Chance, Fault, PassingFrame, at_least
-from acp_proxy.faults.fault_effects import NS_PER_MS, Effect
+from acp_proxy.faults.fault import (
+    NS_PER_MS,
+    BadSetting,
+    Chance,
+    Effect,
+    Fault,
+    PassingFrame,
+    at_least,
+)
 from acp_proxy.protocol.typed_places import Place, spans, splice
 
 

@@ -7,8 +7,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from acp_proxy.base import system
-from acp_proxy.faults.fault import Fault, PassingFrame, at_least
-from acp_proxy.faults.fault_effects import NS_PER_MS, Effect, SignalEffect
+from acp_proxy.faults.fault import NS_PER_MS, Effect, Fault, PassingFrame, SignalEffect, at_least
 
 
 @frozen

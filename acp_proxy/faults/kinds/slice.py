@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import field, frozen
 
-from acp_proxy.faults.fault import Fault, PassingFrame, at_least
-from acp_proxy.faults.fault_effects import NS_PER_MS, DeliveryPiece, Effect
+from acp_proxy.faults.fault import NS_PER_MS, DeliveryPiece, Effect, Fault, PassingFrame, at_least
 
 _MOST_WRITES = 100_000
 

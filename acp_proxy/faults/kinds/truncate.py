@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from attrs import field, frozen
 
-from acp_proxy.faults.fault import Fault, PassingFrame, at_least
-from acp_proxy.faults.fault_effects import Effect
+from acp_proxy.faults.fault import Effect, Fault, PassingFrame, at_least
 
 
 @frozen

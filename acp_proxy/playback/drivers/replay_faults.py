@@ -14,7 +14,7 @@ import trio
 
 from acp_proxy.base import system
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
-from acp_proxy.faults.fault_effects import ExitEffect, Fired, Output, RuleEffect, SignalEffect
+from acp_proxy.faults.fault import ExitEffect, Fired, Output, RuleEffect, SignalEffect
 from acp_proxy.faults.fault_engine import FaultEngine
 from acp_proxy.faults.plan import Plan
 from acp_proxy.playback.drivers.event_loop import now_ns, play_out, received

@@ -7,7 +7,7 @@ nor queues: its owner sends the deliveries that were held back (`EngineGuard.giv
 
 from collections.abc import Callable, Iterator
 
-from acp_proxy.faults.fault_effects import Output, ScheduledWrite
+from acp_proxy.faults.fault import Output, ScheduledWrite
 from acp_proxy.faults.fault_engine import FaultEngine
 from acp_proxy.protocol.framing import Cut
 from acp_proxy.protocol.peers import Direction

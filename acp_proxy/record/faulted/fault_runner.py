@@ -22,7 +22,7 @@ from itertools import count
 from attrs import evolve
 
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
-from acp_proxy.faults.fault_effects import (
+from acp_proxy.faults.fault import (
     CloseEffect,
     ExitEffect,
     Fired,

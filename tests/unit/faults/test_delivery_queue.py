@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_proxy.faults.fault_effects import ScheduledWrite
+from acp_proxy.faults.fault import ScheduledWrite
 from acp_proxy.protocol.peers import Direction
 from tests.support.fault_playbook import FaultTranscript, check
 

@@ -9,7 +9,7 @@ import pytest
 from acp_proxy.base.limits import WAITING_BYTES
 from acp_proxy.faults import delivery_schedule as schedule_module
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
-from acp_proxy.faults.fault_effects import (
+from acp_proxy.faults.fault import (
     CloseEffect,
     DirectionEnd,
     ExitEffect,

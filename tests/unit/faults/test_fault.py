@@ -14,7 +14,7 @@ from tests.support.fault_playbook import check
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from acp_proxy.faults.fault_effects import Effect
+    from acp_proxy.faults.fault import Effect
 
 
 @define

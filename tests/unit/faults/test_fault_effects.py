@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.faults.fault import Chance, Fault, PassingFrame
-from acp_proxy.faults.fault_effects import Delivery, DeliveryPiece
+from acp_proxy.faults.fault import Chance, Delivery, DeliveryPiece, Fault, PassingFrame
 from acp_proxy.faults.kinds.bandwidth import BandwidthFault
 from acp_proxy.faults.kinds.slice import SliceFault
 from acp_proxy.protocol.peers import Direction

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 
-from acp_proxy.faults.fault_effects import (
+from acp_proxy.faults.fault import (
     CloseEffect,
     DirectionEnd,
     ExitEffect,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import define, field, frozen
 
-from acp_proxy.faults.fault_effects import (
+from acp_proxy.faults.fault import (
     ExitEffect,
     Fired,
     RuleEffect,
@@ -26,7 +26,7 @@ from acp_proxy.store.reader import RecordingReader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from acp_proxy.faults.fault_effects import Output
+    from acp_proxy.faults.fault import Output
     from acp_proxy.faults.plan import Plan
 
 TOUR = Path(__file__).parents[3] / "recordings" / "tour.db"

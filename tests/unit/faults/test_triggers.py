@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from acp_proxy.faults.fault_effects import ScheduledWrite
+from acp_proxy.faults.fault import ScheduledWrite
 from acp_proxy.faults.plan import joined, parse_rule
 from acp_proxy.faults.triggers import firing_in, reached
 from acp_proxy.protocol.peers import Direction

@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_one_way_pair, wait_all_tasks_blocked
 
-from acp_proxy.faults.fault_effects import ExitEffect, SignalEffect
+from acp_proxy.faults.fault import ExitEffect, SignalEffect
 from acp_proxy.faults.fault_engine import FaultEngine
 from acp_proxy.playback.drivers.event_loop import now_ns
 from acp_proxy.playback.drivers.replay_faults import ReplayFaults, let_go_on_signal
