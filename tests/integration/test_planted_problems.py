@@ -56,12 +56,12 @@ class Workplace:
         return self.record.inspect("show", conversation.recording.path)
 
     def problems(self, conversation: Talk) -> list[str]:
-        """Returns the errors and warnings in the section `findings`, with their marks.
+        """Returns the errors and warnings below the title, with their marks.
 
         But for what breaks the rules of the handshake, since the client does not wait for answers.
         """
-        _, _, below = self.shown(conversation).partition("\nfindings\n")
-        rows = [row.strip() for row in below.partition("\n\n")[0].splitlines()]
+        _, _, below = self.shown(conversation).partition("\n")
+        rows = [row.strip() for row in below.partition("\n\n")[0].splitlines() if row]
         return [row for row in rows if row[0] != "-" and not _EARLY.search(row)]
 
 
@@ -79,8 +79,7 @@ def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -
     (killed,) = workplace.problems(conversation)
     assert killed.startswith("✗ the agent was killed by SIGKILL (#")
     assert (
-        "), which did not come through acp-proxy,"
-        ' in the middle of turn 1 (prompt "fix the tests" #'
+        '), which did not come through acp-proxy, in the middle of turn 1 (prompt "fix the tests" #'
     ) in killed
     assert 'with tool call "Run tests" (#' in killed
     assert "\n  out of memory\n" in workplace.shown(conversation)
