@@ -1,16 +1,18 @@
-// The tool calls as a table in the order of their start; the detail shows the card of the chosen one.
+// The tool calls as a table in the order of their start; the detail has the card of the chosen one.
 import { BLOCK_ENTRIES, Entries } from "../conversation/entries.js";
 import { pause } from "../data/source.js";
 import { clear, h } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
-import { countInWords, durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
+import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
+import { sizeInWords, visibleText } from "../shell/words.js";
 import { callsAmong, statusInWords, ENDED } from "./card.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /**
  * A tool call; `status` is "never ended" for one that did not say how it ended.
- * @typedef {{seq: number, took: number, kind: string, title: string, status: string, isFailed: boolean, bytes: number}} ListedCall
+ * @typedef {{seq: number, took: number, kind: string, title: string, status: string,
+ *   isFailed: boolean, bytes: number}} ListedCall
  */
 
 const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes"];
@@ -21,14 +23,16 @@ const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes
  * @returns {Promise<Map<number, ListedCall>>}
  */
 export async function listedCalls(recording, kinds) {
-  const read = async (/** @type {string} */ name) => JSON.parse(new TextDecoder().decode(await recording.source.bytes(name)));
+  const read = async (/** @type {string} */ name) =>
+    JSON.parse(new TextDecoder().decode(await recording.source.bytes(name)));
   const [firsts, sizes] = [recording.numbers("call"), recording.numbers("size")];
   const unended = recording.isOpen ? "open" : "never ended";
   /** @type {Map<number, ListedCall>} */
   const calls = new Map();
   for (let first = 0; first < kinds.length; first += BLOCK_ENTRIES) {
     if (!kinds.slice(first, first + BLOCK_ENTRIES).includes("tool_call")) continue;
-    for (const { kind, seq, title, state, is_failed, took_ns, detail } of await read(`e${first / BLOCK_ENTRIES}`)) {
+    const entries = await read(`e${first / BLOCK_ENTRIES}`);
+    for (const { kind, seq, title, state, is_failed, took_ns, detail } of entries) {
       if (kind !== "tool_call") continue;
       const status = ENDED.test(state) ? state : unended;
       const key = firsts[recording.rowOf(seq)];
@@ -47,14 +51,16 @@ export async function listedCalls(recording, kinds) {
 }
 
 /** @type {import("../shell/app.js").View} */
-export const callsView = { name: "calls", title: "Tool calls", key: "4", mount: (...place) => new CallsView(...place) };
+export const callsView = {
+  name: "calls", title: "Tool calls", key: "4", mount: (...place) => new CallsView(...place),
+};
 
 class CallsView {
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
-    /** What is known of all of them; null until it is read. @type {Map<number, ListedCall> | null} */
+    /** All of them; null until they are read. @type {Map<number, ListedCall> | null} */
     this.calls = null;
     this.entries = new Entries(state.recording);
     /** How many rows there were when it was read. */
@@ -67,12 +73,15 @@ class CallsView {
       render: (row, node) => this.render(row, node),
       onActive: (row) => state.select(row),
     });
-    const choice = (/** @type {string} */ label) => h("select", { "aria-label": label, on: { change: () => this.build() } });
-    this.kind = choice("Kind");
-    this.status = choice("Status");
-    this.text = h("input", { type: "search", placeholder: "text in a title", "aria-label": "Title", on: { input: () => this.build() } });
+    // Not on change, which comes when a row is pressed, and would take it away.
+    const on = { input: () => this.build() };
+    this.kind = h("select", { "aria-label": "Kind", on });
+    this.status = h("select", { "aria-label": "Status", on });
+    const search = { type: "search", placeholder: "text in a title" };
+    this.text = h("input", { ...search, "aria-label": "Title", on });
     this.count = h("span", { role: "status" }, "Reading the tool calls…");
-    container.append(h("div", { class: "calls-tools" }, this.kind, this.status, this.text, this.count), this.list.element);
+    const tools = [this.kind, this.status, this.text, this.count];
+    container.append(h("div", { class: "calls-tools" }, tools), this.list.element);
     void this.read();
   }
 
@@ -118,21 +127,25 @@ class CallsView {
     };
     this.rows = Int32Array.from(callsAmong(this.recording, this.state.shown).filter(isChosen));
     this.list.setItems(this.rows, this.indexOf(), "center");
-    const count = (/** @type {(call: ListedCall) => boolean} */ is) => this.rows.filter((row) => is(/** @type {ListedCall} */ (this.callAt(row)))).length;
-    const [failed, unended] = [count(({ isFailed }) => isFailed), count(({ status }) => status === "never ended")];
+    const calls = [...this.rows].map((row) => this.callAt(row));
+    const failed = calls.filter((call) => call?.isFailed).length;
+    const unended = calls.filter((call) => call?.status === "never ended").length;
     clear(this.count, countInWords(this.rows.length, "tool call"),
-      failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`), unended > 0 && h("b", { class: "caution" }, ` · ${unended} never ended`));
+      failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`),
+      unended > 0 && h("b", { class: "caution" }, ` · ${unended} never ended`));
   }
 
   /** @param {number} row @param {HTMLElement} node */
   render(row, node) {
-    const { seq, took, kind, title, status, isFailed, bytes } = /** @type {ListedCall} */ (this.callAt(row));
+    const call = /** @type {ListedCall} */ (this.callAt(row));
+    const { seq, took, kind, title, status, isFailed, bytes } = call;
     const first = this.recording.rowOf(seq);
     const turn = this.recording.numbers("turn")[row];
     const tone = isFailed ? "trouble" : status === "never ended" ? "caution" : "";
     const shown = status === "never ended" ? "▸ never ended" : statusInWords(status);
     const cells = [
-      secondsInWords(this.recording.numbers("t_ns")[first]), durationInWords(took), visibleText(kind), visibleText(title),
+      secondsInWords(this.recording.numbers("t_ns")[first]), durationInWords(took),
+      visibleText(kind), visibleText(title),
       h("span", { class: tone }, shown), Number.isNaN(turn) ? "" : turn, sizeInWords(bytes),
     ];
     node.classList.add("calls-row", ...(tone ? [`calls-${tone}`] : []));

@@ -12,7 +12,8 @@ const ESCAPES = /(\\x1b\[[0-9;?]*[A-Za-z]|(?<!\b[A-Za-z]:(?:\\\S*)?)(?:\\r)?\\n)
  */
 export function textOfRows(recording, shown, first, last) {
   let text = "";
-  for (let place = lowerBound(shown, first); shown[place] <= last && text.length < TEXT_CHARACTERS; place++) {
+  let place = lowerBound(shown, first);
+  for (; shown[place] <= last && text.length < TEXT_CHARACTERS; place++) {
     const cells = recording.cellsNow(shown[place]);
     if (cells === null) return null;
     text += cells.text;
@@ -26,4 +27,5 @@ export function textOfRows(recording, shown, first, last) {
  * @param {string} text
  */
 export const readable = (text) => text.split(ESCAPES).map((piece, place) =>
-  place % 2 === 0 ? piece : h("span", { class: piece.startsWith("\\x1b") ? "escape" : "escape newline" }, piece));
+  place % 2 === 0 ? piece
+    : h("span", { class: piece.startsWith("\\x1b") ? "escape" : "escape newline" }, piece));

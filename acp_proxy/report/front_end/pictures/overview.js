@@ -5,7 +5,8 @@ import { durationInWords, secondsInWords, visibleText } from "../shell/words.js"
 import { linkedText } from "../cards/card.js";
 import { debtsOf, openSpans } from "./lanes.js";
 import { pausesOf } from "./pauses.js";
-import { axisTicks, countsByPlace, drawnGaps, lengthOf, placeOf, timeAt, timeAxis } from "./time_axis.js";
+import { axisTicks, countsByPlace, drawnGaps, lengthOf } from "./time_axis.js";
+import { placeOf, timeAt, timeAxis } from "./time_axis.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 
@@ -15,7 +16,7 @@ const HEIGHT = 76;
 const TOP = 14;
 const MIDDLE = 44;
 const HALF = 15;
-/** As parts of the width: what can have a label, what can be seen, and from a click to the mark that it means. */
+/** As parts of the width: what can have a label, what can be seen, from a click to its mark. */
 const LABELLED = 0.02;
 const SEEN = 0.0015;
 const NEAR = 0.006;
@@ -78,7 +79,8 @@ export class OverviewStrip {
     this.timer = 0;
     this.times = recording.numbers("t_ns");
     this.pauses = pausesOf(recording);
-    this.axis = timeAxis(this.times, debtsOf(recording, openSpans(recording)), new Set(this.pauses.keys()), this.axis);
+    const debts = debtsOf(recording, openSpans(recording));
+    this.axis = timeAxis(this.times, debts, new Set(this.pauses.keys()), this.axis);
     const [flags, faults] = [recording.numbers("flags"), recording.codes("fault")];
     this.faults = state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
     clear(this.scene, this.picture());
@@ -115,18 +117,24 @@ export class OverviewStrip {
       svg("svg", { ...view, "aria-hidden": "true" }, parts),
       ...named.map(([left, right, words]) => stretch("turn-label", left, right, [words])),
       ...ticks.map(({ time, place, digits }) =>
-        h("span", { class: "overview-tick", style: { left: `${place * 100}%` } }, `${Number((time / 1e9).toFixed(digits))} s`)),
+        h("span", { class: "overview-tick", style: { left: `${place * 100}%` } },
+          `${Number((time / 1e9).toFixed(digits))} s`)),
     ];
   }
 
-  /** A gap with its length, and who was waited for. @param {import("./time_axis.js").DrawnGap} gap */
+  /**
+   * A gap with its length, and who was waited for.
+   * @param {import("./time_axis.js").DrawnGap} gap
+   */
   gap({ left, right, debt, gaps }) {
     const words = gaps.map(({ row }) => this.pauses.get(row)?.awaited ?? "").filter(Boolean);
     const isOne = gaps.length === 1;
     const who = isOne ? words[0] ?? "" : `in ${gaps.length} pauses`;
     const long = durationInWords(lengthOf(gaps));
-    const element = stretch(`gap debt-${debt}`, left, right, right - left > LABELLED ? [long, who] : []);
-    element.title = visibleText([`${long} ${who}`, ...(isOne ? [] : words.slice(0, NAMED_ROWS)), DEBTS[debt]].join("\n"));
+    const label = right - left > LABELLED ? [long, who] : [];
+    const element = stretch(`gap debt-${debt}`, left, right, label);
+    const more = isOne ? [] : words.slice(0, NAMED_ROWS);
+    element.title = visibleText([`${long} ${who}`, ...more, DEBTS[debt]].join("\n"));
     return element;
   }
 
@@ -148,7 +156,8 @@ export class OverviewStrip {
     const bars = (name, stream, half) => {
       const code = this.recording.code(stream);
       const rows = filtered.filter((row) => streams[row] === code);
-      return this.path(name, rows, (count) => `${MIDDLE}v${half * Math.max(0.1, Math.sqrt(count / most))}`);
+      return this.path(name, rows, (count) =>
+        `${MIDDLE}v${half * Math.max(0.1, Math.sqrt(count / most))}`);
     };
     clear(this.bars, bars("client", "to-agent", -HALF), bars("agent", "to-client", HALF));
   }
@@ -238,7 +247,8 @@ export class OverviewStrip {
     const { times, axis } = this;
     const length = durationInWords(times[times.length - 1] - times[0]);
     const named = (/** @type {string} */ what, /** @type {Int32Array} */ rows) => {
-      const seqs = [...rows.subarray(0, NAMED_ROWS)].map((row) => this.recording.numbers("seq")[row]);
+      const all = this.recording.numbers("seq");
+      const seqs = [...rows.subarray(0, NAMED_ROWS)].map((row) => all[row]);
       const more = rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : "";
       return rows.length && `${what} at ${seqs.map((seq) => `#${seq}`).join(" ")}${more}`;
     };
@@ -249,7 +259,7 @@ export class OverviewStrip {
       named("● findings", this.state.problems), named("■ faults", this.faults),
       waits.flat().length && `hatched: ${waited} of waiting`,
       waits[1].length && `red: ${never} for an answer that never came`,
-      idle.length && `dotted, drawn short: ${durationInWords(lengthOf(idle))} in which nobody had to answer`,
+      idle.length && `dotted, drawn short: ${durationInWords(lengthOf(idle))} of waiting for nobody`,
     ].filter(Boolean).join(" · ");
   }
 }
@@ -261,7 +271,8 @@ export class OverviewStrip {
 function stretch(name, left, right, words) {
   const style = { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
   const texts = words.filter(Boolean).map((one) => h("span", null, visibleText(one)));
-  return h("div", { class: `overview-stretch overview-${name}`, style }, texts.length > 0 && [h("i", null), ...texts]);
+  return h("div", { class: `overview-stretch overview-${name}`, style },
+    texts.length > 0 && [h("i", null), ...texts]);
 }
 
 /** @param {number} time */

@@ -13,13 +13,16 @@ import { durationInWords, visibleText } from "../shell/words.js";
 export function pausesOf(recording) {
   /** @type {[number, number | null, number, string, boolean][]} */
   const known = recording.meta.pauses ?? [];
+  const rowAfter = (/** @type {number | null} */ seq) =>
+    seq === null ? recording.rows : recording.rowOf(seq);
   const pauses = new Map(known.map(([before, after, ns, awaited, isEndless]) =>
-    [after === null ? recording.rows : recording.rowOf(after), { before, ns, awaited, debt: isEndless ? 2 : 1 }]));
+    [rowAfter(after), { before, ns, awaited, debt: isEndless ? 2 : 1 }]));
   pauses.delete(-1);
   return pauses;
 }
 
 /** @param {Pause} pause */
 export function pauseWords({ ns, awaited, debt }) {
-  return `${durationInWords(ns)} · waiting for ${visibleText(awaited)}${debt === 2 ? " · never ended" : ""}`;
+  const end = debt === 2 ? " · never ended" : "";
+  return `${durationInWords(ns)} · waiting for ${visibleText(awaited)}${end}`;
 }

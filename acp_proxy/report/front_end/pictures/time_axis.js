@@ -21,7 +21,8 @@ const APART = 0.7;
  * A time in which nothing was said, before a row. `debt` says whether somebody had to answer
  * meanwhile: 0 nobody, 1 somebody, 2 somebody who never did.
  * @typedef {{row: number, from: number, to: number, debt: number}} Gap
- * @typedef {{times: number[], places: number[], gaps: Gap[], rows: number, long: number[]}} TimeAxis
+ * @typedef {{times: number[], places: number[], gaps: Gap[], rows: number,
+ *   long: number[]}} TimeAxis
  * @typedef {{left: number, right: number, debt: number, gaps: Gap[]}} DrawnGap
  */
 
@@ -36,8 +37,8 @@ const APART = 0.7;
  * @param {{rows: number, long: number[]}} [before] an axis that was made when there were fewer rows
  * @returns {TimeAxis}
  */
-export function timeAxis(times, debts = new Uint8Array(times.length), marked = new Set(), before = { rows: 1, long: [] }) {
-  const { found, long } = gapsIn(times, debts, marked, before);
+export function timeAxis(times, debts = new Uint8Array(times.length), marked = new Set(), before) {
+  const { found, long } = gapsIn(times, debts, marked, before ?? { rows: 1, long: [] });
   const first = times[0] ?? 0;
   const last = Math.max(times[times.length - 1] ?? 0, first + 1);
   const waits = found.filter(({ debt }) => debt);
@@ -59,13 +60,16 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   const unit = rest > 0 ? (1 - part) / rest : 0;
   let done = 0;
   const ends = widths.map((width, at) => (done += isWait(at) ? wide.shift() ?? 0 : width * unit));
-  const isShort = (/** @type {Gap} */ { from, to }) => active > 0 && short < SHORTENED * (to - from);
+  const isShort = (/** @type {Gap} */ { from, to }) =>
+    active > 0 && short < SHORTENED * (to - from);
   const places = [0, ...ends].map((end) => end / (done || 1));
-  return { times: breaks, places, gaps: found.filter((gap) => gap.debt || isShort(gap)), rows: Math.max(times.length, 1), long };
+  const gaps = found.filter((gap) => gap.debt || isShort(gap));
+  return { times: breaks, places, gaps, rows: Math.max(times.length, 1), long };
 }
 
 /**
- * Returns how wide each wait is: by its length, but the longest one has a quarter of the axis at least.
+ * Returns how wide each wait is: by its length, but the longest one has a quarter of the axis at
+ * least.
  * @param {Gap[]} waits @param {number} part of the axis, of all of them
  */
 function waitWidths(waits, part) {
@@ -89,7 +93,8 @@ function gapsIn(times, debts, marked, { rows, long }) {
   const length = times[times.length - 1] - times[0];
   const gapBefore = (/** @type {number} */ row) =>
     ({ row, from: times[row - 1], to: times[row], debt: debts[row] });
-  let found = [...marked].filter((row) => row > 0 && row < times.length).sort((a, b) => a - b).map(gapBefore);
+  const known = [...marked].filter((row) => row > 0 && row < times.length);
+  let found = known.sort((a, b) => a - b).map(gapBefore);
   // So that few rows are looked up.
   const shortest = found.reduce((least, { from, to }) => Math.min(least, to - from), Infinity);
   let [candidates, isEven] = [found, false];
