@@ -16,15 +16,15 @@ from acp_proxy.base.wording import duration
 from acp_proxy.explain.log.timeline import began_ns
 from acp_proxy.explain.show.frame_pass import RunningCalls
 from acp_proxy.explain.stats.turn_times import WAITING, waiting_part
-from acp_proxy.explain.waits import Party, answering_party, named_wait
+from acp_proxy.explain.waits import LEAST_NS, Party, answering_party, named_wait
 from acp_proxy.recording.recording import Recording, needs
 from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow, exchanges, turns_during
 from acp_proxy.store.queries.frames import frame_times, gaps, last_ns, last_number
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
-LEAST_NS, ALWAYS_NS = 10**9, 5 * 10**9
-"""A shorter pause is never marked, and a pause of at least the second length always is."""
+ALWAYS_NS = 5 * 10**9
+"""A pause of at least this length is always marked."""
 _SHARE = 10
 """A pause is marked if it takes at least this part of its turn: a tenth."""
 

@@ -23,6 +23,10 @@ _PERSON = {
 _PROGRAM = {"terminal/wait_for_exit"}
 
 
+LEAST_NS = 10**9
+"""A shorter wait or pause is never worth a line."""
+
+
 class Party(StrEnum):
     """Who has to act before an open request is answered."""
 

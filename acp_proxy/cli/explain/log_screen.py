@@ -30,7 +30,8 @@ from acp_proxy.explain.log.timeline import (
     frame_line,
     member_lines,
 )
-from acp_proxy.explain.pauses import LEAST_NS, Pauses
+from acp_proxy.explain.pauses import Pauses
+from acp_proxy.explain.waits import LEAST_NS
 from acp_proxy.recording.recording import Fact, Recording
 from acp_proxy.store.tables.checked_values import Row
 

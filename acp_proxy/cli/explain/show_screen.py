@@ -32,6 +32,7 @@ from acp_proxy.explain.show.summary_values import (
     TurnSummary,
 )
 from acp_proxy.explain.show.unanswered import silence_text, waiting_for
+from acp_proxy.explain.waits import LEAST_NS
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import FAILED, RUNNING
 
@@ -42,8 +43,6 @@ _SPARE_OF_TURN = (4, 5, 3)
 and time."""
 _LEAST_PROMPT = 40
 """The columns that a prompt gets before other cells of its turn's row."""
-_SILENCE_NS = 10**9
-"""Only silences of at least this length have a line."""
 _TONES = {"good": Ink.TO_CLIENT, "trouble": Ink.TROUBLE, "caution": Ink.STDERR}
 _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
 
@@ -192,7 +191,7 @@ def _course(page: RecordingPage, summary: Summary) -> None:
     page.row("files", ", ".join(filter(None, files)))
     page.row("terminals", tally(summary.terminals, "created"))
     silence = summary.longest_silence
-    if silence is not None and silence.length_ns >= _SILENCE_NS:
+    if silence is not None and silence.length_ns >= LEAST_NS:
         end = " until now" if summary.live else " to the end"
         text = silence_text(silence, summary.recording.step_ns, end)
         page.row("silence", f"at the longest {text}")

@@ -14,6 +14,7 @@ from acp_proxy.explain.describe.content_texts import signed
 from acp_proxy.explain.describe.phrases import joined
 from acp_proxy.explain.show.summary_values import Summary, WorkDone
 from acp_proxy.explain.stats.turn_times import Part
+from acp_proxy.explain.waits import LEAST_NS
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import FAILED, FINAL
 from acp_proxy.recording.recording import needs
@@ -27,8 +28,8 @@ PARTS = {
     Part.OTHER: "other requests",
 }
 """The words for the parts of a turn's time."""
-_LEAST_NS, _LEAST_SHARE = 10**9, 10
-"""A wait is named if the turns took at least so long, and if it is at least a tenth of that."""
+_LEAST_SHARE = 10
+"""A wait is named if it is at least this part of the time of all turns: a tenth."""
 _ANSWERS = {
     "allow_once": "allowed", "allow_always": "allowed", "granted": "allowed",
     "reject_once": "rejected", "reject_always": "rejected", "denied": "rejected",
@@ -102,8 +103,9 @@ def _time(summary: Summary) -> Iterator[Fact]:
         part, ns = max(
             summary.spent.items(), key=lambda spent: (spent[0] is not Part.STREAMING, spent[1])
         )
-        if total >= _LEAST_NS and ns * _LEAST_SHARE >= total:
-            text = f"{text}, {share(ns, total)} {PARTS[part]}"
+        if total >= LEAST_NS and ns * _LEAST_SHARE >= total:
+            is_silent = part is Part.SILENT and summary.silent_call
+            text = f"{text}, {share(ns, total)} {summary.silent_call if is_silent else PARTS[part]}"
         yield Fact(text)
 
 

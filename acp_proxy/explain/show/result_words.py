@@ -18,7 +18,7 @@ _NO_ANSWER = {"agent": "agent hung", "client": "client: no answer", None: "never
 def result_words(
     findings: Sequence[Finding], recording: Recording, waiting: str = "", *, live: bool = False
 ) -> str:
-    """Returns the result of a conversation, such as ``agent hung #6`` or ``ok``.
+    """Returns the result of a conversation, such as ``agent hung #6`` or ``ended``.
 
     Args:
         findings: the findings, the worst first.
@@ -33,7 +33,7 @@ def result_words(
         return waiting or "nothing is open"
     if recording.state != "complete":
         return recording.shown_state
-    return exit_words(recording) if recording.exit_code else "ok"
+    return exit_words(recording) if recording.exit_code else "ended"
 
 
 def _of_finding(finding: Finding, recording: Recording) -> str:

@@ -28,6 +28,7 @@ from acp_proxy.explain.show.summary_values import CurrentWait, Extent, Summary
 from acp_proxy.explain.show.unanswered import UNANSWERED, find_waiting
 from acp_proxy.explain.show.work_done import read_work
 from acp_proxy.explain.stats.turn_times import spent_in
+from acp_proxy.explain.waits import LEAST_NS, Party, Silence, named_wait
 from acp_proxy.recording.recording import needs
 from acp_proxy.store.queries.exchanges import error_count, open_exchange_count, open_turn_count
 from acp_proxy.store.queries.frames import last_ns, last_stderr_lines
@@ -108,8 +109,18 @@ def summarize(
         ],
         work=read_work(reader, counts.calls.calls),
         spent=spent_in(messages.intervals.turns_until(context.end_ns)),
+        silent_call=_silent_call(context, messages.intervals.silences.longest),
     )
     return known_value(recording, summary)
+
+
+def _silent_call(context: DiagnosisContext, silence: Silence | None) -> str:
+    """Returns the calls that ran in a silence of the agent that is worth a line, in words."""
+    if silence is None or silence.party is not Party.AGENT or silence.length_ns < LEAST_NS:
+        return ""
+    prompt = silence.request
+    calls = context.running_calls(prompt.turn, prompt.seq, silence.from_seq)
+    return named_wait(Party.AGENT, None, [*calls.values()]) if calls else ""
 
 
 def with_rules(

@@ -285,6 +285,8 @@ class Summary:
     work: WorkDone = field(factory=WorkDone, metadata={"hidden": True})
     spent: dict[Part, int] = field(factory=dict, metadata={"hidden": True})
     """The time that each part took in all turns together, in nanoseconds; empty without a turn."""
+    silent_call: str = field(default="", metadata={"hidden": True})
+    """The tool calls that ran during the agent's longest silence, in words; empty without one."""
 
     @property
     @needs("ending")

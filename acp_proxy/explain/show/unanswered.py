@@ -164,8 +164,7 @@ def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, 
             return _Judgement(CLIENT, None, Severity.INFO)
         return _Judgement(None, "the client left while the agent was at work", Severity.INFO)
     if running:
-        brief = f"call hung #{max(running)}"
-        return _Judgement(None, "a tool call was running", brief=brief)
+        return _Judgement(None, "a tool call was running")
     reason, line = stderr_line(context)
     if reason in OUTSIDE:
         return _Judgement(ENVIRONMENT, said=f"{reason}: {line}")

@@ -26,11 +26,11 @@ def ended(**values: Any) -> Recording:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("hang", "call hung #9"),
+        ("hang", "never answered #6"),
         ("crash", "crashed: SIGABRT"),
         ("lost-permission", "client: no answer #11"),
         ("wrong-params", "-32602"),
-        ("tour", "ok"),
+        ("tour", "ended"),
     ],
 )
 def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
@@ -83,9 +83,9 @@ def test_the_worst_finding_is_the_result(rule: str, by: str, brief: str, words: 
 
 
 def test_without_a_finding_the_result_is_the_state() -> None:
-    """Without a finding the result says who is waited for, how the agent ended, or ok."""
+    """Without a finding the result says who is waited for, how the agent ended, or that the chat ended."""
     info = Finding("wait.silence", Severity.INFO, "agent", 7, "a sentence")
-    assert result_words([info], ended(exit_code=0)) == "ok"
+    assert result_words([info], ended(exit_code=0)) == "ended"
     assert result_words([], ended(exit_code=3)) == exit_words(ended(exit_code=3)) == "exit 3"
     assert result_words([], ended(state="incomplete")) == "incomplete"
     assert result_words([], ended(), "agent silent 7.0 s", live=True) == "agent silent 7.0 s"
