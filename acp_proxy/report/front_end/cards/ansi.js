@@ -1,5 +1,5 @@
-// Reads the output of a program as lines in pieces with a style, as a terminal shows it that prints,
-// returns, steps back and erases a line; all that moves the cursor elsewhere is left out.
+// Reads the output of a program as lines in pieces with a style, as a terminal shows it that
+// prints, returns, steps back and erases a line; all that moves the cursor elsewhere is left out.
 import { visibleText } from "../shell/words.js";
 
 /** @typedef {{text: string, classes: string}} AnsiPiece */
@@ -14,13 +14,19 @@ const TOKENS = new RegExp([
 ].map((pattern) => pattern.source).join("|"), "g");
 const MARKS = ["", "bold", "faint", "italic", "underline", "", "", "inverse", "", "struck"];
 
-/** The one of eight colours that is most like a colour. @param {number[]} levels of red, green and blue */
+/**
+ * The one of eight colours that is most like a colour.
+ * @param {number[]} levels of red, green and blue
+ */
 export function nearestColour([red = 0, green = 0, blue = 0]) {
   const half = Math.max(red, green, blue) / 2;
   return (red > half ? 1 : 0) + (green > half ? 2 : 0) + (blue > half ? 4 : 0);
 }
 
-/** One of 256 colours as one of eight: after sixteen, a cube of six levels a side, and greys. @param {number} index */
+/**
+ * One of 256 colours as one of eight: after sixteen, a cube of six levels a side, and greys.
+ * @param {number} index
+ */
 function basicColour(index) {
   if (index < 16 || index > 231) return index < 16 ? index % 8 : 7;
   return nearestColour([36, 6, 1].map((step) => Math.floor((index - 16) / step) % 6));

@@ -159,7 +159,10 @@ export function seqButton(state, row, words) {
   return h("button", { type: "button", class: "seq", "aria-label": `frame ${seq}`, on: { click } }, words ?? `#${seq}`);
 }
 
-/** A sentence in which each number of a frame, such as #6, goes to it. @param {State} state @param {string} text */
+/**
+ * A sentence in which each number of a frame, such as #6, goes to it.
+ * @param {State} state @param {string} text
+ */
 export function linkedText(state, text) {
   return visibleText(text).split(/(#\d+)/).map((piece, at) => {
     const row = at % 2 ? state.recording.rowOf(Number(piece.slice(1))) : -1;
@@ -212,7 +215,10 @@ export function statusInWords(status) {
   return `${STATUS_SIGNS.get(status) ?? "·"} ${visibleText(status)}`;
 }
 
-/** The title of a card: what, which kind, how it ended. @param {CallModel} model @param {boolean} isOpen whether its end may still come */
+/**
+ * The title of a card: what, which kind, how it ended.
+ * @param {CallModel} model @param {boolean} isOpen whether its end may still come
+ */
 export function callTitle(model, isOpen) {
   const [kind, took] = [wordAt(model.call, "kind"), durationInWords(model.took)];
   const isFailed = model.status === "failed" || model.status === "denied";

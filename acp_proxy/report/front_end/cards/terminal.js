@@ -1,4 +1,5 @@
-// A terminal of any dialect: its command, its end, and its output as it grew, which can be played back.
+// A terminal of any dialect: its command, its end, and its output as it grew, which can be played
+// back.
 import { blockElement, exitInWords } from "../detail/blocks.js";
 import { fromBase64, objectAt, parsedLine, updateOf, wordAt } from "../data/values.js";
 import { countInWords, durationInWords, shellWord, visibleText } from "../shell/words.js";

@@ -1,4 +1,5 @@
-// Content of messages and tool calls in any dialect: text, diffs, terminals; all else is described, never decoded.
+// Content of messages and tool calls in any dialect: text, diffs, terminals; all else is described,
+// never decoded.
 import { diffModel } from "../cards/words.js";
 import { h } from "../shell/dom.js";
 import { addInParts, longText } from "./hex.js";

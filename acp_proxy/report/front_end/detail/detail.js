@@ -39,7 +39,10 @@ export function faultInWords(fired, isChanged) {
   return `${name}: delivered ${isChanged ? countInWords(Number(fired.size), "other byte") : "the same bytes"}`;
 }
 
-/** Whether other bytes than those of its line were delivered. @param {Recording} recording @param {number} row */
+/**
+ * Whether other bytes than those of its line were delivered.
+ * @param {Recording} recording @param {number} row
+ */
 const isReplaced = (recording, row) => (recording.numbers("flags")[row] & 4) !== 0;
 
 /**
@@ -101,7 +104,8 @@ export function rowsWithin(recording, row, within) {
 }
 
 /**
- * A sequence diagram of the turn or the exchange around a row, in Mermaid's notation; runs of chunks are one arrow.
+ * A sequence diagram of the turn or the exchange around a row, in Mermaid's notation; runs of
+ * chunks are one arrow.
  * @param {Recording} recording @param {number} row
  */
 export async function mermaidAround(recording, row) {

@@ -61,8 +61,8 @@ export function longText(text) {
 }
 
 /**
- * Shows the bytes of a line, of a large one piece by piece: as text, and from the first byte that is not UTF-8 as hex;
- * below the text as hex from the first byte on, when that is opened.
+ * Shows the bytes of a line, of a large one piece by piece: as text, and from the first byte that
+ * is not UTF-8 as hex; below the text as hex from the first byte on, when that is opened.
  * @param {HTMLElement} container
  * @param {() => Iterator<Uint8Array> | AsyncIterator<Uint8Array>} pieces
  * @param {number} size of all pieces

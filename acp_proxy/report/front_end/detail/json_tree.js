@@ -1,5 +1,5 @@
-// Shows JSON as a tree, in which numbers keep their form and strings their escapes; what is not open
-// is not made.
+// Shows JSON as a tree, in which numbers keep their form and strings their escapes; what is not
+// open is not made.
 import { RawValue, parsedRaw } from "../data/values.js";
 import { h } from "../shell/dom.js";
 import { countInWords, sizeInWords } from "../shell/words.js";

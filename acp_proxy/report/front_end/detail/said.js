@@ -1,4 +1,5 @@
-// What a frame says to a person: its text, its question, its plan, its output; of a streamed message the whole text.
+// What a frame says to a person: its text, its question, its plan, its output; of a streamed
+// message the whole text.
 import { callElement, callTitle, permissionElement, readCall, seqButton, statusInWords } from "../cards/card.js";
 import { blockElements, terminalElement } from "../cards/terminal.js";
 import { markdownElements } from "../conversation/markdown.js";
@@ -31,7 +32,8 @@ export function whyUnread(recording, row) {
 }
 
 /**
- * Whether a row does not end a message that is streamed around it: the answer to a request within a turn, or a blank line.
+ * Whether a row does not end a message that is streamed around it: the answer to a request within a
+ * turn, or a blank line.
  * @param {Recording} recording @param {number} row
  */
 function isBetweenChunks(recording, row) {

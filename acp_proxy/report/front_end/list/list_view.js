@@ -109,7 +109,10 @@ class ListView {
     return isHidden;
   }
 
-  /** Opens or closes the run of an item, and moves to its line. @param {number} item @param {boolean} isOpen */
+  /**
+   * Opens or closes the run of an item, and moves to its line.
+   * @param {number} item @param {boolean} isOpen
+   */
   fold(item, isOpen) {
     const run = this.recording.numbers("run")[rowOfItem(item)];
     if (Number.isNaN(run) || this.opened.has(run) === isOpen || (isOpen && kindOfItem(item) !== RUN)) return;
@@ -247,7 +250,10 @@ function sign(name, shape, words) {
   return h("span", { class: `sign-${name}`, role: "img", "aria-label": words, title: words }, shape);
 }
 
-/** Two numbers, without digits of the second that are as in the first, but for the last two. @param {string} first @param {string} last */
+/**
+ * Two numbers, without digits of the second that are as in the first, but for the last two.
+ * @param {string} first @param {string} last
+ */
 function span(first, last) {
   let same = 0;
   while (first.length === last.length && same < last.length - 2 && first[same] === last[same]) same++;

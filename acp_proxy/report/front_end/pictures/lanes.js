@@ -1,12 +1,13 @@
-// Works out a sequence diagram: which lanes there are, who has to answer at each row, what the items
-// of the diagram are, and which arrows each has. Pure: knows no page.
+// Works out a sequence diagram: which lanes there are, who has to answer at each row, what the
+// items of the diagram are, and which arrows each has. Pure: knows no page.
 
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {"person" | "files" | "terminals" | "client" | "proxy" | "agent"} Lane */
 /** @typedef {{lane: Lane, from: number, to: number}} Span rows during which a lane has to answer */
 /** @typedef {{from: Lane, to: Lane, end: "head" | "cross" | "changed" | "clock", slanted: boolean}} Arrow */
 /**
- * A frame or a run of chunks; the beginning of a turn or a pause before it; or the later delivery of a frame.
+ * A frame or a run of chunks; the beginning of a turn or a pause before it; or the later delivery
+ * of a frame.
  * @typedef {object} Item
  * @property {"frame" | "turn" | "gap" | "delivery"} kind
  * @property {number} row its first row
@@ -45,8 +46,8 @@ export function lanesOf(recording) {
 
 /**
  * Returns from which row to which one lanes have to answer something; to infinity if they never do.
- * A request that was late has to be answered from when it arrived; one that a fault dropped stays in
- * the proxy, as does a dropped answer.
+ * A request that was late has to be answered from when it arrived; one that a fault dropped stays
+ * in the proxy, as does a dropped answer.
  * @param {Recording} recording @returns {Span[]}
  */
 export function openSpans(recording) {

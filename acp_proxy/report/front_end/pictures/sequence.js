@@ -1,5 +1,5 @@
-// The sequence diagram: client and agent, who else answers, and the proxy where faults did something.
-// It is a virtual list; each row is a small drawing with its text beside the arrow.
+// The sequence diagram: client and agent, who else answers, and the proxy where faults did
+// something. It is a virtual list; each row is a small drawing with its text beside the arrow.
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
 import { clear, h, svg } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
@@ -239,7 +239,10 @@ class SequenceView {
     return count === 1 ? verb : `${verb} ×${count}${took > 0 ? durationInWords(took, " in ") : ""}`;
   }
 
-  /** The preview of a frame, without the words on faults before it, or the text of a run. @param {Item} item @param {RowCells | null} cells */
+  /**
+   * The preview of a frame, without the words on faults before it, or the text of a run.
+   * @param {Item} item @param {RowCells | null} cells
+   */
   text({ row, last }, cells) {
     const text = textOfRows(this.recording, this.state.shown, row, last) ?? "";
     return cells?.fired.length && text.startsWith("[") ? text.slice(text.indexOf("] ") + 2) : text;
@@ -257,7 +260,10 @@ class SequenceView {
   }
 }
 
-/** What a recording says at the moment. @param {import("../data/recording.js").Recording} recording */
+/**
+ * What a recording says at the moment.
+ * @param {import("../data/recording.js").Recording} recording
+ */
 function diagramFacts(recording) {
   const lanes = lanesOf(recording);
   return { lanes, places: lanePlaces(lanes), spans: openSpans(recording), late: lateUpdates(recording), pauses: pausesOf(recording) };

@@ -1,6 +1,6 @@
 // What a list of the conversation shows, in one array: rows, runs of chunks as one line, and the
-// lines above them for a silence or a turn. An item is a row and a kind in one number, so that items
-// of the first to the last row are sorted.
+// lines above them for a silence or a turn. An item is a row and a kind in one number, so that
+// items of the first to the last row are sorted.
 import { lowerBound } from "../data/recording.js";
 
 export const SILENCE = 0;

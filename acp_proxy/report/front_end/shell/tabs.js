@@ -23,7 +23,10 @@ export function tabList(label, tabs, ids, choose) {
     event.preventDefault();
     event.stopPropagation();
   };
-  /** Shows which one is chosen; those that have nothing to show are hidden. @param {string} name @param {string[]} empty */
+  /**
+   * Shows which one is chosen; those that have nothing to show are hidden.
+   * @param {string} name @param {string[]} empty
+   */
   const show = (name, empty = []) => {
     buttons.forEach((button, place) => {
       button.hidden = empty.includes(tabs[place].name);
