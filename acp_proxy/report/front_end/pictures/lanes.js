@@ -4,7 +4,10 @@
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {"person" | "files" | "terminals" | "client" | "proxy" | "agent"} Lane */
 /** @typedef {{lane: Lane, from: number, to: number}} Span rows during which a lane has to answer */
-/** @typedef {{from: Lane, to: Lane, end: "head" | "cross" | "changed" | "clock", slanted: boolean}} Arrow */
+/**
+ * @typedef {{from: Lane, to: Lane, end: "head" | "cross" | "changed" | "clock",
+ *   slanted: boolean}} Arrow
+ */
 /**
  * A frame or a run of chunks; the beginning of a turn or a pause before it; or the later delivery
  * of a frame.
@@ -22,6 +25,8 @@
  * @property {number} held how many frames wait in the proxy after it
  */
 
+/** The rules that an update breaks after the end of its turn. */
+const LATE = new Set(["turn.update-late", "cancel.update-after"]);
 const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", "proxy", "agent"]);
 
 /**
@@ -29,7 +34,8 @@ const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", 
  * @param {Recording} recording @param {number} row @returns {{from: Lane, to: Lane} | null}
  */
 export function endsOf(recording, row) {
-  const [from, to] = ["from", "to"].map((name) => /** @type {Lane | null} */ (recording.text(name, row)));
+  const [from, to] = ["from", "to"].map((name) =>
+    /** @type {Lane | null} */ (recording.text(name, row)));
   return from && to && { from, to };
 }
 
@@ -96,7 +102,7 @@ export function debtsOf({ rows, isOpen }, spans) {
  */
 export function lateUpdates(recording) {
   const problems = /** @type {{rule: string, seq: number}[]} */ (recording.meta.summary.problems);
-  const late = problems.filter(({ rule }) => rule === "turn.update-late" || rule === "cancel.update-after");
+  const late = problems.filter(({ rule }) => LATE.has(rule));
   return new Set(late.map(({ seq }) => recording.rowOf(seq)));
 }
 
@@ -108,7 +114,8 @@ export function lateUpdates(recording) {
  * @returns {Item[]}
  */
 export function sequenceItems(recording, shown, pauses = new Map()) {
-  const [times, waits, seqs, turns] = ["t_ns", "arrival_ns", "seq", "turn"].map((name) => recording.numbers(name));
+  const names = ["t_ns", "arrival_ns", "seq", "turn"];
+  const [times, waits, seqs, turns] = names.map((name) => recording.numbers(name));
   const frames = framesOf(recording, shown);
   const late = frames.filter((item) => item.delay > 0).sort((a, b) => a.arrived - b.arrived);
   /** @type {Item[]} */
@@ -119,7 +126,10 @@ export function sequenceItems(recording, shown, pauses = new Map()) {
       const item = late[next];
       held--;
       if (items[items.length - 1] === item) [item.delivered, item.held] = [true, held];
-      else items.push({ ...item, kind: "delivery", time: item.arrived, after: item.arrived - before, seen, held });
+      else {
+        const after = item.arrived - before;
+        items.push({ ...item, kind: "delivery", time: item.arrived, after, seen, held });
+      }
       before = item.arrived;
     }
   };
@@ -129,7 +139,8 @@ export function sequenceItems(recording, shown, pauses = new Map()) {
     const aside = { ...item, after: NaN, delay: 0, seen, held };
     const pause = pauses.get(item.row);
     if (pause && pause.before === seqs[seen]) items.push({ ...aside, kind: "gap" });
-    if (recording.text("tone", item.row) === "prompt" && turns[item.row] >= 0) items.push({ ...aside, kind: "turn" });
+    const isTurn = recording.text("tone", item.row) === "prompt" && turns[item.row] >= 0;
+    if (isTurn) items.push({ ...aside, kind: "turn" });
     if (item.delay > 0) held++;
     item.after = item.time - before;
     item.held = held;
@@ -155,7 +166,10 @@ function framesOf(recording, shown) {
       frame.delay = Math.max(frame.delay, delay);
       frame.arrived = Math.max(frame.arrived, time + delay);
     } else {
-      frames.push({ kind: "frame", row, last: row, count: 1, time, after: NaN, delay, arrived: time + delay, delivered: false, seen: row - 1, held: 0 });
+      frames.push({
+        kind: "frame", row, last: row, count: 1, time, after: NaN, delay, arrived: time + delay,
+        delivered: false, seen: row - 1, held: 0,
+      });
     }
   }
   return frames;
@@ -173,9 +187,12 @@ export function arrowsOf(recording, item) {
   const arrives = !isLate || item.delivered || item.kind === "delivery";
   /** @type {Arrow} */
   const onward = { from: "proxy", to: ends.to, end: "head", slanted: isLate };
-  if (fate === "undelivered" || (!fate && !isLate)) return [{ ...ends, end: fate ? "cross" : "head", slanted: false }];
+  const isWhole = fate === "undelivered" || (!fate && !isLate);
+  if (isWhole) return [{ ...ends, end: fate ? "cross" : "head", slanted: false }];
   if (item.kind === "delivery") return [onward];
   const end = fate === "dropped" ? "cross" : fate === "changed" ? "changed" : "clock";
-  const inward = fate === "injected" ? [] : [/** @type {Arrow} */ ({ from: ends.from, to: "proxy", end, slanted: false })];
+  /** @type {Arrow} */
+  const first = { from: ends.from, to: "proxy", end, slanted: false };
+  const inward = fate === "injected" ? [] : [first];
   return arrives && fate !== "dropped" ? [...inward, onward] : inward;
 }

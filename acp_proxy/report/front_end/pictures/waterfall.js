@@ -28,12 +28,19 @@ import { tickStep } from "./time_axis.js";
 const STEP_ROW = 28;
 const TICK_WIDTH = 56;
 /** How a step ends that needs no word. */
-const USUAL = new Set([null, "unanswered", "result", "completed", "failed", "in_progress", "pending"]);
+const USUAL = new Set([
+  null, "unanswered", "result", "completed", "failed", "in_progress", "pending",
+]);
 /** @type {Record<string, string>} */
-const WAITED_FOR = { agent: "agent works", silent: "agent is silent", person: "waits for a person", terminals: "for a terminal", files: "for files", other: "for the client" };
+const WAITED_FOR = {
+  agent: "agent works", silent: "agent is silent", person: "waits for a person",
+  terminals: "for a terminal", files: "for files", other: "for the client",
+};
 
 /** @type {View} */
-export const waterfallView = { name: "waterfall", title: "Waterfall", key: "3", mount: (container, state) => new WaterfallView(container, state) };
+export const waterfallView = {
+  name: "waterfall", title: "Waterfall", key: "3", mount: (...place) => new WaterfallView(...place),
+};
 
 /**
  * Orders steps so that requests follow the tool call that they belong to: the one that they name,
@@ -79,10 +86,13 @@ class WaterfallView {
     this.chooser = h("input", { type: "number", on: { change } });
     this.summary = h("span", { class: "faint" });
     this.keys = h("span", { class: "waterfall-keys" });
-    const step = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ label) =>
-      h("button", { type: "button", "aria-label": label, on: { click: () => this.stepTurn(by) } }, sign);
-    const chosen = [step(-1, "‹", "Previous turn"), h("label", null, "Turn ", this.chooser), step(1, "›", "Next turn")];
-    this.tools = h("div", { class: "waterfall-tools" }, h("span", null, chosen), this.summary, this.keys);
+    const [previous, next] = [-1, 1].map((by) => {
+      const attributes = { type: "button", "aria-label": by < 0 ? "Previous turn" : "Next turn" };
+      const on = { click: () => this.stepTurn(by) };
+      return h("button", { ...attributes, on }, by < 0 ? "‹" : "›");
+    });
+    const chosen = h("span", null, previous, h("label", null, "Turn ", this.chooser), next);
+    this.tools = h("div", { class: "waterfall-tools" }, chosen, this.summary, this.keys);
     this.none = this.recording.meta.why_no_times ?? "There is no turn in this recording.";
     this.element = h("div", { class: "waterfall" }, this.none);
     container.append(this.element);
@@ -115,7 +125,9 @@ class WaterfallView {
     const longest = () => this.turns.reduce((a, b) => (b.duration_ns > a.duration_ns ? b : a));
     if (!this.turns.length) return;
     if (!this.tools.isConnected) clear(this.element, this.tools, this.list.element);
-    this.showTurn(this.named(this.recording.numbers("turn")[row]) ?? this.named(this.turn?.turn ?? null) ?? this.named(turn) ?? longest());
+    const ofRow = this.named(this.recording.numbers("turn")[row]);
+    const before = this.named(this.turn?.turn ?? null) ?? this.named(turn);
+    this.showTurn(ofRow ?? before ?? longest());
     if (seq === this.steps[this.list.active]?.step.seq) return;
     this.list.setActive(this.steps.findIndex(({ step }) => step.seq === seq));
   }
@@ -124,20 +136,25 @@ class WaterfallView {
   showTurn(turn) {
     if (turn === undefined || turn === this.turn) return;
     this.turn = turn;
-    Object.assign(this.chooser, { min: this.turns[0].turn, max: this.turns[this.turns.length - 1].turn, value: turn.turn });
-    this.steps = nestedSteps(turn.steps, (seq) => this.recording.text("tool_call", this.recording.rowOf(seq)));
+    const [min, max] = [this.turns[0].turn, this.turns[this.turns.length - 1].turn];
+    Object.assign(this.chooser, { min, max, value: turn.turn });
+    this.steps = nestedSteps(turn.steps, (seq) =>
+      this.recording.text("tool_call", this.recording.rowOf(seq)));
     const more = turn.left_out ? `, ${turn.left_out} shorter ones are left out` : "";
-    this.summary.textContent = `${durationInWords(turn.duration_ns)}, ${turn.steps.length} steps${more}`;
+    const took = durationInWords(turn.duration_ns);
+    this.summary.textContent = `${took}, ${turn.steps.length} steps${more}`;
     const length = Math.max(1, turn.duration_ns);
     const step = tickStep(length, Math.max(1, this.scale.clientWidth / TICK_WIDTH));
     const [unit, name] = length < 1e9 ? [1e6, "ms"] : [1e9, "s"];
     const cancel = this.cancelOf(turn) / length;
+    const left = cancel <= 1 ? `${cancel * 100}%` : "-9px";
     clear(this.scale, h("span", { class: "visually-hidden" }, "When"),
-      cancel <= 1 && h("b", { class: "waterfall-cancel", style: { left: `${cancel * 100}%` } }, "cancel"));
-    this.element.style.setProperty("--cancel", cancel <= 1 ? `${cancel * 100}%` : "-9px");
+      cancel <= 1 && h("b", { class: "waterfall-cancel", style: { left } }, "cancel"));
+    this.element.style.setProperty("--cancel", left);
     const used = new Set(turn.steps.map(whoIn));
-    clear(this.keys, Object.entries(WAITED_FOR).filter(([name]) => used.has(name)).map(([name, words]) =>
-      h("span", null, h("i", { class: `waterfall-bar who-${name}` }), words)));
+    const keys = Object.entries(WAITED_FOR).filter(([who]) => used.has(who));
+    clear(this.keys, keys.map(([who, words]) =>
+      h("span", null, h("i", { class: `waterfall-bar who-${who}` }), words)));
     for (let time = 0; time < length * 0.97; time += step) {
       const style = { left: `${(time / length) * 100}%` };
       const words = `${Number((time / unit).toPrecision(3))} ${name}`;
@@ -162,19 +179,22 @@ class WaterfallView {
     // The row names the option that was chosen.
     const told = row < 0 ? answer : this.recording.cellsNow(row)?.text ?? answer;
     const unended = this.recording.isOpen ? "open" : "never ended";
-    return [...new Set([failed && "failed", open && unended, !USUAL.has(status) && status, told])].filter(Boolean).join(", ");
+    const words = [failed && "failed", open && unended, !USUAL.has(status) && status, told];
+    return [...new Set(words)].filter(Boolean).join(", ");
   }
 
   /** @param {{step: Step, depth: number}} item @param {HTMLElement} node */
   render({ step, depth }, node) {
     const whole = Math.max(1, this.turn?.duration_ns ?? 1);
-    const [start, end] = [step.start_ns, step.start_ns + step.duration_ns].map((time) => (100 * time) / whole);
+    const start = (100 * step.start_ns) / whole;
+    const end = start + (100 * step.duration_ns) / whole;
     const who = whoIn(step);
     const isPoint = step.kind === "prompt" || step.kind === "end";
     const name = step.method ?? step.kind.replace("_", " ");
     const outcome = this.outcomeOf(step);
     const style = { left: `${start}%`, width: `${end - start}%` };
-    const side = end < 70 ? { left: `calc(${end}% + 6px)` } : { right: `calc(${start > 30 ? 100 - start : 0}% + 6px)` };
+    const right = start > 30 ? 100 - start : 0;
+    const side = end < 70 ? { left: `calc(${end}% + 6px)` } : { right: `calc(${right}% + 6px)` };
     const times = step.frames > 1 ? ` ×${step.frames}` : "";
     const cell = (/** @type {string} */ kind, /** @type {(Node | string)[]} */ ...children) =>
       h("span", { class: `waterfall-${kind}`, role: "gridcell" }, children);
@@ -183,9 +203,11 @@ class WaterfallView {
     node.classList.toggle("waterfall-open", step.open);
     node.title = `${name} ${step.title}\n${outcome}`;
     node.append(
-      cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name), ` ${step.title}${times}`),
+      cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),
+        ` ${step.title}${times}`),
       cell("field",
-        h("span", { class: "visually-hidden" }, `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
+        h("span", { class: "visually-hidden" },
+          `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
         h("i", { class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style }),
         h("span", { class: "waterfall-outcome", style: side }, outcome)),
       cell("time", isPoint ? "" : durationInWords(step.duration_ns)));
