@@ -22,7 +22,8 @@ export function readIndexBlock(bytes) {
   let at = start;
   for (const [name, kind, width] of header.columns) {
     const end = at + width * header.rows;
-    if (end > bytes.length) throw new Error(`column ${name} is cut off: expected ${end} bytes, got ${bytes.length}`);
+    const got = bytes.length;
+    if (end > got) throw new Error(`column ${name} is cut off: expected ${end} bytes, got ${got}`);
     columns.set(name, { kind, width, planes: bytes.subarray(at, end) });
     at = end;
   }
@@ -39,7 +40,8 @@ export function readIndexBlock(bytes) {
  * @returns {Values}
  */
 export function lengthened(values, rows, expected = 0, Type = values.constructor) {
-  const hasRoom = values instanceof Type && rows * Type.BYTES_PER_ELEMENT <= values.buffer.byteLength;
+  const size = rows * Type.BYTES_PER_ELEMENT;
+  const hasRoom = values instanceof Type && size <= values.buffer.byteLength;
   if (hasRoom) return new Type(values.buffer, 0, rows);
   const longer = new Type(Math.max(rows, rows > expected ? 2 * values.length : expected));
   if (Type === Float64Array) longer.fill(NaN, values.length);
@@ -57,7 +59,9 @@ export function decodeNumbers(values, rows, { kind, width, planes }) {
   let before = 0;
   for (let row = 0; width > 0 && row < rows; row++) {
     let stored = planes[row];
-    for (let plane = 1, scale = 256; plane < width; plane++, scale *= 256) stored += planes[plane * rows + row] * scale;
+    for (let plane = 1, scale = 256; plane < width; plane++, scale *= 256) {
+      stored += planes[plane * rows + row] * scale;
+    }
     if (stored === 0) continue;
     // A time in nanoseconds has more than 32 bits, so bits are taken only from the lowest byte.
     const number = planes[row] & 1 ? (stored - 1) / 2 : -stored / 2;
@@ -65,7 +69,10 @@ export function decodeNumbers(values, rows, { kind, width, planes }) {
   }
 }
 
-/** The array that has room for codes of a width, and of those before. @param {Codes} codes @param {number} width */
+/**
+ * The array that has room for codes of a width, and of those before.
+ * @param {Codes} codes @param {number} width
+ */
 export function typeOfCodes({ BYTES_PER_ELEMENT }, width) {
   const bytes = Math.max(BYTES_PER_ELEMENT, width);
   return bytes <= 1 ? Uint8Array : bytes === 2 ? Uint16Array : Int32Array;
@@ -77,5 +84,7 @@ export function typeOfCodes({ BYTES_PER_ELEMENT }, width) {
  */
 export function decodeCodes(codes, rows, { width, planes }) {
   const first = codes.length - rows;
-  for (let at = 0; at < width * rows; at++) codes[first + (at % rows)] |= planes[at] << (8 * Math.floor(at / rows));
+  for (let at = 0; at < width * rows; at++) {
+    codes[first + (at % rows)] |= planes[at] << (8 * Math.floor(at / rows));
+  }
 }

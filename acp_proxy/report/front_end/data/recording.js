@@ -5,8 +5,10 @@ import { pause } from "./source.js";
 import { setTimeStep, visibleText } from "../shell/words.js";
 
 /**
- * @typedef {{rule: string, action: string, made: boolean, delivered: string | null, base64: string | null, size: number}} FiredFault
- * @typedef {{text: string, rpc_id: string | null, parse_error: string | null, fired: FiredFault[]}} RowCells
+ * @typedef {{rule: string, action: string, made: boolean, delivered: string | null, base64: string
+ * | null, size: number}} FiredFault
+ * @typedef {{text: string, rpc_id: string | null, parse_error: string | null, fired: FiredFault[]}}
+ * RowCells
  * @typedef {import("./columns.js").Codes} Codes
  * @typedef {import("./source.js").Source} Source
  * @typedef {{text: string, severity: "problem" | "error" | "warning"}} Problem
@@ -48,7 +50,10 @@ export class Recording {
     this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT);
     /** @type {Set<() => void>} */
     this.loadListeners = new Set();
-    /** Is called when there are more rows, with those before that have changed. @type {(changed: number[]) => void} */
+    /**
+     * Is called when there are more rows, with those before that have changed.
+     * @type {(changed: number[]) => void}
+     */
     this.onGrown = () => {};
     /** Rows of which later rows have said more since the last `update`. @type {Set<number>} */
     this.changed = new Set();
@@ -68,7 +73,10 @@ export class Recording {
     return recording;
   }
 
-  /** Takes the next rows; `update` has to follow, and tells of them. @param {Uint8Array} bytes an index block */
+  /**
+   * Takes the next rows; `update` has to follow, and tells of them.
+   * @param {Uint8Array} bytes an index block
+   */
   append(bytes) {
     const { rows, texts, columns, cells, payloads } = readIndexBlock(bytes);
     const first = this.rows;
@@ -88,12 +96,18 @@ export class Recording {
     for (let row = first; this.meta.has_times === false && row < this.rows; row++) times[row] = row;
   }
 
-  /** Takes what is now known of the whole recording, and tells that there are more rows. @param {any} meta */
+  /**
+   * Takes what is now known of the whole recording, and tells that there are more rows.
+   * @param {any} meta
+   */
   update(meta) {
     // Turns that had not ended, with all that is said of them, such as their pauses.
-    for (const { prompt_seq, end_seq } of this.meta.summary?.turns ?? []) if (end_seq === null) this.changed.add(this.nearest(prompt_seq));
+    for (const { prompt_seq, end_seq } of this.meta.summary?.turns ?? []) {
+      if (end_seq === null) this.changed.add(this.nearest(prompt_seq));
+    }
     this.meta = meta;
-    if (this.rows !== meta.rows) throw new Error(`the index is cut off: expected ${meta.rows} rows, got ${this.rows}`);
+    const counts = `expected ${meta.rows} rows, got ${this.rows}`;
+    if (this.rows !== meta.rows) throw new Error(`the index is cut off: ${counts}`);
     setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
     Object.values(meta.members ?? {}).flat().forEach((member) => this.pairAnswer(member));
     this.problems = problemsOf(this);
@@ -112,13 +126,18 @@ export class Recording {
     }
   }
 
-  /** Says at requests what their answers say, which may come in a later block. @param {number} first */
+  /**
+   * Says at requests what their answers say, which may come in a later block.
+   * @param {number} first
+   */
   pairAnswers(first) {
-    const [seqs, requests, answers, took] = ["seq", "request_seq", "response_seq", "latency_ns"].map((name) => this.numbers(name));
+    const names = ["seq", "request_seq", "response_seq", "latency_ns"];
+    const [seqs, requests, answers, took] = names.map((name) => this.numbers(name));
     for (let row = first; row < this.rows; row++) {
       if (answers[row] !== seqs[row]) continue;
       const [session, terminal] = ["session", "terminal"].map((name) => this.text(name, row));
-      this.pairAnswer({ seq: seqs[row], request_seq: requests[row], response_seq: answers[row], latency_ns: took[row], session, terminal });
+      const [seq, request_seq, latency_ns] = [seqs[row], requests[row], took[row]];
+      this.pairAnswer({ seq, request_seq, response_seq: seq, latency_ns, session, terminal });
     }
   }
 
@@ -129,7 +148,8 @@ export class Recording {
     if (row < 0 || this.text("kind", row) !== "request" || answers[row] === seq) return;
     answers[row] = seq;
     this.numbers("latency_ns")[row] = latency_ns ?? NaN;
-    const named = { answer_session: session, answer_terminal: this.text("method", row) === "terminal/create" ? terminal : null };
+    const made = this.text("method", row) === "terminal/create" ? terminal : null;
+    const named = { answer_session: session, answer_terminal: made };
     for (const [name, text] of Object.entries(named)) {
       const code = this.code(text ?? "");
       this.codes(name, Math.ceil(Math.log2(code + 1) / 8))[row] = code;
@@ -173,20 +193,29 @@ export class Recording {
     return this.numbers("seq")[row] === seq ? row : -1;
   }
 
-  /** The row of the first frame number that is not below `seq`, or the last row. @param {number} seq */
+  /**
+   * The row of the first frame number that is not below `seq`, or the last row.
+   * @param {number} seq
+   */
   nearest = (seq) => Math.min(lowerBound(this.numbers("seq"), seq), this.rows - 1);
 
   /** The first row that is not before a time; `rows` if there is none. @param {number} tNs */
   rowAt = (tNs) => lowerBound(this.numbers("t_ns"), tNs);
 
-  /** The row of the answer to a request, or of the request of an answer; -1 if there is none. @param {number} row */
+  /**
+   * The row of the answer to a request, or of the request of an answer; -1 if there is none.
+   * @param {number} row
+   */
   pair(row) {
     const column = this.text("kind", row) === "request" ? "response_seq" : "request_seq";
     const found = this.rowOf(this.numbers(column)[row]);
     return found === row ? -1 : found;
   }
 
-  /** The first and the last row of a turn, or null. @param {number} turn @returns {[number, number] | null} */
+  /**
+   * The first and the last row of a turn, or null.
+   * @param {number} turn @returns {[number, number] | null}
+   */
   rowsOfTurn(turn) {
     const turns = this.numbers("turn");
     const first = turns.indexOf(turn);
@@ -252,9 +281,12 @@ export class Recording {
    */
   async line(row) {
     const length = this.lineLength(row);
-    if (length > LARGEST_LINE_BYTES) throw new Error(`a line of ${length} bytes is too large to be shown whole`);
+    const isTooLarge = length > LARGEST_LINE_BYTES;
+    if (isTooLarge) throw new Error(`a line of ${length} bytes is too large to be shown whole`);
     const pieces = [];
-    for await (const piece of this.pieces(row)) pieces.push(/** @type {Uint8Array<ArrayBuffer>} */ (piece));
+    for await (const piece of this.pieces(row)) {
+      pieces.push(/** @type {Uint8Array<ArrayBuffer>} */ (piece));
+    }
     return pieces.length === 1 ? pieces[0] : new Uint8Array(await new Blob(pieces).arrayBuffer());
   }
 
@@ -275,7 +307,10 @@ export class Recording {
     yield bytes.subarray(start, start + this.lineLength(row));
   }
 
-  /** The blocks that have the line of a row, and their rows: from the first one on, before `end`. @param {number} row */
+  /**
+   * The blocks that have the line of a row, and their rows: from the first one on, before `end`.
+   * @param {number} row
+   */
   blocksOf(row) {
     const first = this.payloadRows[lowerBound(this.payloadRows, row + 1) - 1];
     const block = lowerBound(this.payloadRows, first);
@@ -290,11 +325,16 @@ export class Recording {
    */
   async frame(row) {
     const { rpc_id, parse_error } = await this.cells(row);
-    const number = (/** @type {string} */ name) => (Number.isNaN(this.numbers(name)[row]) ? null : this.numbers(name)[row]);
-    const members = MEMBERS.map((name) => [name, this.decodedCodes.has(name) ? this.text(name, row) : number(name)]);
+    const value = (/** @type {string} */ name) => {
+      const number = this.numbers(name)[row];
+      return Number.isNaN(number) ? null : number;
+    };
+    const members = MEMBERS.map((name) =>
+      [name, this.decodedCodes.has(name) ? this.text(name, row) : value(name)]);
     const { seq, t_ns, stream, kind, ...others } = Object.fromEntries(members);
     if (stream === "event") return { seq, t_ns, event: kind };
-    return { seq, t_ns, t_first_ns: this.firstByteAt(row), stream, kind, ...others, rpc_id, parse_error };
+    const t_first_ns = this.firstByteAt(row);
+    return { seq, t_ns, t_first_ns, stream, kind, ...others, rpc_id, parse_error };
   }
 
   /** When the first byte of a frame was read, or an event happened. @param {number} row */
@@ -309,7 +349,8 @@ export class Recording {
     const lists = parsed(await this.source.bytes(name));
     // After this promise has settled, so that `cellsNow` finds them.
     setTimeout(() => this.loadListeners.forEach((listener) => listener()));
-    return lists.map(([text = "", rpc_id = null, parse_error = null, fired]) => ({ text, rpc_id, parse_error, fired: fired ?? [] }));
+    return lists.map(([text = "", rpc_id = null, parse_error = null, fired]) =>
+      ({ text, rpc_id, parse_error, fired: fired ?? [] }));
   }
 }
 
@@ -337,7 +378,10 @@ export class BlockCache {
   now = (name) => this.entries.get(name)?.value;
 }
 
-/** The first place in sorted numbers whose value is not below `value`. @param {ArrayLike<number>} numbers @param {number} value */
+/**
+ * The first place in sorted numbers whose value is not below `value`.
+ * @param {ArrayLike<number>} numbers @param {number} value
+ */
 export function lowerBound(numbers, value) {
   let [low, high] = [0, numbers.length];
   while (low < high) {
@@ -351,13 +395,17 @@ export function lowerBound(numbers, value) {
 /** @param {Uint8Array} bytes */
 const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
-/** The rows at which something is wrong, and the sentences about each. @param {Recording} recording */
+/**
+ * The rows at which something is wrong, and the sentences about each.
+ * @param {Recording} recording
+ */
 function problemsOf(recording) {
-  const findings = (recording.meta.summary?.problems ?? []).filter((/** @type {any} */ { severity }) => severity !== "info");
+  /** @type {any[]} */
+  const findings = recording.meta.summary?.problems ?? [];
   /** @type {Map<number, Problem[]>} */
   const found = new Map();
   for (const { text, severity, seq } of findings) {
-    const row = recording.rowOf(seq);
+    const row = severity === "info" ? -1 : recording.rowOf(seq);
     if (row >= 0) found.set(row, [...(found.get(row) ?? []), { text, severity }]);
   }
   return new Map([...found].sort(([a], [b]) => a - b));

@@ -29,10 +29,10 @@ export class EmbeddedSource {
   bytes = async (name) => inflate(decodeBase64(this.text(name)));
 }
 
-/** @param {string} text */
+/** @param {string} text @returns {Uint8Array} */
 export function decodeBase64(text) {
-  const decoder = /** @type {{fromBase64?: (text: string) => Uint8Array}} */ (/** @type {unknown} */ (Uint8Array));
-  return decoder.fromBase64?.(text) ?? Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const decoder = /** @type {any} */ (Uint8Array);
+  return decoder.fromBase64?.(text) ?? Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
 }
 
 /** @param {Uint8Array} bytes deflated, with the header of zlib */

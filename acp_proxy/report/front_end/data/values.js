@@ -1,4 +1,5 @@
-// Reads members of JSON of any shape, and writes texts, times and sizes for people, as the command line does.
+// Reads members of JSON of any shape, and writes texts, times and sizes for people, as the command
+// line does.
 
 /** @typedef {{[name: string]: unknown}} JsonObject */
 
@@ -16,7 +17,9 @@ export function isObject(value) {
  */
 export function objectAt(value, ...names) {
   let found = value;
-  for (const name of names) found = isObject(found) && Object.hasOwn(found, name) ? found[name] : null;
+  for (const name of names) {
+    found = isObject(found) && Object.hasOwn(found, name) ? found[name] : null;
+  }
   return isObject(found) ? found : {};
 }
 
@@ -49,7 +52,8 @@ export function wordAt(value, ...names) {
 export function updateOf(message) {
   const params = objectAt(message, "params");
   // In the 1.0 draft, the kind is beside the members.
-  if (!("update" in params)) return { kind: wordAt(params, "type"), update: objectAt(params, "data") };
+  const data = objectAt(params, "data");
+  if (!("update" in params)) return { kind: wordAt(params, "type"), update: data };
   const update = objectAt(params, "update");
   return { kind: wordAt(update, "sessionUpdate"), update };
 }
@@ -107,7 +111,8 @@ export function chunkOf(message) {
  */
 export function fromBase64(text) {
   try {
-    return typeof text === "string" ? Uint8Array.from(atob(text), (one) => one.charCodeAt(0)) : null;
+    if (typeof text !== "string") return null;
+    return Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
   } catch {
     return null;
   }

@@ -32,7 +32,8 @@ export class TextSearch {
     // Whatever its case, unless it has a capital letter.
     const flags = /\p{Uppercase}/u.test(wanted) ? "gu" : "giu";
     const escaped = wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-    const likeI = flags === "giu" ? escaped.replace(/[iI\u0130\u0131]/g, "[iI\u0130\u0131]") : escaped;
+    const letters = "[iI\u0130\u0131]";
+    const likeI = flags === "giu" ? escaped.replace(/[iI\u0130\u0131]/g, letters) : escaped;
     this.pattern = new RegExp(likeI, flags);
   }
 
@@ -42,7 +43,10 @@ export class TextSearch {
     return this.pattern.exec(text)?.index ?? -1;
   }
 
-  /** @param {string} line @param {number} row @param {import("./scanner.js").Labels} labels @param {AddRow} add */
+  /**
+   * @param {string} line @param {number} row @param {import("./scanner.js").Labels} labels
+   * @param {AddRow} add
+   */
   read(line, row, { event, session, method, call }, add) {
     if (this.find(event ?? line) >= 0) add(row);
     else if (!event && line.includes("\\") && this.isInStrings(line, method)) add(row);
@@ -53,10 +57,14 @@ export class TextSearch {
     else if (call && line.includes('"tool_call"')) this.endUnnamed(session, add);
   }
 
-  /** Whether it is in a string with escapes, other than the method. @param {string} line @param {string | null} method */
+  /**
+   * Whether it is in a string with escapes, other than the method.
+   * @param {string} line @param {string | null} method
+   */
   isInStrings(line, method) {
     if (this.find(withoutEscapes(line)) < 0) return false;
-    const strings = Array.from(line.matchAll(ESCAPED_STRING), ([, string]) => withoutEscapes(string));
+    const found = line.matchAll(ESCAPED_STRING);
+    const strings = Array.from(found, ([, string]) => withoutEscapes(string));
     return strings.some((string) => string !== method && this.find(string) >= 0);
   }
 
@@ -105,11 +113,15 @@ export class TextSearch {
     for (const message of this.open.values()) this.look(message, add);
   }
 
-  /** Adds the rows in which matches begin, and keeps the end. @param {Message} message @param {AddRow} add */
+  /**
+   * Adds the rows in which matches begin, and keeps the end.
+   * @param {Message} message @param {AddRow} add
+   */
   look(message, add) {
     const { text, rows, starts } = message;
     let n = 0;
-    for (let place = this.find(text); place >= 0; place = n < starts.length ? this.find(text, starts[n]) : -1) {
+    const next = () => (n < starts.length ? this.find(text, starts[n]) : -1);
+    for (let place = this.find(text); place >= 0; place = next()) {
       while (n < starts.length && starts[n] <= place) n++;
       add(rows[Math.max(n - 1, 0)]);
     }

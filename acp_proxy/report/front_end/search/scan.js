@@ -19,7 +19,8 @@ let workerUrl = null;
  * @param {LineRows} rows @param {AskedQuestion[]} questions
  * @param {Int32Array} first the rows to read
  * @param {AbortSignal} [signal] @param {() => void} [onBlock]
- * @param {() => Promise<Int32Array | null>} [next] the rows to read after them; null if there are none
+ * @param {() => Promise<Int32Array | null>} [next] the rows to read after them; null if there are
+ * none
  */
 export async function readLines(rows, questions, first, signal, onBlock, next = async () => null) {
   if (!rows.recording.hasPayloads) {
@@ -76,7 +77,8 @@ async function makeWorkerUrl(source) {
   const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
   const types = /** @type {any} */ (window).trustedTypes;
   if (!types) return url;
-  return types.createPolicy("acp-report-worker", { createScriptURL: () => url }).createScriptURL("");
+  const policy = types.createPolicy("acp-report-worker", { createScriptURL: () => url });
+  return policy.createScriptURL("");
 }
 
 /**

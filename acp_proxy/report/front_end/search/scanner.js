@@ -17,13 +17,15 @@ import { TextSearch } from "./matches.js";
  * @property {Int32Array} sessions their codes
  * @property {Int32Array} calls
  * @property {Map<number, string>} events what is said of those that are events
- * @typedef {{method: string | null, session: number, call: number, event: string | undefined}} Labels of a row
+ * @typedef {{method: string | null, session: number, call: number, event: string | undefined}}
+ * Labels of a row
  * @typedef {object} Reader
  * @property {(line: string, row: number, labels: Labels, add: (row: number) => void) => void} read
  * @property {(add: (row: number) => void) => void} [pause] called at the end of a block
  */
 
-const UNLIKE_LOWER = /[\p{CWCF}\u01f0\u0390\u03b0\u1e96-\u1e99\u1f50-\u1f56\u1fb6-\u1fd7\u1fe2-\u1fe7\u1ff6]/gu;
+const UNLIKE_LOWER = new RegExp("[\\p{CWCF}\\u01f0\\u0390\\u03b0\\u1e96-\\u1e99\\u1f50-\\u1f56"
+  + "\\u1fb6-\\u1fd7\\u1fe2-\\u1fe7\\u1ff6]", "gu");
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const INDEX = /^[0-9]{1,9}$/;
 const MAYBE_NO_STRING = /^(?:[-0-9[{]|true$|false$|null$|NaN$|Infinity$)/;
@@ -35,7 +37,9 @@ export class Scanner {
     this.readers = questions.map(readerOf);
   }
 
-  /** @param {LineBlock} block the next one @returns {Promise<number[][]>} the rows of each question */
+  /**
+   * @param {LineBlock} block the next one @returns {Promise<number[][]>} the rows of each question
+   */
   async take({ texts, rows, starts, ends, methods, sessions, calls, events }) {
     const pieces = await Promise.all(texts.map((text) => inflate(decodeBase64(text))));
     const bytes = pieces.length === 1 ? pieces[0] : await joined(pieces);
@@ -49,7 +53,8 @@ export class Scanner {
       isAscii ? whole.slice(start, end) : UTF8.decode(bytes.subarray(start, end));
     rows.forEach((row, at) => {
       const line = textOf(starts[at], ends[at]);
-      const labels = { method: methods[at], session: sessions[at], call: calls[at], event: events.get(row) };
+      const [method, session, call] = [methods[at], sessions[at], calls[at]];
+      const labels = { method, session, call, event: events.get(row) };
       this.readers.forEach((reader, n) => reader.read(line, row, labels, adders[n]));
     });
     this.readers.forEach((reader, n) => reader.pause?.(adders[n]));
@@ -75,7 +80,9 @@ function textTest(question) {
   return (line) => withoutCase(line).includes(wanted);
 }
 
-/** @param {Question & {kind: "path"}} question @returns {(line: string, event?: string) => boolean} */
+/**
+ * @param {Question & {kind: "path"}} question @returns {(line: string, event?: string) => boolean}
+ */
 function pathTest({ keys, wanted, isPattern }) {
   const pattern = patternTest(wanted.replace(/[[?]/g, "[$&]"));
   const fits = isPattern ? pattern : (/** @type {string} */ text) => text === wanted;
@@ -99,10 +106,14 @@ function pathTest({ keys, wanted, isPattern }) {
   };
 }
 
-/** @param {string} line @param {(line: string) => any} read @returns {any[]} its messages; none if it is no JSON */
+/**
+ * @param {string} line @param {(line: string) => any} read
+ * @returns {any[]} its messages; none if it is no JSON
+ */
 function valuesOf(line, read) {
   // Python reads these words as numbers.
-  const asString = (/** @type {string} */ word, /** @type {string} */ string) => string ?? `"${word}"`;
+  const asString = (/** @type {string} */ word, /** @type {string} */ string) =>
+    string ?? `"${word}"`;
   try {
     const value = read(/NaN|Infinity/.test(line) ? line.replace(NO_JSON_NUMBER, asString) : line);
     return Array.isArray(value) ? value : [value];
@@ -119,7 +130,8 @@ function valuesOf(line, read) {
 function reaches(value, keys, fits) {
   const [key, ...others] = keys;
   if (Array.isArray(value)) {
-    if (key === undefined || !INDEX.test(key)) return value.some((item) => reaches(item, keys, fits));
+    const isEach = key === undefined || !INDEX.test(key);
+    if (isEach) return value.some((item) => reaches(item, keys, fits));
     return Number(key) < value.length && reaches(value[Number(key)], others, fits);
   }
   if (key === undefined) return fits(value);

@@ -9,7 +9,8 @@ import { readLines } from "./scan.js";
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
  * @typedef {{recording: Recording}} Shown what is needed of the page's state
- * @typedef {{rows: Int32Array, meaning: string, count: number}} Filtered the rows that match, of so many, and what that rests on
+ * @typedef {{rows: Int32Array, meaning: string, count: number}} Filtered the rows that match, of so
+ * many, and what that rests on
  */
 
 const SLICE_ROWS = 65536;
@@ -19,7 +20,8 @@ const BETWEEN_HITS_MS = 250;
 /**
  * Returns the rows that match a filter.
  * @param {Shown} state @param {string} text @param {AbortSignal} [signal]
- * @param {Filtered & {changed: number[]}} [before] what matched, and the rows that have changed since
+ * @param {Filtered & {changed: number[]}} [before] what matched, and the rows that have changed
+ * since
  * @returns {Promise<Filtered>} rejects with `BadFilter` if the text is not a filter
  */
 export async function applyFilter({ recording }, text, signal, before) {
@@ -49,12 +51,14 @@ export async function applyFilter({ recording }, text, signal, before) {
 /**
  * Returns the rows in which a text occurs, as `search` finds it.
  * @param {Shown} state @param {string} wanted @param {object} options
- * @param {(rows: Int32Array, isSearching?: boolean) => void} [options.onHits] called now and then with what was found
+ * @param {(rows: Int32Array, isSearching?: boolean) => void} [options.onHits] called now and then
+ * with what was found
  * @param {AbortSignal} [options.signal] stops the search, which then rejects
  * @param {() => Promise<boolean>} [options.hasMore] whether there are more rows, once that is known
  */
 export async function search({ recording }, wanted, { onHits, signal, hasMore }) {
-  const place = (/** @type {number} */ row) => ({ row, offset: 0, length: recording.lineLength(row) });
+  const place = (/** @type {number} */ row) =>
+    ({ row, offset: 0, length: recording.lineLength(row) });
   const question = { kind: /** @type {const} */ ("search"), wanted, answers: new Uint8Array(0) };
   const found = () => placesOf(question.answers, YES);
   let told = performance.now();
@@ -76,7 +80,10 @@ export async function search({ recording }, wanted, { onHits, signal, hasMore })
   return found();
 }
 
-/** Answers all questions about some rows. @param {FilterRows} rows @param {Int32Array} unread @param {AbortSignal} [signal] */
+/**
+ * Answers all questions about some rows.
+ * @param {FilterRows} rows @param {Int32Array} unread @param {AbortSignal} [signal]
+ */
 async function answer(rows, unread, signal) {
   const { recording, members, questions } = rows;
   for (const question of questions) question.answers.fill(NO);
@@ -85,7 +92,8 @@ async function answer(rows, unread, signal) {
   for (const question of questions) {
     if (question.kind !== "id") continue;
     for (const row of unread) {
-      const { rpc_id } = members[row - rows.rows] ?? recording.cellsNow(row) ?? (await recording.cells(row));
+      const known = members[row - rows.rows] ?? recording.cellsNow(row);
+      const { rpc_id } = known ?? (await recording.cells(row));
       if (question.ids.includes(rpc_id)) question.answers[row] = YES;
     }
   }

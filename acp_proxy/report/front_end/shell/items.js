@@ -19,11 +19,15 @@ export const kindOfItem = (item) => item % ITEM_KINDS;
  * The items of the rows that are shown.
  * @param {import("../data/recording.js").Recording} recording
  * @param {Int32Array} shown rows, sorted
- * @param {{has: (run: number) => boolean}} opened runs, by their first row, whose rows are items as well
+ * @param {{has: (run: number) => boolean}} opened runs, by their first row, whose rows are items as
+ * well
  * @param {Map<number, {before: number}>} [pauses] that have lines, by the row after each
- * @param {Int32Array} [old] the items of before @param {number} [from] the first row that is new or has changed
+ * @param {Int32Array} [old] the items of before @param {number} [from] the first row that is new or
+ * has changed
  */
-export function buildItems(recording, shown, opened, pauses = new Map(), old = new Int32Array(0), from = 0) {
+export function buildItems(
+  recording, shown, opened, pauses = new Map(), old = new Int32Array(0), from = 0,
+) {
   const runs = recording.numbers("run");
   const seqs = recording.numbers("seq");
   const turns = recording.numbers("turn");
@@ -46,7 +50,8 @@ export function buildItems(recording, shown, opened, pauses = new Map(), old = n
     if (isRun && isFirst) items.push(row * ITEM_KINDS + RUN);
     if (!isRun || opened.has(run)) items.push(row * ITEM_KINDS + ROW);
   }
-  if (isPause(shown[shown.length - 1], recording.rows)) items.push(recording.rows * ITEM_KINDS + SILENCE);
+  const { rows } = recording;
+  if (isPause(shown[shown.length - 1], rows)) items.push(rows * ITEM_KINDS + SILENCE);
   return new Int32Array(items);
 }
 

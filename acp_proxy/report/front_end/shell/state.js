@@ -5,14 +5,17 @@ import { lowerBound } from "../data/recording.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
- * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "times" | "turn" | "grew"} Change
+ * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "times" | "turn" | "grew"}
+ * Change
  * @typedef {"elapsed" | "delta" | "clock"} TimeForm
  * @typedef {object} Services
- * @property {(state: State, text: string, signal: AbortSignal, before?: Filtered & {changed: number[]}) => Promise<Filtered>} applyFilter
+ * @property {(state: State, text: string, signal: AbortSignal, before?: Filtered & {changed:
+ * number[]}) => Promise<Filtered>} applyFilter
  * rejects with what is wrong in the text
  * @property {(state: State, query: string, options: SearchOptions) => Promise<Int32Array>} search
  * @typedef {import("../search/search.js").Filtered} Filtered
- * @typedef {{onHits: (rows: Int32Array) => void, signal: AbortSignal, hasMore: () => Promise<boolean>}} SearchOptions
+ * @typedef {{onHits: (rows: Int32Array) => void, signal: AbortSignal, hasMore: () =>
+ * Promise<boolean>}} SearchOptions
  */
 
 export class State {
@@ -37,7 +40,10 @@ export class State {
     this.everyRow = new Int32Array(0);
     /** The rows that match the filter, whatever the range. */
     this.filtered = this.everyRow;
-    /** The last filter without a mistake, and what it has found. @type {Filtered & {text: string}} */
+    /**
+     * The last filter without a mistake, and what it has found.
+     * @type {Filtered & {text: string}}
+     */
     this.applied = { text: "", rows: this.everyRow, meaning: "", count: 0 };
     /** Rows that have changed since then. @type {number[]} */
     this.changed = [];
@@ -51,7 +57,10 @@ export class State {
     this.problems = new Int32Array(0);
     /** @type {Map<Change, Set<() => void>>} */
     this.listeners = new Map();
-    /** What `stops` has found last. @type {{of: Int32Array, within: Int32Array, rows: Int32Array} | null} */
+    /**
+     * What `stops` has found last.
+     * @type {{of: Int32Array, within: Int32Array, rows: Int32Array} | null}
+     */
     this.shownStops = null;
     this.filtering = new AbortController();
     /** Of the filter that is being applied. @type {AbortSignal | null} */
@@ -121,7 +130,8 @@ export class State {
         const changed = [...this.changed];
         const before = text === this.applied.text ? { ...this.applied, changed } : undefined;
         const all = { rows: this.everyRow, meaning: "", count: this.recording.rows };
-        const found = text.trim() === "" ? all : await this.services.applyFilter(this, text, signal, before);
+        const found = text.trim() === "" ? all
+          : await this.services.applyFilter(this, text, signal, before);
         if (signal.aborted) return;
         if (text === this.filter) this.setError("");
         const known = found.meaning === this.applied.meaning ? this.applied.count : 0;
@@ -139,7 +149,8 @@ export class State {
   }
 
   /**
-   * Searches for a text, also in rows that come later; a new search ends an old one. Settles when all rows were read.
+   * Searches for a text, also in rows that come later; a new search ends an old one. Settles when
+   * all rows were read.
    * @param {string} query
    */
   async setQuery(query) {
@@ -188,20 +199,26 @@ export class State {
   /** @param {string} error */
   setError = (error) => this.set("error", { error });
 
-  /** Sets values and tells of it, unless they are so already. @param {Change} change @param {Partial<State>} values */
+  /**
+   * Sets values and tells of it, unless they are so already.
+   * @param {Change} change @param {Partial<State>} values
+   */
   set(change, values) {
     if (Object.entries(values).every(([name, value]) => Reflect.get(this, name) === value)) return;
     Object.assign(this, values);
     this.tell(change);
   }
 
-  /** The shown rows between which `n` and `p` move: hits of the search or, without one, problems. */
+  /**
+   * The shown rows between which `n` and `p` move: hits of the search or, without one, problems.
+   */
   get stops() {
     const rows = this.query === "" ? this.problems : this.matched;
     const { shown } = this;
     if (shown.length === this.recording.rows) return rows;
     if (this.shownStops?.of !== rows || this.shownStops.within !== shown) {
-      this.shownStops = { of: rows, within: shown, rows: rows.filter((row) => shown[lowerBound(shown, row)] === row) };
+      const isShown = (/** @type {number} */ row) => shown[lowerBound(shown, row)] === row;
+      this.shownStops = { of: rows, within: shown, rows: rows.filter(isShown) };
     }
     return this.shownStops.rows;
   }
