@@ -97,7 +97,10 @@ function summaryWords({ recording: { meta } }, entry) {
   const { kind, title, detail, is_failed, took_ns, blocks } = entry;
   const start = blocks[0]?.text.start ?? "";
   if (kind === "stderr") return [countInWords(start.split("\n").length, "line")];
-  if (kind === "thought") return [visibleText(start.slice(0, BEGINNING).replace(/\s+/g, " "))];
+  if (kind === "thought") {
+    const words = visibleText(start.slice(0, BEGINNING).replace(/\s+/g, " "));
+    return [h("span", { class: "entry-title" }, words)];
+  }
   const isRunning = meta.summary.live || meta.is_open;
   const isLost = kind === "tool_call" && /^(pending|in_progress|)$/.test(entry.state) && !isRunning;
   const outcome = [entry.state, isLost && "never ended"].filter(Boolean).join(", ");
