@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.explain.pauses import Pauses
 from acp_proxy.recording.log_format import STDERR
+from acp_proxy.store.reader import RecordingReader
 from tests.browser.hostile import TAGS
 from tests.browser.test_hostile import assert_unharmed
 from tests.browser.truth import database_of, report, said
@@ -14,6 +17,7 @@ from tests.support.captures import ROOT
 from tests.support.images import SHOWN, image, png
 from tests.support.log_writer import LogWriter, notification, request, result, text
 from tests.support.shipped_recordings import DIRECTORY, SHIPPED
+from tests.support.waiting_chat import record_waiting_chat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +46,9 @@ READ_ALL = """async (opened) => {
       if (found.has(Number(it.dataset.place)) && images.length === 0) continue;
       await Promise.all(images.map((one) => one.decode().catch(() => {})));
       found.set(Number(it.dataset.place), {
-        classes: [...it.classList], text: it.innerText, height: it.offsetHeight,
+        classes: [...it.classList], text: it.innerText,
+        pauses: [...it.querySelectorAll(".entry-pause")].map((one) => one.textContent),
+        height: (it.querySelector(":scope > .entry-line") ?? it).offsetHeight,
         open: it.querySelector(":scope > .entry-line > details")?.open ?? null,
         images: images.map((one) => [one.naturalWidth, one.naturalHeight]),
       });
@@ -111,6 +117,19 @@ def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_p
         if item["kind"] in ("prompt", "message") and item["blocks"]:
             assert item["blocks"][0]["text"]["start"].split()[0].strip("#*`_-") in words
     page.assert_quiet()
+
+
+def test_pauses_stand_where_the_conversation_stood_still(window: Visit, tmp_path: Path) -> None:
+    """Each marked pause is next to the entry that it delayed, with who was waited for."""
+    path = record_waiting_chat(tmp_path / "x.db").path
+    drawn = opened(window, path, tmp_path).ask(READ_ALL, 0)
+    with RecordingReader(path) as reader:
+        expected = [f"waiting for {pause.awaited}" for pause in Pauses(reader).every(None)]
+    shown = [(it["classes"][1], words) for it in drawn for words in it["pauses"]]
+    assert [re.sub("^[^·]+ · | · never ended$", "", words) for _, words in shown] == expected
+    assert [name.removeprefix("entry-") for name, _ in shown] == [
+        "permission", "request", "message", "section", "permission",
+    ]  # fmt: skip
 
 
 def test_the_entry_of_each_frame_is_marked(window: Visit, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 // The view that reads like a chat: prompts, thoughts, messages, calls with cards, ends of turns.
 import { lowerBound } from "../data/recording.js";
+import { pauseWords, pausesOf } from "../pictures/pauses.js";
 import { clear, h } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { countInWords } from "../shell/words.js";
@@ -7,7 +8,10 @@ import { BLOCK_ENTRIES, Entries, SECTION } from "./entries.js";
 import { entryElement } from "./entry_element.js";
 import { FlowList } from "./flow_list.js";
 
-/** @typedef {import("../shell/state.js").State} State */
+/**
+ * @typedef {import("../shell/state.js").State} State
+ * @typedef {import("../pictures/pauses.js").Pause} Pause
+ */
 
 /** The likely heights of entries in pixels. @type {Record<string, number>} */
 const HEIGHTS = { section: 60, prompt: 90, message: 130, plan: 110, permission: 64 };
@@ -33,6 +37,8 @@ class ConversationView {
     this.rows = -1;
     /** The entry of each row; empty until it is known. */
     this.ofRows = new Int32Array(0);
+    /** The pauses before and after entries, by item. @type {Map<number, Pause[]>[]} */
+    this.pauses = [new Map(), new Map()];
     /** The entries and sections that are shown. @type {number[]} */
     this.items = [];
     /** What was opened, or closed, by its frame. @type {Set<number>} */
@@ -59,6 +65,7 @@ class ConversationView {
       for (let item = 0; item < ahead; item += BLOCK_ENTRIES) entries.now(item);
       this.build();
       this.ofRows = await entries.ofRows();
+      this.placePauses();
       this.build();
     } catch (error) {
       this.say([`The conversation cannot be shown: ${messageOf(error)}`]);
@@ -73,6 +80,20 @@ class ConversationView {
     else if (change === "matched") {
       this.hits = new Set([...this.state.matched].map((row) => this.ofRows[row]));
       this.list.refresh();
+    }
+  }
+
+  /** Finds the entry next to each pause: the one that ended it, or else the one before it. */
+  placePauses() {
+    const { entries: { kinds, seqs }, state: { recording }, ofRows } = this;
+    const [before, after] = (this.pauses = [new Map(), new Map()]);
+    for (const [row, pause] of pausesOf(recording)) {
+      let [item, rowBefore] = [ofRows[row] ?? -1, recording.rowOf(pause.before)];
+      const isFirst = item >= 0 && recording.rowOf(seqs[item]) === row;
+      while (isFirst && kinds[item - 1] === SECTION) item--;
+      while (!isFirst && rowBefore > 0 && ofRows[rowBefore] < 0) rowBefore--;
+      const [places, place] = isFirst ? [before, item] : [after, ofRows[rowBefore] ?? -1];
+      places.set(place, [...(places.get(place) ?? []), pause]);
     }
   }
 
@@ -136,6 +157,10 @@ class ConversationView {
     if (entry === null) return h("article", { class: `entry ${PENDING_ENTRY}`, style });
     const made = entryElement(state, entry, toggled);
     made.classList.toggle("hit", this.hits.has(item));
+    const [before, after] = this.pauses.map((places) => (places.get(item) ?? []).map((pause) =>
+      h("p", { class: `entry-pause debt-${pause.debt}` }, pauseWords(pause))));
+    made.prepend(...before);
+    made.append(...after);
     return made;
   }
 }
