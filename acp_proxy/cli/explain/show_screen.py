@@ -30,6 +30,7 @@ from acp_proxy.explain.show.summary_values import (
     Summary,
     Tally,
     TurnSummary,
+    turn_state,
 )
 from acp_proxy.explain.show.unanswered import silence_text, waiting_for
 from acp_proxy.explain.waits import LEAST_NS
@@ -236,9 +237,7 @@ def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piec
 
     This id is cut to ``most_id`` characters.
     """
-    failed = "error" if turn.outcome == "error" else "ended"
-    unended = "open" if summary.is_open else "never ended"
-    reason = turn.stop_reason or (failed if turn.end_seq else unended)
+    reason = turn_state(turn, summary.unended)
     inks = {"end_turn": None, "ended": None, "open": None, "cancelled": Ink.STDERR}
     cells = [
         piece(f"{turn.id}.", Ink.FAINT),
@@ -268,7 +267,7 @@ def _tool_calls(page: RecordingPage, summary: Summary) -> None:
     if (more := len(summary.tool_calls) - _MOST_TOOL_KINDS) > 0:
         pieces.append(piece(f", ... and {more} more kinds"))
     page.row("tool calls", *pieces)
-    unended = piece("open") if summary.is_open else piece("never ended", Ink.TROUBLE)
+    unended = piece(summary.unended, None if summary.is_open else Ink.TROUBLE)
     rows = [
         [
             piece(f"#{call.seq}", Ink.FAINT),

@@ -52,14 +52,13 @@ def facts_line(summary: Summary) -> list[Fact]:
     Args:
         summary: the summary of the recording.
     """
-    never = "open" if summary.is_open else "never ended"
     turns, calls, answers = Counter[str](), Counter[str](), Counter[str]()
     for turn in summary.turns:
-        ended = turn.stop_reason or ("end_turn" if turn.end_seq else never)
+        ended = turn.stop_reason or ("end_turn" if turn.end_seq else summary.unended)
         turns["failed" if turn.outcome == "error" else ended] += 1
     for tally in summary.tool_calls:
         for status, count in tally.statuses.items():
-            calls[status if status in FINAL else never] += count
+            calls[status if status in FINAL else summary.unended] += count
     for answer, count in summary.answers.items():
         is_lost = answer == "open" and not summary.is_open
         answers["never answered" if is_lost else _ANSWERS.get(answer, answer)] += count

@@ -6,6 +6,7 @@ from acp_proxy.explain.findings import Finding
 from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.explain.waits import Silence
 from acp_proxy.recording.recording import Recording, needs
+from acp_proxy.store.queries.exchanges import TurnRow
 
 
 @frozen
@@ -54,6 +55,17 @@ class TurnSummary:
     prompt: str
     outcome: str | None = None
     """The outcome of the prompt: result, error, cancelled or unanswered."""
+
+
+def turn_state(turn: TurnRow | TurnSummary, unended: str) -> str:
+    """Returns how a turn ended: the stop reason, ``error``, or ``ended`` without a reason.
+
+    Args:
+        turn: the turn.
+        unended: the word for a turn that has not ended; see `Summary.unended`.
+    """
+    ended = "error" if turn.outcome == "error" else "ended"
+    return turn.stop_reason or (ended if turn.end_seq else unended)
 
 
 @frozen
@@ -298,3 +310,8 @@ class Summary:
     def is_open(self) -> bool:
         """Whether unanswered requests may still be answered, or have an answer not imported."""
         return self.recording.is_open(live=self.live)
+
+    @property
+    def unended(self) -> str:
+        """The word for a turn or a tool call that has not ended."""
+        return "open" if self.is_open else "never ended"

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from acp_proxy.base.limits import LAST_NUMBER
+from acp_proxy.explain.show.summary_values import turn_state
 from acp_proxy.explain.transcript.entries import TranscriptSection
 from acp_proxy.recording.filters import Filter, parse
 from acp_proxy.recording.steps import ANNOUNCEMENT, announced_session
@@ -130,17 +131,13 @@ class Sections:
 
 
 def _section(turn: TurnRow, *, is_open: bool) -> TranscriptSection:
-    state, is_failed = turn.stop_reason or "", False
-    if turn.end_seq is None:
-        state, is_failed = ("open", False) if is_open else ("never ended", True)
-    elif turn.outcome == "error":
-        state, is_failed = "error", True
+    state = turn_state(turn, "open" if is_open else "never ended")
     return TranscriptSection(
         turn.id,
         turn.session,
         turn.prompt_seq,
         turn.end_seq,
-        state or "ended",
-        is_failed or turn.stop_reason in ("error", "refusal"),
+        state,
+        state in ("never ended", "error", "refusal"),
         turn.duration_ns,
     )
