@@ -29,7 +29,7 @@ from acp_proxy.explain.choice import why_nothing
 from acp_proxy.explain.masked_secrets import masked_values
 from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.report.data_blocks import report_blocks
-from acp_proxy.report.facts import Contents, HeadFacts, head_facts
+from acp_proxy.report.facts import HeadFacts, head_facts
 from acp_proxy.report.page import report_parts
 from acp_proxy.report.report_model import ReportData, ReportOptions, read_report_data
 from acp_proxy.store.reader import RecordingReader
@@ -101,11 +101,11 @@ def report(
         now_ns = time.monotonic_ns() if reader.live else None
         options = ReportOptions(words, turn, not no_payloads, now_ns)
         facts, parts = page_parts(reader, options)
-        if words and not facts.contents.rows:
+        if words and not facts.rows:
             warn(why_nothing(reader, words))
         name = reader.recording.name
         if path := write_page(parts, output, name, [file_of(reader)], force=force):
-            _warn_of_file(path, facts.contents)
+            _warn_of_file(path, facts)
 
 
 def page_parts(
@@ -150,11 +150,11 @@ def _masked(reader: RecordingReader, level: str) -> str:
     return masked_summary([*masked_values(reader)], level)
 
 
-def _warn_of_file(path: Path, contents: Contents) -> None:
+def _warn_of_file(path: Path, facts: HeadFacts) -> None:
     size = byte_size(path.stat().st_size)
-    rows = f"{contents.rows:,} of {contents.of_rows:,} frames and events"
-    without = "" if contents.has_payloads else ", without payloads"
-    warn(f"{path} ({size}) has {rows}{without}; {contents.masked}")
+    rows = f"{facts.rows:,} of {facts.data.rows_in_recording:,} frames and events"
+    without = "" if facts.data.options.payloads else ", without payloads"
+    warn(f"{path} ({size}) has {rows}{without}; {facts.masked}")
     warn(_BEFORE_SENDING)
 
 

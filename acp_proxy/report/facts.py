@@ -10,7 +10,6 @@ from attrs import evolve, frozen
 
 from acp_proxy.base.limits import LISTED, NAMED, SHORT_LIST
 from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity, by_rule
-from acp_proxy.explain.observed_faults import FiredRule
 from acp_proxy.explain.origins import origin_rows, why_no_times
 from acp_proxy.explain.show.agent_end import ENDED
 from acp_proxy.explain.show.facts_line import Fact, facts_line
@@ -20,9 +19,9 @@ from acp_proxy.explain.show.summary_values import (
     PersonRequest,
     Summary,
     TurnSummary,
+    turn_state,
 )
 from acp_proxy.explain.show.unanswered import waiting_for
-from acp_proxy.explain.stats.statistics import Statistics
 from acp_proxy.explain.stats.traffic import CallStatistics
 from acp_proxy.explain.stats.turn_times import Part, TurnTime, spent_in
 from acp_proxy.protocol.updates import FAILED
@@ -94,28 +93,6 @@ class Shortened(Generic[T]):
 
 
 @frozen
-class Contents:
-    """The contents of the file, and the masked values in it."""
-
-    rows: int
-    """The number of frames and events in the file."""
-    of_rows: int
-    """The number of frames and events in the recording."""
-    filter: str
-    """The filter that selected the rows; empty for all rows."""
-    turn: int | None
-    has_payloads: bool
-    is_unmasked: bool
-    """Whether the file may show secrets."""
-    masked: str
-    """A sentence about the masked values."""
-    is_private: bool
-    """Whether the conversation is masked too, not only secrets."""
-    images: int
-    """The number of images in the file that are shown as images; nothing in them is masked."""
-
-
-@frozen
 class FindingGroup:
     """The findings about one side and one rule."""
 
@@ -153,15 +130,16 @@ class TurnFacts:
 class HeadFacts:
     """Everything that the head of a report shows."""
 
-    contents: Contents
-    summary: Summary
-    statistics: Statistics
+    data: ReportData
+    """The facts of the report, with the clock of the log if the recording names no zone."""
+    rows: int
+    """The number of frames and events in the file."""
+    masked: str
+    """A sentence about the masked values."""
+    is_private: bool
+    """Whether the conversation is masked too, not only secrets."""
     verdict: Verdict
-    faults: list[FiredRule]
-    faulted_frames: int
     first_faulted: int | None
-    undated: int
-    """The number of frames with a fault whose sending time is not recorded."""
     has_crashed: bool
     """Whether the agent ended by itself while something was unfinished."""
     line: list[Fact]
@@ -195,33 +173,26 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         is_private: whether the conversation is masked too, not only secrets.
     """
     summary, statistics = data.summary, data.statistics
-    options = data.options
-    contents = Contents(
-        rows, data.rows_in_recording, options.filter.strip(), options.turn, options.payloads,
-        not data.is_masked, masked, is_private, len(data.images),
-    )  # fmt: skip
     open_count = sum(method.unanswered for method in statistics.methods)
     failed_count = sum(call.statuses.get(name, 0) for call in summary.tool_calls for name in FAILED)
     recording = summary.recording
     why = why_no_times(recording)
     times = {} if why else {turn.id: turn for turn in statistics.turns}
     longest_ns = max((turn.duration_ns for turn in times.values()), default=0)
-    is_open = summary.is_open
-    turns = [_turn(turn, times.get(turn.id), longest_ns, is_open) for turn in summary.turns]
+    unended = summary.unended
+    turns = [_turn(turn, times.get(turn.id), longest_ns, unended) for turn in summary.turns]
     total = spent_in(times.values())
     calls = shortened(statistics.tool_calls, SHORT_LIST, statistics.tool_call_count)
     verdict = find_verdict(summary)
     others = [each for each in summary.findings[1:] if each.severity is not Severity.INFO]
     named = 0 if verdict.finding is None else 1
     return HeadFacts(
-        contents=contents,
-        summary=evolve(summary, recording=with_clock(recording)),
-        statistics=statistics,
+        data=evolve(data, summary=evolve(summary, recording=with_clock(recording))),
+        rows=rows,
+        masked=masked,
+        is_private=is_private,
         verdict=verdict,
-        faults=data.faults,
-        faulted_frames=data.faulted_frames,
         first_faulted=min((seq for rule in data.faults for seq in rule.seqs), default=None),
-        undated=data.undated_frames,
         has_crashed=any(finding.rule == ENDED for finding in summary.findings),
         line=facts_line(summary),
         others=shortened(others, NAMED, sum(summary.severities.values()) - named),
@@ -275,10 +246,8 @@ def _group(findings: list[Finding], summary: Summary) -> FindingGroup:
     return FindingGroup(shown, also, len(findings) + unlisted - len(shown) - len(also))
 
 
-def _turn(turn: TurnSummary, time: TurnTime | None, longest_ns: int, is_open: bool) -> TurnFacts:
-    ended = "error" if turn.outcome == "error" else "ended"
-    unended = "open" if is_open else "never ended"
-    state = turn.stop_reason or (ended if turn.end_seq else unended)
+def _turn(turn: TurnSummary, time: TurnTime | None, longest_ns: int, unended: str) -> TurnFacts:
+    state = turn_state(turn, unended)
     is_trouble = state not in ("end_turn", "ended", "open", "cancelled")
     parts = {} if time is None else {part: time.part_ns(part) for part in Part}
     return TurnFacts(turn, time, state, is_trouble, bar(parts, longest_ns) if parts else [])

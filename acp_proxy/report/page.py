@@ -67,7 +67,7 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
         blocks: the data; each block is only read when it is written.
     """
     made = assets()
-    scripts, step_ns = (made.loader, made.script), facts.summary.recording.step_ns
+    scripts, step_ns = (made.loader, made.script), facts.data.summary.recording.step_ns
     yield from rendered("page.html.j2", scripts, made.style, facts=facts, step_ns=step_ns)
     code = [_packed("worker", made.worker), _packed("script", made.script)]
     for name, pieces in chain(blocks, code):

@@ -144,21 +144,21 @@ def described(data: ReportData) -> dict[str, Any]:
     """Returns the members of ``meta`` about the whole recording, as plain values."""
     from acp_proxy.explain.origins import known_json, why_no_times
 
-    recording = data.summary.recording
-    has_times = data.summary.duration_ns is not None
-    is_whole = not data.options.filter.strip() and data.options.turn is None
+    summary, recording = data.summary, data.summary.recording
+    has_times = summary.duration_ns is not None
+    words = data.options.filter.strip()
     values = {
         "name": data.name,
-        "filter": data.options.filter.strip(),
+        "filter": words,
         "turn": data.options.turn,
         "rows_in_recording": data.rows_in_recording,
         "masked": data.is_masked,
         "unredacted": data.is_unredacted,
         "started_at": with_clock(recording).known_start if has_times else None,
-        "summary": data.summary,
+        "summary": summary,
         "stats": data.statistics,
         "waterfalls": data.waterfalls,
-        "known_labels_complete": is_whole,
+        "known_labels_complete": not words and data.options.turn is None,
         "last_turn": data.last_turn,
         "pauses": data.pauses,
     }
@@ -168,7 +168,7 @@ def described(data: ReportData) -> dict[str, Any]:
         values["step_ns"] = recording.step_ns
     if why := why_no_times(recording):
         values["why_no_times"] = f"There are {why}."
-    if recording.origin is not None and data.summary.is_open:
+    if recording.origin is not None and summary.is_open:
         values["is_open"] = True
     plain: dict[str, Any] = known_json(recording, values)
     return plain

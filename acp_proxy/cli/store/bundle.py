@@ -86,7 +86,7 @@ def bundle(rec: str, output: Path, level: str, force: bool) -> None:
         write_files({output: parts}, force=force)
         masked = masked_summary([*masked_values(reader)], level)
     named = ", ".join(f"{name} ({byte_size(size)})" for name, size in sizes.items())
-    if images := facts.contents.images:
+    if images := len(facts.data.images):
         masked += f"; {counted(images, 'image')}, not masked"
     warn(f"{output} has {named}; {masked}")
     said = "paths and ids are" if level == "private" else "prompts, files and paths are"
