@@ -22,11 +22,10 @@ from acp_proxy.explain.show.conversation_summary import (
     with_prompts,
 )
 from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
-from acp_proxy.explain.show.frame_pass import FrameCounts
+from acp_proxy.explain.show.frame_pass import FrameCounts, read_work
 from acp_proxy.explain.show.result_words import ending_words, exit_words
 from acp_proxy.explain.show.summary_values import CurrentWait, Extent, Summary
 from acp_proxy.explain.show.unanswered import UNANSWERED, find_waiting
-from acp_proxy.explain.show.work_done import read_work
 from acp_proxy.explain.stats.turn_times import spent_in
 from acp_proxy.explain.waits import LEAST_NS, Party, Silence, named_wait
 from acp_proxy.recording.recording import needs
