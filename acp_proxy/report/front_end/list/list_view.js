@@ -4,7 +4,8 @@ import { seqButton } from "../cards/card.js";
 import { lowerBound } from "../data/recording.js";
 import { pauseWords, pausesOf } from "../pictures/pauses.js";
 import { h, setAttribute } from "../shell/dom.js";
-import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent, ROW, RUN, TURN } from "../shell/items.js";
+import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";
+import { ROW, RUN, TURN } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { readable, textOfRows } from "./texts.js";
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
@@ -15,9 +16,14 @@ import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../sh
  * @typedef {import("../shell/dom.js").Child} Child
  */
 
-const COLUMNS = { number: "Frame", time: "Time", method: "Method and answer", id: "Id", size: "Size", text: "Text" };
+const COLUMNS = {
+  number: "Frame", time: "Time", method: "Method and answer", id: "Id", size: "Size", text: "Text",
+};
 /** @type {Record<string, [string, string]>} */
-const ARROWS = { "to-agent": ["→", "to agent"], "to-client": ["←", "to client"], stderr: ["!", "stderr"], event: ["·", "event"] };
+const ARROWS = {
+  "to-agent": ["→", "to agent"], "to-client": ["←", "to client"],
+  stderr: ["!", "stderr"], event: ["·", "event"],
+};
 const NARROW = "(max-width: 700px)";
 const LINE_HEIGHT = 24;
 const TWO_LINES_HEIGHT = 46;
@@ -26,7 +32,9 @@ const PENDING = "list-pending";
 const FLAG_FAULTS = 1 | 2 | 4;
 
 /** @type {View} */
-export const listView = { name: "list", title: "List", key: "1", mount: (...place) => new ListView(...place) };
+export const listView = {
+  name: "list", title: "List", key: "1", mount: (...place) => new ListView(...place),
+};
 
 class ListView {
   /** @param {HTMLElement} container @param {State} state */
@@ -38,11 +46,13 @@ class ListView {
     this.opened = new Set();
     /** @type {Int32Array} */
     this.items = new Int32Array(0);
-    this.empty = h("p", { class: "list-empty", hidden: true }, "No frame matches the filter and the chosen time.");
+    const none = "No frame matches the filter and the chosen time.";
+    this.empty = h("p", { class: "list-empty", hidden: true }, none);
     this.list = new VirtualList({
       label: "Frames and events",
       role: "treegrid",
-      head: Object.entries(COLUMNS).map(([name, title]) => h("span", { class: `list-${name}`, role: "columnheader" }, title)),
+      head: Object.entries(COLUMNS).map(([name, title]) =>
+        h("span", { class: `list-${name}`, role: "columnheader" }, title)),
       render: (item, node) => this.render(item, node),
       onActive: (item) => state.select(rowOfItem(item)),
       onFold: (item, _, isOpen) => this.fold(item, isOpen),
@@ -75,7 +85,8 @@ class ListView {
     this.list.setRowHeight(matchMedia(NARROW).matches ? TWO_LINES_HEIGHT : LINE_HEIGHT);
     const from = !this.openFor(this.state.row) && hasGrown ? this.state.grewFrom : 0;
     this.pauses = pausesOf(this.recording);
-    this.items = buildItems(this.recording, this.state.shown, this.opened, this.pauses, this.items, from);
+    const { recording, state: { shown }, opened, pauses } = this;
+    this.items = buildItems(recording, shown, opened, pauses, this.items, from);
     this.empty.hidden = this.items.length > 0;
     this.list.setItems(this.items, this.indexOf(this.state.row), hasGrown ? "kept" : "center");
   }
@@ -104,7 +115,8 @@ class ListView {
     const runs = this.recording.numbers("run");
     const place = lowerBound(shown, row);
     // A run that is NaN equals no other.
-    const isHidden = shown[place] === row && runs[shown[place - 1]] === runs[row] && !this.opened.has(runs[row]);
+    const isWithin = shown[place] === row && runs[shown[place - 1]] === runs[row];
+    const isHidden = isWithin && !this.opened.has(runs[row]);
     if (isHidden) this.opened.add(runs[row]);
     return isHidden;
   }
@@ -115,7 +127,8 @@ class ListView {
    */
   fold(item, isOpen) {
     const run = this.recording.numbers("run")[rowOfItem(item)];
-    if (Number.isNaN(run) || this.opened.has(run) === isOpen || (isOpen && kindOfItem(item) !== RUN)) return;
+    if (Number.isNaN(run) || this.opened.has(run) === isOpen) return;
+    if (isOpen && kindOfItem(item) !== RUN) return;
     if (isOpen) this.opened.add(run);
     else this.opened.delete(run);
     const first = this.state.shown[lowerBound(this.state.shown, run)];
@@ -127,8 +140,9 @@ class ListView {
 
   /** @param {MouseEvent} event */
   onClick(event) {
-    if (!(event.target instanceof HTMLElement) || !event.target.classList.contains("list-fold")) return;
-    const item = this.items[Number(event.target.closest("[data-index]")?.getAttribute("data-index"))];
+    const { target } = event;
+    if (!(target instanceof HTMLElement) || !target.classList.contains("list-fold")) return;
+    const item = this.items[Number(target.closest("[data-index]")?.getAttribute("data-index"))];
     this.fold(item, !this.opened.has(this.recording.numbers("run")[rowOfItem(item)]));
     this.list.focus();
     event.stopPropagation();
@@ -139,19 +153,24 @@ class ListView {
     const [row, kind] = [rowOfItem(item), kindOfItem(item)];
     if (kind < RUN) {
       const pause = kind === TURN ? undefined : this.pauses.get(row);
-      node.classList.add(pause ? "list-silence" : "list-turn", `debt-${pause?.debt}`);
+      node.classList.add(...(pause ? ["list-silence", `debt-${pause.debt}`] : ["list-turn"]));
       const words = pause ? pauseWords(pause) : this.turnWords(row);
-      node.append(h("span", { role: "gridcell", "aria-colspan": Object.keys(COLUMNS).length }, words));
+      const attributes = { role: "gridcell", "aria-colspan": Object.keys(COLUMNS).length };
+      node.append(h("span", attributes, words));
       return;
     }
-    const isMember = kind === ROW && this.opened.has(this.recording.numbers("run")[row]);
+    const isOpen = this.opened.has(this.recording.numbers("run")[row]);
+    const isMember = kind === ROW && isOpen;
     setAttribute(node, "aria-level", isMember ? 2 : 1);
-    if (kind === RUN) setAttribute(node, "aria-expanded", String(this.opened.has(this.recording.numbers("run")[row])));
+    if (kind === RUN) setAttribute(node, "aria-expanded", String(isOpen));
     const values = this.values(row, kind === RUN);
-    node.classList.add(`tone-${this.recording.text("tone", row)}`, `stream-${this.recording.text("stream", row)}`);
+    for (const name of ["tone", "stream"]) {
+      node.classList.add(`${name}-${this.recording.text(name, row)}`);
+    }
     node.classList.toggle("list-member", isMember);
     node.classList.toggle(PENDING, values.text === null);
-    for (const name of Object.keys(COLUMNS)) node.append(h("span", { class: `list-${name}`, role: "gridcell" }, values[name]));
+    node.append(...Object.keys(COLUMNS).map((name) =>
+      h("span", { class: `list-${name}`, role: "gridcell" }, values[name])));
   }
 
   /**
@@ -161,12 +180,14 @@ class ListView {
   values(row, isRun) {
     const { recording } = this;
     const [seqs, times] = [recording.numbers("seq"), recording.numbers("t_ns")];
-    const { last, count, size } = isRun ? runExtent(recording, this.state.shown, row) : { last: row, count: 1, size: recording.numbers("size")[row] };
+    const alone = { last: row, count: 1, size: recording.numbers("size")[row] };
+    const { last, count, size } = isRun ? runExtent(recording, this.state.shown, row) : alone;
     const text = textOfRows(recording, this.state.shown, row, last);
     const id = isRun ? null : recording.cellsNow(row)?.rpc_id;
     const pair = isRun ? durationInWords(times[last] - times[row]) : this.pairWords(row);
     const [, verb, sign] = /^(.*?)( [✓✗])?$/s.exec(recording.verb(row)) ?? [];
-    const fold = isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, this.opened.has(recording.numbers("run")[row]) ? "▾" : "▸");
+    const shape = this.opened.has(recording.numbers("run")[row]) ? "▾" : "▸";
+    const fold = isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, shape);
     return {
       number: [...this.marks(row, last), isRun ? span(`${seqs[row]}`, `${seqs[last]}`) : seqs[row]],
       time: this.time(row),
@@ -187,8 +208,10 @@ class ListView {
     const { query } = this.state;
     // As the search finds it: a capital letter means itself.
     const pattern = query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-    const pieces = query === "" ? [text] : text.split(new RegExp(`(${pattern})`, query === query.toLowerCase() ? "iu" : "u"));
-    return pieces.flatMap((piece, place) => (place % 2 === 0 ? readable(piece) : h("mark", null, piece)));
+    const flags = query === query.toLowerCase() ? "iu" : "u";
+    const pieces = query === "" ? [text] : text.split(new RegExp(`(${pattern})`, flags));
+    return pieces.flatMap((piece, place) =>
+      (place % 2 === 0 ? readable(piece) : h("mark", null, piece)));
   }
 
   /** @param {number} first @param {number} last */
@@ -205,7 +228,8 @@ class ListView {
   /** @param {number} row */
   pairWords(row) {
     const { recording } = this;
-    const [request, answer, took] = ["request_seq", "response_seq", "latency_ns"].map((name) => recording.numbers(name)[row]);
+    const names = ["request_seq", "response_seq", "latency_ns"];
+    const [request, answer, took] = names.map((name) => recording.numbers(name)[row]);
     if (Number.isNaN(request)) return null;
     const pair = recording.pair(row);
     const link = (/** @type {string} */ words) => {
@@ -216,7 +240,8 @@ class ListView {
       button.classList.toggle("list-asked", words.startsWith("↩"));
       return button;
     };
-    if (recording.text("kind", row) !== "request") return [link(`↩${request}`), durationInWords(took, " ")];
+    const isAsked = recording.text("kind", row) === "request";
+    if (!isAsked) return [link(`↩${request}`), durationInWords(took, " ")];
     const open = recording.isOpen ? "open" : "unanswered";
     return Number.isNaN(answer) ? h("span", { class: "trouble" }, open) : link(`→${answer}`);
   }
@@ -226,7 +251,8 @@ class ListView {
     const times = this.recording.numbers("t_ns");
     const words = secondsInWords(times[row]);
     const startedAt = Date.parse(this.recording.meta.started_at ?? "");
-    if (this.state.times === "clock" && !Number.isNaN(startedAt)) return clock(new Date(startedAt + times[row] / 1e6));
+    const isClock = this.state.times === "clock" && !Number.isNaN(startedAt);
+    if (isClock) return clock(new Date(startedAt + times[row] / 1e6));
     if (this.state.times !== "delta" || !words) return words;
     const above = this.state.shown[lowerBound(this.state.shown, row) - 1] ?? row;
     return ((times[row] - times[above]) / 1e9).toFixed(6);
@@ -235,7 +261,8 @@ class ListView {
   /** @param {number} row */
   turnWords(row) {
     const session = this.recording.text("session", row);
-    return `turn ${this.recording.numbers("turn")[row]}${session === null ? "" : ` · ${visibleText(session)}`}`;
+    const name = session === null ? "" : ` · ${visibleText(session)}`;
+    return `turn ${this.recording.numbers("turn")[row]}${name}`;
   }
 }
 
@@ -247,7 +274,8 @@ function arrow(stream) {
 
 /** @param {string} name @param {string} shape @param {string} words */
 function sign(name, shape, words) {
-  return h("span", { class: `sign-${name}`, role: "img", "aria-label": words, title: words }, shape);
+  const attributes = { role: "img", "aria-label": words, title: words };
+  return h("span", { class: `sign-${name}`, ...attributes }, shape);
 }
 
 /**
@@ -256,7 +284,8 @@ function sign(name, shape, words) {
  */
 function span(first, last) {
   let same = 0;
-  while (first.length === last.length && same < last.length - 2 && first[same] === last[same]) same++;
+  if (first.length !== last.length) return `${first}–${last}`;
+  while (same < last.length - 2 && first[same] === last[same]) same++;
   return `${first}–${last.slice(same)}`;
 }
 
