@@ -24,7 +24,10 @@ const MOST_ROWS = 100;
 
 /** Where rows are: arithmetic without a page. Offsets count from the first row, unscaled. */
 export class ScrollGeometry {
-  /** @param {number} count @param {number} rowHeight @param {number} viewport the height of what is seen */
+  /**
+   * @param {number} count @param {number} rowHeight
+   * @param {number} viewport the height of what is seen
+   */
   constructor(count, rowHeight, viewport) {
     this.count = count;
     this.rowHeight = rowHeight;
@@ -99,9 +102,12 @@ export class VirtualList {
     this.nodes = new Map();
     this.space = h("div", { class: "list-space", role: "presentation" });
     this.body = h("div", { class: "list-body", role: "rowgroup", tabindex: 0 }, this.space);
-    const head = options.head && h("div", { class: "list-head", role: "rowgroup" }, h("div", { class: "list-row", role: "row", "aria-rowindex": 1 }, options.head));
+    const head = options.head && h("div", { class: "list-head", role: "rowgroup" },
+      h("div", { class: "list-row", role: "row", "aria-rowindex": 1 }, options.head));
     this.headRows = head ? 1 : 0;
-    this.element = h("div", { class: "list", role: options.role ?? "grid", "aria-label": options.label, "aria-readonly": "true" }, head, this.body);
+    const { label, role = "grid" } = options;
+    const attributes = { class: "list", role, "aria-label": label, "aria-readonly": "true" };
+    this.element = h("div", attributes, head, this.body);
     this.body.addEventListener("scroll", () => this.onScroll());
     this.body.addEventListener("keydown", (event) => this.onKey(event));
     this.body.addEventListener("click", (event) => this.onClick(event));
@@ -149,10 +155,15 @@ export class VirtualList {
     this.options.onActive?.(this.items[index], index);
   }
 
-  /** Draws rows on the screen anew. @param {(node: HTMLElement) => boolean} [isStale] which ones; all without this */
+  /**
+   * Draws rows on the screen anew.
+   * @param {(node: HTMLElement) => boolean} [isStale] which ones; all without this
+   */
   refresh(isStale = () => true) {
     const hasFocus = this.hasFocus();
-    for (const [index, node] of this.nodes) if (isStale(node) && this.nodes.delete(index)) node.remove();
+    for (const [index, node] of this.nodes) {
+      if (isStale(node) && this.nodes.delete(index)) node.remove();
+    }
     this.draw();
     if (hasFocus) this.focus();
   }
@@ -165,7 +176,8 @@ export class VirtualList {
       return node;
     });
     const more = this.items.length - rows.length;
-    return h("div", { class: "list" }, rows, more > 0 && h("p", null, `and ${countInWords(more, "more line")}`));
+    const rest = more > 0 && h("p", null, `and ${countInWords(more, "more line")}`);
+    return h("div", { class: "list" }, rows, rest);
   }
 
   /** Puts the keyboard on the active row, or on the list where that is not on the screen. */
@@ -183,8 +195,10 @@ export class VirtualList {
     this.geometry = new ScrollGeometry(this.items.length, rowHeight, viewport);
     this.space.style.setProperty("height", `${this.geometry.height}px`);
     this.body.removeEventListener("wheel", this.onWheel);
-    if (this.geometry.isScaled) this.body.addEventListener("wheel", this.onWheel, { passive: false });
-    this.scrollTo(place !== "kept" && this.active >= 0 ? this.geometry.offsetFor(this.active, this.offset, place) : this.geometry.within(this.offset));
+    const { geometry, active, offset } = this;
+    if (geometry.isScaled) this.body.addEventListener("wheel", this.onWheel, { passive: false });
+    const isKept = place === "kept" || active < 0;
+    this.scrollTo(isKept ? geometry.within(offset) : geometry.offsetFor(active, offset, place));
     this.refresh();
   }
 
@@ -202,7 +216,9 @@ export class VirtualList {
   draw() {
     const [first, last] = this.geometry.drawn(this.offset);
     const hasFocus = this.hasFocus();
-    for (const [index, node] of this.nodes) if ((index < first || index > last) && this.nodes.delete(index)) node.remove();
+    for (const [index, node] of this.nodes) {
+      if ((index < first || index > last) && this.nodes.delete(index)) node.remove();
+    }
     for (let index = first; index <= last; index++) this.place(index);
     this.body.tabIndex = this.nodes.has(this.active) ? -1 : 0;
     if (hasFocus && !this.hasFocus()) this.focus();
@@ -211,9 +227,12 @@ export class VirtualList {
   /** @param {number} index */
   place(index) {
     const before = this.nodes.get(index);
-    const node = before ?? h("div", { class: "list-row", role: "row", "aria-rowindex": index + 1 + this.headRows, "data-index": index });
+    const number = index + 1 + this.headRows;
+    const attributes = { role: "row", "aria-rowindex": number, "data-index": index };
+    const node = before ?? h("div", { class: "list-row", ...attributes });
     if (before === undefined || this.geometry.isScaled) {
-      node.style.setProperty("top", `${this.scrollTop + index * this.geometry.rowHeight - this.offset}px`);
+      const top = this.scrollTop + index * this.geometry.rowHeight - this.offset;
+      node.style.setProperty("top", `${top}px`);
     }
     const isActive = index === this.active;
     if (before === undefined || isActive !== (node.tabIndex === 0)) {
@@ -228,14 +247,18 @@ export class VirtualList {
     this.space.insertBefore(node, above ? above.nextSibling : this.space.firstChild);
   }
 
-  /** Also when the list comes back after another view, where browsers forget how far it was scrolled. */
+  /**
+   * Also when the list comes back after another view, where browsers forget how far it was
+   * scrolled.
+   */
   onResize() {
     const height = this.body.clientHeight;
     if (height === 0) return;
     const { rowHeight, viewport } = this.geometry;
-    const wasActiveSeen = this.geometry.offsetFor(this.active, this.offset, "nearest") === this.offset;
+    const nearest = this.geometry.offsetFor(this.active, this.offset, "nearest");
+    const isSeen = nearest === this.offset;
     this.scrollTop = this.body.scrollTop;
-    this.layOut(rowHeight, height, viewport === 0 ? "center" : wasActiveSeen ? "nearest" : undefined);
+    this.layOut(rowHeight, height, viewport === 0 ? "center" : isSeen ? "nearest" : "kept");
   }
 
   onScroll() {
@@ -263,13 +286,16 @@ export class VirtualList {
     const { key, target } = event;
     const { page } = this.geometry;
     /** @type {Record<string, number>} */
-    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const moves = {
+      ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity,
+    };
     const { options, active } = this;
     const item = this.items[active];
     const isOnRow = active >= 0 && (target === this.body || target === this.nodes.get(active));
     if (key in moves) this.move(moves[key]);
-    else if (isOnRow && (key === "ArrowRight" || key === "ArrowLeft") && options.onFold) options.onFold(item, active, key === "ArrowRight");
-    else return;
+    else if (isOnRow && ["ArrowRight", "ArrowLeft"].includes(key) && options.onFold) {
+      options.onFold(item, active, key === "ArrowRight");
+    } else return;
     event.preventDefault();
     event.stopPropagation();
   }
