@@ -9,7 +9,7 @@ import click
 from attrs import frozen
 from click.core import ParameterSource
 
-from acp_proxy.cli.help import HelpCommand
+from acp_proxy.cli.group import HelpCommand
 from acp_proxy.cli.masking import is_unredacted
 from acp_proxy.cli.options import collected, file_option, number_option
 

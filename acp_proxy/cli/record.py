@@ -11,8 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from acp_proxy.cli.group import CONTEXT
-from acp_proxy.cli.help import HelpCommand
+from acp_proxy.cli.group import CONTEXT, HelpCommand
 from acp_proxy.cli.masking import without_secrets
 from acp_proxy.cli.options import agent_command, complete_agent, complete_plan
 from acp_proxy.cli.removed import removed_options

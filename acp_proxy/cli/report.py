@@ -10,8 +10,7 @@ import click
 from attrs import evolve
 
 from acp_proxy.base.wording import byte_size, counted
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import masked_summary, unredacted_option
 from acp_proxy.cli.opening import file_of, masked_alike, open_recording
 from acp_proxy.cli.options import (

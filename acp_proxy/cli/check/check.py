@@ -25,8 +25,7 @@ from acp_proxy.cli.batch_options import BatchCommand, BatchOptions, batch_option
 from acp_proxy.cli.batches.batch_screen import BatchScreen
 from acp_proxy.cli.check import check_reports
 from acp_proxy.cli.check.check_screen import explain_rule, show_report
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import one_line, unredacted_option
 from acp_proxy.cli.opening import file_of, find_recording, open_recording
 from acp_proxy.cli.options import complete_recording, complete_rule, file_option, number_option

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from attrs import evolve
 
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import file_of, masked_alike, note_imported, open_recording, require
 from acp_proxy.cli.options import (

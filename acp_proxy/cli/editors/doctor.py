@@ -11,8 +11,7 @@ from acp_proxy.base.errors import AcpProxyError
 from acp_proxy.base.wording import counted, did_you_mean
 from acp_proxy.cli.editors.own_command import is_temporary, own_command, this_machine
 from acp_proxy.cli.editors.setup_screen import masker
-from acp_proxy.cli.group import recordings
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import cli_command, recordings
 from acp_proxy.cli.inspect import INSPECT
 from acp_proxy.cli.masking import is_unredacted, unredacted_option
 from acp_proxy.cli.removed import of_variable

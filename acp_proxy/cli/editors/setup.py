@@ -9,8 +9,7 @@ from attrs import evolve
 from acp_proxy.base.safe_text import visible
 from acp_proxy.cli.editors.own_command import is_temporary, own_command, this_machine
 from acp_proxy.cli.editors.setup_screen import clients_table, listed, masker, settings_diff
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import is_unredacted, unredacted_option
 from acp_proxy.cli.options import unknown
 from acp_proxy.cli.screens.output import Page, Writer, ask, say, say_json, stdout_screen, warn

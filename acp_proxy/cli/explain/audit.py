@@ -5,7 +5,7 @@ from operator import attrgetter
 
 import click
 
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import filter_argument, number_option, read_argument

@@ -9,8 +9,7 @@ import click
 from attrs import frozen
 
 from acp_proxy.cli.explain.log_screen import TimeForm, TimelineLayout, fold_ends
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import filter_argument, number_option, read_argument

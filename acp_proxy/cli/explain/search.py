@@ -13,8 +13,7 @@ import click
 from acp_proxy.base.errors import UnreadableRecording
 from acp_proxy.cli.explain.search_screen import MatchPrinter, printer_for
 from acp_proxy.cli.explain.time_limit import END, TimeLimit
-from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command, recordings
 from acp_proxy.cli.masking import is_unredacted, unredacted_option
 from acp_proxy.cli.opening import find_recording, note_masked
 from acp_proxy.cli.options import complete_filter, complete_source, number_option

@@ -8,7 +8,7 @@ import click
 
 from acp_proxy.check.judgement import summarize_whole
 from acp_proxy.cli.explain.show_screen import show_summary
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import read_argument

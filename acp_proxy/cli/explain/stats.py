@@ -5,8 +5,7 @@ from functools import partial
 import click
 from attrs import evolve
 
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording, require
 from acp_proxy.cli.options import filter_argument, number_option, read_argument

@@ -10,7 +10,7 @@ from acp_proxy.base.safe_text import visible_json
 from acp_proxy.base.wording import byte_size
 from acp_proxy.cli.explain.transcript_markdown import markdown
 from acp_proxy.cli.explain.transcript_screen import show_transcript
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import file_option, filter_argument, number_option, read_argument

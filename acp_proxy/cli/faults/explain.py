@@ -2,8 +2,7 @@
 
 import click
 
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.options import complete_plan
 from acp_proxy.cli.removed import instead
 from acp_proxy.cli.screens.output import say, say_json

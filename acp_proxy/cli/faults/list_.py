@@ -5,7 +5,7 @@ from textwrap import wrap
 
 import click
 
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import cli_command
 from acp_proxy.cli.options import complete_kind
 from acp_proxy.cli.screens.output import say, say_json
 from acp_proxy.cli.screens.output import width as terminal_width

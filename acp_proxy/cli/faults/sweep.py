@@ -12,8 +12,7 @@ from attrs import evolve
 from acp_proxy.base.safe_text import plain
 from acp_proxy.batches import names_several
 from acp_proxy.cli.batch_options import BatchCommand, BatchOptions, batch_options, option_words
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import output_without_secrets
 from acp_proxy.cli.options import complete_plan, complete_recording, file_option
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text

@@ -14,8 +14,7 @@ import click
 
 from acp_proxy.base import system
 from acp_proxy.base.limits import CHUNK
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.options import complete_plan, complete_recording, playback_options
 from acp_proxy.cli.output_files import (
     check_report_files,

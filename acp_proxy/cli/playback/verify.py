@@ -19,8 +19,7 @@ from acp_proxy.cli.batch_options import (
     option_words,
     split_words,
 )
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.interruption import exit_by, handling
 from acp_proxy.cli.opening import (
     STDIN,

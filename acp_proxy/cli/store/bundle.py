@@ -18,7 +18,7 @@ from acp_proxy.base.wording import byte_size, counted
 from acp_proxy.check.judgement import summarize_whole
 from acp_proxy.cli.explain.show_screen import show_summary
 from acp_proxy.cli.explain.transcript import transcript_parts
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import cli_command
 from acp_proxy.cli.masking import masked_summary
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import read_argument

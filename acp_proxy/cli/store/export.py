@@ -12,8 +12,7 @@ from attrs import frozen
 from acp_proxy.base.plain_files import reason
 from acp_proxy.base.safe_text import visible
 from acp_proxy.cli.explain.time_limit import TimeLimit
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import is_unredacted, masked_summary, unredacted_option
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import (

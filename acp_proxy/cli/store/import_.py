@@ -14,8 +14,7 @@ from attrs import frozen
 from acp_proxy.base.errors import NotARecording
 from acp_proxy.base.plain_files import open_plain, reason
 from acp_proxy.base.wording import counted
-from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command, recordings
 from acp_proxy.cli.opening import STDIN
 from acp_proxy.cli.options import recording_name
 from acp_proxy.cli.screens.output import progress, say, warn

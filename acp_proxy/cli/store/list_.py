@@ -16,7 +16,7 @@ from attrs import asdict, evolve
 from acp_proxy.base.forms import converter
 from acp_proxy.base.limits import SHORT_LIST
 from acp_proxy.base.wording import byte_size, counted
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import cli_command
 from acp_proxy.cli.masking import is_unredacted, unredacted_option
 from acp_proxy.cli.opening import mapped, note_masked
 from acp_proxy.cli.options import (

@@ -2,8 +2,7 @@
 
 import click
 
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import is_unredacted, unredacted_option, without_secrets
 from acp_proxy.cli.opening import find_recording
 from acp_proxy.cli.options import recording_argument

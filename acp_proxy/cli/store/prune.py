@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from acp_proxy.base.wording import byte_size, counted
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.options import directory_argument, directory_of_recordings
 from acp_proxy.cli.screens.output import say, say_json, warn
 from acp_proxy.record.capture.option_values import read_keep

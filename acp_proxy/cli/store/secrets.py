@@ -10,8 +10,7 @@ from attrs import asdict
 from acp_proxy.base.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.base.limits import EXAMPLES
 from acp_proxy.base.wording import counted
-from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.opening import STDIN, open_recording
 from acp_proxy.cli.options import complete_recording
 from acp_proxy.cli.screens.output import say, say_json, warn, with_verdict
