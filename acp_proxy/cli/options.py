@@ -12,8 +12,10 @@ from attrs import evolve
 from acp_proxy.base.wording import did_you_mean
 from acp_proxy.cli import completion
 from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.removed import STARTERS, instead
 from acp_proxy.cli.rules_file import ComparisonRules, pointers, rules_option
+from acp_proxy.cli.screens.pager import pages
 from acp_proxy.record.capture.option_values import read_name
 
 if TYPE_CHECKING:
@@ -40,6 +42,15 @@ read_argument = click.argument(
     "rec", default="latest", metavar="[REC]", shell_complete=complete_recording
 )
 """The argument of a command that only reads a recording."""
+
+
+def printing(command: F) -> F:
+    """Declares a command that prints recordings: long output is paged, --unredacted shows secrets.
+
+    Args:
+        command: the command; see `pages`.
+    """
+    return unredacted_option(pages(command))
 
 
 def _no_recordings(ctx: click.Context, _param: object, words: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,18 +9,17 @@ import click
 from attrs import evolve
 
 from acp_proxy.cli.group import Refusal, cli_command
-from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import file_of, masked_alike, note_imported, open_recording, require
 from acp_proxy.cli.options import (
     comparison_options,
     complete_recording,
     file_option,
     filter_argument,
+    printing,
 )
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.rules_file import ComparisonRules
 from acp_proxy.cli.screens.output import progress, stdout_screen, warn, with_verdict
-from acp_proxy.cli.screens.pager import pages
 from acp_proxy.diff.diff_result import DiffOptions
 from acp_proxy.recording.filters import EVERYTHING, parse
 from acp_proxy.store.reader import RecordingReader
@@ -55,8 +54,7 @@ if TYPE_CHECKING:
 @file_option("-o", "--output", text="Write the rules of --learn to a file, for --rules.")
 @click.option("--json", is_flag=True, help="One JSON object per difference.")
 @file_option("--junit", text="Write the differences as JUnit XML, too.")
-@unredacted_option
-@pages
+@printing
 @with_verdict
 def diff(
     rec: str,

@@ -6,11 +6,9 @@ from operator import attrgetter
 import click
 
 from acp_proxy.cli.group import cli_command
-from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
-from acp_proxy.cli.options import filter_argument, number_option, read_argument
+from acp_proxy.cli.options import filter_argument, number_option, printing, read_argument
 from acp_proxy.cli.screens.output import progress, say_json, warn
-from acp_proxy.cli.screens.pager import pages
 from acp_proxy.explain.audit.audit import audit as read_audit
 from acp_proxy.explain.choice import chosen_in, why_nothing
 from acp_proxy.explain.origins import known_json
@@ -37,8 +35,7 @@ Examples:
     "--top",
     text="Rows of each table to show. Default: 20 on a terminal, otherwise all.",
 )
-@unredacted_option
-@pages
+@printing
 def audit(rec: str, filter_words: tuple[str, ...], json: bool, top: int | None) -> None:
     """Show what the agent read, wrote, ran and fetched, where, and who permitted it.
 

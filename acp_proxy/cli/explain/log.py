@@ -10,11 +10,9 @@ from attrs import frozen
 
 from acp_proxy.cli.explain.log_screen import TimeForm, TimelineLayout, fold_ends
 from acp_proxy.cli.group import Refusal, cli_command
-from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
-from acp_proxy.cli.options import filter_argument, number_option, read_argument
+from acp_proxy.cli.options import filter_argument, number_option, printing, read_argument
 from acp_proxy.cli.screens.output import Writer, stdout_screen, warn
-from acp_proxy.cli.screens.pager import pages
 from acp_proxy.explain.choice import (
     Neighborhood,
     chosen_in,
@@ -79,8 +77,7 @@ Examples:
 @click.option("--follow", "-f", is_flag=True,
               help="Wait for more while the recorder runs; latest is then a running recording, or"
               " the next one.")  # fmt: skip
-@unredacted_option
-@pages
+@printing
 def log(
     rec: str,
     filter_words: tuple[str, ...],

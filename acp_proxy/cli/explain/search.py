@@ -14,11 +14,10 @@ from acp_proxy.base.errors import UnreadableRecording
 from acp_proxy.cli.explain.search_screen import MatchPrinter, printer_for
 from acp_proxy.cli.explain.time_limit import END, TimeLimit
 from acp_proxy.cli.group import Refusal, cli_command, recordings
-from acp_proxy.cli.masking import is_unredacted, unredacted_option
+from acp_proxy.cli.masking import is_unredacted
 from acp_proxy.cli.opening import find_recording, note_masked
-from acp_proxy.cli.options import complete_filter, complete_source, number_option
+from acp_proxy.cli.options import complete_filter, complete_source, number_option, printing
 from acp_proxy.cli.screens.output import progress, warn
-from acp_proxy.cli.screens.pager import pages
 from acp_proxy.explain.choice import chosen_in
 from acp_proxy.explain.describe.event_texts import describe_event
 from acp_proxy.explain.hints import CallSpans
@@ -62,8 +61,7 @@ _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
 @click.option("-l", "--files-with-matches", is_flag=True, help="Print only names of recordings.")
 @number_option("-m", "--max-count", text="Print at most N matches in each recording.")
 @click.option("--json", is_flag=True, help="Print one JSON object per match.")
-@unredacted_option
-@pages
+@printing
 def search(
     pattern: str,
     where: tuple[str, ...],

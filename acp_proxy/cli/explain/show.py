@@ -9,11 +9,9 @@ import click
 from acp_proxy.check.judgement import summarize_whole
 from acp_proxy.cli.explain.show_screen import show_summary
 from acp_proxy.cli.group import cli_command
-from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
-from acp_proxy.cli.options import read_argument
+from acp_proxy.cli.options import printing, read_argument
 from acp_proxy.cli.screens.output import progress, say_json
-from acp_proxy.cli.screens.pager import pages
 from acp_proxy.explain.origins import known_json
 
 _EXAMPLES = """\b
@@ -28,8 +26,7 @@ Examples:
 @cli_command(epilog=_EXAMPLES)
 @read_argument
 @click.option("--json", is_flag=True, help="Print one JSON object.")
-@unredacted_option
-@pages
+@printing
 def show(rec: str, json: bool) -> None:
     """Summarize a recording: the peers, the turns, the problems, and the ending.
 

@@ -6,11 +6,9 @@ import click
 from attrs import evolve
 
 from acp_proxy.cli.group import Refusal, cli_command
-from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording, require
-from acp_proxy.cli.options import filter_argument, number_option, read_argument
+from acp_proxy.cli.options import filter_argument, number_option, printing, read_argument
 from acp_proxy.cli.screens.output import progress, say_json, stdout_screen, warn
-from acp_proxy.cli.screens.pager import pages
 from acp_proxy.explain.choice import chosen_in, why_nothing
 from acp_proxy.explain.origins import known_json
 from acp_proxy.explain.stats.statistics import Statistics, gather, slowest, waterfall, with_texts
@@ -49,8 +47,7 @@ _STEPS = 30
     default=10,
     text="How many tool calls and turns to list: the heaviest, and the slowest.",
 )
-@unredacted_option
-@pages
+@printing
 def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None, top: int) -> None:
     """Show the traffic, the speed of answers, and how the turns spent their time.
 

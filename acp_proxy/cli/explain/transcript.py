@@ -11,12 +11,16 @@ from acp_proxy.base.wording import byte_size
 from acp_proxy.cli.explain.transcript_markdown import markdown
 from acp_proxy.cli.explain.transcript_screen import show_transcript
 from acp_proxy.cli.group import cli_command
-from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
-from acp_proxy.cli.options import file_option, filter_argument, number_option, read_argument
+from acp_proxy.cli.options import (
+    file_option,
+    filter_argument,
+    number_option,
+    printing,
+    read_argument,
+)
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.screens.output import Writer, stdout_screen, warn
-from acp_proxy.cli.screens.pager import pages
 from acp_proxy.explain.choice import chosen_in, of_turn, why_nothing
 from acp_proxy.explain.transcript.entries import (
     FULL,
@@ -53,8 +57,7 @@ _LONGEST_ISSUE = 65_536
     "-o", "--output", text="Write to this file, which must not exist, instead of standard output."
 )
 @click.option("--force", is_flag=True, help="Replace the file that --output names.")
-@unredacted_option
-@pages
+@printing
 def transcript(
     rec: str,
     filter_words: tuple[str, ...],

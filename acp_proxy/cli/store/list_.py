@@ -17,16 +17,16 @@ from acp_proxy.base.forms import converter
 from acp_proxy.base.limits import SHORT_LIST
 from acp_proxy.base.wording import byte_size, counted
 from acp_proxy.cli.group import cli_command
-from acp_proxy.cli.masking import is_unredacted, unredacted_option
+from acp_proxy.cli.masking import is_unredacted
 from acp_proxy.cli.opening import mapped, note_masked
 from acp_proxy.cli.options import (
     complete_directory,
     directory_argument,
     directory_of_recordings,
     number_option,
+    printing,
 )
 from acp_proxy.cli.screens.output import Page, progress, say, say_json, stdout_screen, warn
-from acp_proxy.cli.screens.pager import pages
 from acp_proxy.cli.screens.recording_page import begun
 from acp_proxy.cli.screens.styled_text import Ink
 from acp_proxy.cli.screens.table import Cell, Column, cell, table
@@ -119,8 +119,7 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
 @number_option("-n", "--newest", text="Only the newest N.")
 @click.option("--check", is_flag=True, help="Also check each for broken rules of the protocol.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
-@unredacted_option
-@pages
+@printing
 def list_(
     directory: Path | None,
     cwd: Path | None,
