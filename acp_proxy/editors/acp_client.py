@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from acp_proxy.editors.agents import ConfiguredAgent, RecordedAgent
-from acp_proxy.editors.machine import Machine
+from acp_proxy.editors.agents import ConfiguredAgent, Machine, RecordedAgent
 
 
 class AcpClient(ABC):

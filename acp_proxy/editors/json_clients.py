@@ -10,8 +10,7 @@ from attrs import evolve
 
 from acp_proxy.base.errors import BadSettings
 from acp_proxy.editors.acp_client import AcpClient, strings
-from acp_proxy.editors.agents import ConfiguredAgent, RecordedAgent
-from acp_proxy.editors.machine import Machine
+from acp_proxy.editors.agents import ConfiguredAgent, Machine, RecordedAgent
 from acp_proxy.editors.settings_edits import document, entries, format_json
 from acp_proxy.editors.settings_file import read
 

@@ -8,9 +8,8 @@ from attrs import frozen
 
 from acp_proxy.base.errors import BadSettings
 from acp_proxy.editors.acp_client import AcpClient
-from acp_proxy.editors.agents import ConfiguredAgent
+from acp_proxy.editors.agents import ConfiguredAgent, Machine
 from acp_proxy.editors.json_clients import Acpx, JetBrains, Obsidian, VsCode, Zed
-from acp_proxy.editors.machine import Machine
 from acp_proxy.editors.script_clients import AgentShell, Avante, CodeCompanion, Marimo, Toad
 from acp_proxy.editors.settings_file import read
 

@@ -10,8 +10,7 @@ from pathlib import Path, PurePath
 
 from acp_proxy.base.errors import BadSettings
 from acp_proxy.editors.acp_client import AcpClient
-from acp_proxy.editors.agents import ConfiguredAgent, RecordedAgent, known_id
-from acp_proxy.editors.machine import Machine
+from acp_proxy.editors.agents import ConfiguredAgent, Machine, RecordedAgent, known_id
 
 _DOUBLE = r'''"(?:[^"\\\n]|\\.)*"'''
 _EITHER = rf"""(?:{_DOUBLE}|'(?:[^'\\\n]|\\.)*')"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from acp_proxy.editors.machine import Machine
+from acp_proxy.editors.agents import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path

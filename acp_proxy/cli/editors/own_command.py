@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from acp_proxy.editors.machine import Machine
+from acp_proxy.editors.agents import Machine
 
 _TEMPORARY = ("/.cache/uv/", "/uv/archive-", "/tmp/", "/pipx/.cache/")
 

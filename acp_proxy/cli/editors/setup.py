@@ -14,12 +14,11 @@ from acp_proxy.cli.masking import is_unredacted, unredacted_option
 from acp_proxy.cli.options import unknown
 from acp_proxy.cli.screens.output import Page, Writer, ask, say, say_json, stdout_screen, warn
 from acp_proxy.editors.acp_client import AcpClient
-from acp_proxy.editors.agents import ConfiguredAgent, RecordedAgent, known_agent, recorded
+from acp_proxy.editors.agents import ConfiguredAgent, Machine, RecordedAgent, known_agent, recorded
 from acp_proxy.editors.hiding import hidden_agent
 from acp_proxy.editors.json_clients import JsonClient
 from acp_proxy.editors.known_agents import AGENTS, agent_id, known_names
 from acp_proxy.editors.known_clients import CLIENTS, FoundClient, find_clients, look_at
-from acp_proxy.editors.machine import Machine
 from acp_proxy.editors.settings_changes import ChangeLog, add, undo
 from acp_proxy.editors.settings_edits import entries, insertion
 from acp_proxy.editors.settings_file import check_writable, read

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from acp_proxy import __version__
 from acp_proxy.base.wording import did_you_mean
 from acp_proxy.editors.acp_client import AcpClient
-from acp_proxy.editors.agents import SYSTEM_PATH, ConfiguredAgent
+from acp_proxy.editors.agents import SYSTEM_PATH, ConfiguredAgent, Machine
 from acp_proxy.editors.doctor.context import (
     CheckResult,
     CheckStatus,
@@ -25,7 +25,6 @@ from acp_proxy.editors.doctor.context import (
 from acp_proxy.editors.doctor.variables import PREFIX, complaint, is_off
 from acp_proxy.editors.known_agents import expanded, known_names
 from acp_proxy.editors.known_clients import find_clients
-from acp_proxy.editors.machine import Machine
 
 
 def client_settings(context: DoctorContext) -> Iterator[CheckResult]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from attrs import field, frozen
 
+from acp_proxy.editors.agents import Machine
 from acp_proxy.editors.doctor.programs import VersionAnswer, ask_version
-from acp_proxy.editors.machine import Machine
 
 
 class CheckStatus(StrEnum):

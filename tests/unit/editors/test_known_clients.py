@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from acp_proxy.base.errors import BadSettings
 from acp_proxy.editors.agents import (
     ConfiguredAgent,
+    Machine,
     RecordedAgent,
     known_agent,
     known_id,
@@ -21,7 +22,6 @@ from acp_proxy.editors.agents import (
 )
 from acp_proxy.editors.hiding import Masker, hidden_agent, hidden_settings
 from acp_proxy.editors.known_clients import CLIENTS, find_clients, look_at
-from acp_proxy.editors.machine import Machine
 from tests.support.client_homes import AGENTS, KEY, VALUE, make_home
 
 if TYPE_CHECKING:

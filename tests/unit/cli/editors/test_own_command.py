@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from acp_proxy.cli.editors.own_command import is_temporary, own_command
-from acp_proxy.editors.machine import Machine
+from acp_proxy.editors.agents import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path
