@@ -2,7 +2,7 @@
 // page shows all of them without this script.
 
 /** @type {HTMLElement[]} */
-const changes = [...document.querySelectorAll(".change")].filter((one) => one instanceof HTMLElement);
+const changes = Array.from(document.querySelectorAll(".change"));
 let current = -1;
 
 /**

@@ -8,10 +8,10 @@
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 /** Attributes that fetch, navigate or run. */
-const REFUSED = /^(on.*|style|src|srcset|srcdoc|href|xlink:href|action|formaction|background|data|ping)$/i;
-const PICTURE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
-const BYTES_AT_ONCE = 8192;
+const REFUSED =
+  /^(on.*|style|src|srcset|srcdoc|href|xlink:href|action|formaction|background|data|ping)$/i;
 const REFUSED_TAGS = /^(script|iframe|object|embed|link|meta|base|form)$/i;
+const PICTURE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
 
 /**
  * Makes an HTML element. `on` holds event listeners by name, `style` holds CSS properties by name;
@@ -19,37 +19,58 @@ const REFUSED_TAGS = /^(script|iframe|object|embed|link|meta|base|form)$/i;
  * @template {keyof HTMLElementTagNameMap} T @param {T} tag @param {Attributes | null} [attributes]
  * @param {...(Child | Child[])} children @returns {HTMLElementTagNameMap[T]}
  */
-export function h(tag, attributes, ...children) {
-  return fill(document.createElement(tag), attributes, children);
-}
+export const h = (tag, attributes, ...children) =>
+  fill(document.createElement(tag), attributes, children);
 
 /**
  * Makes an SVG element, in the same way.
  * @template {keyof SVGElementTagNameMap} T @param {T} tag @param {Attributes | null} [attributes]
  * @param {...(Child | Child[])} children @returns {SVGElementTagNameMap[T]}
  */
-export function svg(tag, attributes, ...children) {
-  return fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
-}
+export const svg = (tag, attributes, ...children) =>
+  fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
+
+/**
+ * A box of a class; an empty name is none.
+ * @param {string} name @param {...(Child | Child[])} children
+ */
+export const div = (name, ...children) => h("div", { class: name || null }, ...children);
+
+/**
+ * Words of a class; an empty name is none.
+ * @param {string} name @param {...(Child | Child[])} children
+ */
+export const span = (name, ...children) => h("span", { class: name || null }, ...children);
+
+/** A paragraph in small print. @param {...(Child | Child[])} children */
+export const noteLine = (...children) => h("p", { class: "note" }, ...children);
+
+/**
+ * A button that calls a function.
+ * @param {Child | Child[]} label @param {(event: MouseEvent) => void} click
+ * @param {Attributes} [attributes]
+ */
+export const button = (label, click, attributes) =>
+  h("button", { type: "button", on: { click }, ...attributes }, label);
 
 /**
  * An image out of bytes that are in the page; nothing is fetched.
- * @param {string} type of the bytes, by their header @param {Uint8Array} bytes @param {Attributes} attributes
+ * @param {string} type of the bytes, by their header @param {Uint8Array} bytes
+ * @param {Attributes} attributes
  */
 export function picture(type, bytes, attributes) {
   if (!PICTURE_TYPES.test(type)) throw new Error(`no image of the type ${type} is shown`);
   const image = h("img", attributes);
-  let text = "";
-  for (let at = 0; at < bytes.length; at += BYTES_AT_ONCE) text += String.fromCharCode(...bytes.subarray(at, at + BYTES_AT_ONCE));
+  const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   image.src = `data:${type};base64,${btoa(text)}`;
   return image;
 }
 
-/** Removes all children, and adds others. @param {Node} node @param {...(Child | Child[])} children */
-export function clear(node, ...children) {
-  node.textContent = "";
-  addChildren(node, children);
-}
+/**
+ * Removes all children, and adds others.
+ * @param {Element} node @param {...(Child | Child[])} children
+ */
+export const clear = (node, ...children) => node.replaceChildren(...nodesOf(children));
 
 /**
  * Sets an attribute, or removes it if its value is null or false.
@@ -67,18 +88,16 @@ export function setAttribute(element, name, value) {
  * @param {Attributes | null | undefined} attributes @param {(Child | Child[])[]} children
  */
 function fill(element, attributes, children) {
-  if (REFUSED_TAGS.test(element.localName)) throw new Error(`an element ${element.localName} is never made`);
+  const { localName } = element;
+  if (REFUSED_TAGS.test(localName)) throw new Error(`an element ${localName} is never made`);
   const { on = {}, style = {}, ...others } = attributes ?? {};
-  for (const [event, listener] of Object.entries(on)) element.addEventListener(event, /** @type {EventListener} */ (listener));
-  for (const [property, text] of Object.entries(style)) element.style.setProperty(property, String(text));
+  for (const [event, listener] of Object.entries(on)) element.addEventListener(event, listener);
+  for (const [name, text] of Object.entries(style)) element.style.setProperty(name, String(text));
   for (const [name, value] of Object.entries(others)) setAttribute(element, name, value);
-  addChildren(element, children);
+  element.append(...nodesOf(children));
   return element;
 }
 
-/** @param {Node} node @param {(Child | Child[])[]} children */
-function addChildren(node, children) {
-  for (const child of children.flat()) {
-    if (child !== null && child !== undefined && child !== false) node.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
-  }
-}
+/** @param {(Child | Child[])[]} children @returns {(Node | string)[]} */
+const nodesOf = (children) => children.flat().flatMap((child) =>
+  child instanceof Node ? child : child || child === 0 ? String(child) : []);

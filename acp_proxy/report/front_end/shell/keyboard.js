@@ -21,25 +21,27 @@ const LIST_KEYS = [
 export function listenForKeys(commands, isOff) {
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
-    const isOn = (/** @type {string} */ selector) => target instanceof HTMLElement && target.matches(selector);
+    /** @type {(selector: string) => boolean} */
+    const isOn = (selector) => target instanceof HTMLElement && target.matches(selector);
     const isTyping = key !== "Escape" && isOn("input, textarea, select, [contenteditable]");
     const isPressing = key === "Enter" && isOn("button, a, summary, [role=tab]");
     const command = commands.find(({ keys }) => keys.includes(key));
     const isModified = event.ctrlKey || event.altKey || event.metaKey;
     if (event.defaultPrevented || isModified || isTyping || isPressing || isOff(key)) return;
-    if (command === undefined) return;
-    event.preventDefault();
-    command.run();
+    if (command) event.preventDefault();
+    command?.run();
   });
 }
 
 /** The table of the help. @param {Command[]} commands */
 export function keyTable(commands) {
-  const rows = commands.map(({ keys, words }) => [keys.map((key) => NAMES[key] ?? key).join(" "), words]);
-  const lines = [...rows, ...LIST_KEYS].map(([keys, words]) => {
-    const names = keys.split(" ").map((key) => h("kbd", null, key));
-    return h("tr", null, h("th", { scope: "row" }, names), h("td", null, words));
-  });
+  /** @type {(words: string[]) => string} */
+  const named = (keys) => keys.map((key) => NAMES[key] ?? key).join(" ");
+  const rows = [...commands.map(({ keys, words }) => [named(keys), words]), ...LIST_KEYS];
+  const lines = rows.map(([keys, words]) => h("tr", null,
+    h("th", { scope: "row" }, keys.split(" ").map((key) => h("kbd", null, key))),
+    h("td", null, words)));
   const head = ["Key", "What it does"].map((title) => h("th", { scope: "col" }, title));
-  return h("table", { class: "keys" }, h("thead", null, h("tr", null, head)), h("tbody", null, lines));
+  return h("table", { class: "keys" },
+    h("thead", null, h("tr", null, head)), h("tbody", null, lines));
 }

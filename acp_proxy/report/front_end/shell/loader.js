@@ -1,9 +1,9 @@
-// Starts the page: inflates its script, which is a block of data so that the file is small, and runs it.
-// The content policy of the page allows that script by its hash, and no other.
+// Starts the page: inflates its script, which is a block of data so that the file is small, and
+// runs it. The content policy of the page allows that script by its hash, and no other.
 import { EmbeddedSource } from "../data/source.js";
 
 /** Runs the script; says so if the browser cannot. */
-export async function loadPage() {
+async function loadPage() {
   const element = document.createElement("script");
   try {
     const text = new TextDecoder().decode(await new EmbeddedSource().bytes("script"));

@@ -1,5 +1,5 @@
 // Tabs of which one is chosen; the arrow keys move between them.
-import { h, setAttribute } from "./dom.js";
+import { button, h, setAttribute } from "./dom.js";
 
 /**
  * @param {string} label @param {{name: string, title: string}[]} tabs
@@ -7,11 +7,8 @@ import { h, setAttribute } from "./dom.js";
  * @param {(name: string) => void} choose
  */
 export function tabList(label, tabs, ids, choose) {
-  const buttons = tabs.map(({ name, title }) => {
-    const attributes = { id: `${ids.tab}${name}`, "aria-controls": ids.panel(name) };
-    const on = { click: () => choose(name) };
-    return h("button", { type: "button", role: "tab", ...attributes, on }, title);
-  });
+  const buttons = tabs.map(({ name, title }) => button(title, () => choose(name), {
+    role: "tab", id: `${ids.tab}${name}`, "aria-controls": ids.panel(name) }));
   const keydown = (/** @type {KeyboardEvent} */ event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
@@ -25,16 +22,13 @@ export function tabList(label, tabs, ids, choose) {
   };
   /**
    * Shows which one is chosen; those that have nothing to show are hidden.
-   * @param {string} name @param {string[]} empty
+   * @param {string} chosen @param {string[]} empty
    */
-  const show = (name, empty = []) => {
-    buttons.forEach((button, place) => {
-      button.hidden = empty.includes(tabs[place].name);
-      const isCurrent = tabs[place].name === name;
-      setAttribute(button, "aria-selected", String(isCurrent));
-      button.tabIndex = isCurrent ? 0 : -1;
-    });
-  };
+  const show = (chosen, empty = []) => tabs.forEach(({ name }, place) => {
+    buttons[place].hidden = empty.includes(name);
+    setAttribute(buttons[place], "aria-selected", String(name === chosen));
+    buttons[place].tabIndex = name === chosen ? 0 : -1;
+  });
   const attributes = { class: "tabs", role: "tablist", "aria-label": label, on: { keydown } };
   return { element: h("div", attributes, buttons), show };
 }
