@@ -22,9 +22,11 @@ SECRET = "ghp_" + "x7Kq2Zp9Lw4Vb8Nc3Rt6Ym1Hd5Gf0JsAeUiO"
 
 
 def banner(page: str) -> str:
-    """The text at the top of a page."""
-    (actual,) = re.findall(r'<header id="banner"[^>]*>(.*?)</header>', page, re.DOTALL)
-    return " ".join(re.sub(r"<[^>]+>", "", actual).split())
+    """The warning at the top of a page, if any, and the text about what the file has."""
+    parts = re.findall(
+        r'<header id="banner"[^>]*>.*?</header>|<p id="contents"[^>]*>.*?</p>', page, re.DOTALL
+    )
+    return " ".join(re.sub(r"<[^>]+>", "", " ".join(parts)).split())
 
 
 def test_it_writes_a_page_named_after_the_recording(
