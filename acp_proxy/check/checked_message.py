@@ -11,8 +11,7 @@ from acp_proxy.check.schema_check import DialectSchema
 from acp_proxy.check.schema_problems import ABSENT, SchemaComparison
 from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.json_text import json_or_none, member
-from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind, Message
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
 
 CLIENT, AGENT = "client", "agent"

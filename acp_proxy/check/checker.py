@@ -31,8 +31,7 @@ from acp_proxy.explain.message_pass import Listener, MessagePass, Watch, message
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import PROMPT, V1
 from acp_proxy.protocol.json_text import member, parts_of
-from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind, Message
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.recording import FrameRun, RecordedEvent, Recording
 from acp_proxy.redaction.markers import MARKER

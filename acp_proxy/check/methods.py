@@ -5,7 +5,7 @@ The methods come from the current schema, including its unstable part, and from 
 """
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.updates import SUBAGENTS, V1_UPDATES, V2_UPDATES
 
 REQUEST, NOTIFICATION = "request", "notification"

@@ -21,7 +21,7 @@ from acp_proxy.check.checked_message import CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.session_record import EndedTurn
 from acp_proxy.check.methods import UPDATE_KINDS, kind_of
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.updates import UPDATE
 
 ANY = "*"

@@ -27,7 +27,7 @@ from acp_proxy.check.schema_problems import (
     place_of,
 )
 from acp_proxy.protocol.dialects import INITIALIZE
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator

@@ -66,7 +66,7 @@ def output_without_secrets(text: str, known: Mapping[str, str]) -> str:
     """
     if not known:
         return without_secrets(text)
-    from acp_proxy.protocol.peers import Stream
+    from acp_proxy.protocol.jsonrpc import Stream
     from acp_proxy.redaction.edits import apply
 
     redactor = new_redactor(known)

@@ -9,7 +9,7 @@ from acp_proxy.diff.explanation import TOO_DEEP, Messages, fields
 from acp_proxy.diff.reduction import handshake
 from acp_proxy.protocol.capabilities import CAPABILITIES
 from acp_proxy.protocol.json_text import json_or_text
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.recording.recording import Recording, needs
 from acp_proxy.store.queries.exchanges import exchanges, exchanges_open_during
 from acp_proxy.store.reader import RecordingReader

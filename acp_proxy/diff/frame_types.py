@@ -16,7 +16,7 @@ import msgspec
 from acp_proxy.protocol.chunks import TEXT_PLACES, ChunkSplitter, SplitChunk, TextPlace
 from acp_proxy.protocol.dialects import PERMISSION, PUSH
 from acp_proxy.protocol.json_text import json_or_text, params_of
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.tool_calls import call_of
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
 from acp_proxy.recording.recording import StoredFrame

@@ -33,7 +33,7 @@ from acp_proxy.diff.sequence_builder import Route, SequenceBuilder
 from acp_proxy.diff.sequences import SequenceKey, SideIndex
 from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION, PUSH
 from acp_proxy.protocol.json_text import json_or_text
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
 from acp_proxy.recording.filters import EVERYTHING, Filter

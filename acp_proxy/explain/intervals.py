@@ -47,8 +47,7 @@ from acp_proxy.explain.waits import (
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
 from acp_proxy.protocol.dialects import CANCEL, PERMISSION
-from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind, Message
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.recording import FrameRun, RecordedEvent
 

@@ -18,8 +18,7 @@ from acp_proxy.explain.intervals import Intervals
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.dialects import OPENING, PROMPT
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind, Message, read
 from acp_proxy.recording.recording import FrameRun, RecordedEvent, Recording
 from acp_proxy.store.queries.exchanges import TurnRow
 from acp_proxy.store.queries.recorded_events import events as read_events

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from attrs import define, field
 
 from acp_proxy.protocol.dialects import FORK, HANDSHAKE
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow
 

@@ -13,8 +13,7 @@ from acp_proxy.base.limits import WAITING_BYTES
 from acp_proxy.faults.fault import Delivery, ScheduledWrite
 from acp_proxy.faults.plan import FaultRule
 from acp_proxy.protocol.connection_state import Transition
-from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Message
 
 
 @define

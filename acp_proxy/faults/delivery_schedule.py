@@ -32,7 +32,7 @@ from acp_proxy.faults.fault import (
     SignalEffect,
     StderrEffect,
 )
-from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.protocol.jsonrpc import Direction, Stream
 
 _MOST_JOINED = 1 << 18
 """The size in bytes of a write that is joined with no further frame."""

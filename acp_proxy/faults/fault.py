@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import attrs
 from attrs import define, field, frozen
 
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 
 NS_PER_MS = 1_000_000
 

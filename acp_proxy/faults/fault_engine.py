@@ -37,8 +37,7 @@ from acp_proxy.faults.plan import FaultRule, Plan
 from acp_proxy.faults.triggers import Triggers, firing_in
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Transition
-from acp_proxy.protocol.jsonrpc import Message, read
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Message, read
 
 
 @define

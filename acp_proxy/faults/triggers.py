@@ -15,7 +15,7 @@ from attrs import define
 
 from acp_proxy.faults.fault import Chance
 from acp_proxy.faults.plan import FaultRule, Plan
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.recording.filters import filter_conditions
 
 

@@ -25,7 +25,7 @@ from acp_proxy.imports.log_entries import (
     UnreadLines,
 )
 from acp_proxy.protocol.json_text import storable
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 
 _STREAMS = {"editor-to-agent": Stream.TO_AGENT, "agent-to-editor": Stream.TO_CLIENT}
 _DIRECTION = re.compile(rb'"direction"\s*:\s*"(?:editor-to-agent|agent-to-editor)"')

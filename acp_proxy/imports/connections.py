@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from acp_proxy.imports.log_entries import Entry, Facts, LoggedLine, Remark, UnreadLines
 from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 
 _TO_AGENT, _TO_CLIENT = Stream.TO_AGENT, Stream.TO_CLIENT
 TO_CLIENT_METHODS = (

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 
 LATEST_NS = 1 << 62
 """The lowest time, in the year 2116, that is considered wrong."""

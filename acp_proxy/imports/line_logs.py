@@ -17,7 +17,7 @@ from acp_proxy.imports.log_entries import (
     numbered,
 )
 from acp_proxy.imports.no_messages import broken
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.recording import Lost
 
 

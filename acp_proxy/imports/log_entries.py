@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from attrs import frozen
 
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.recording import Lost
 
 LONGEST = 64 << 20

@@ -30,7 +30,7 @@ from acp_proxy.imports.log_entries import (
 )
 from acp_proxy.imports.no_messages import broken
 from acp_proxy.protocol.json_text import storable
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 
 _STREAMS = {"outgoing": Stream.TO_AGENT, "incoming": Stream.TO_CLIENT, "stderr": Stream.STDERR}
 

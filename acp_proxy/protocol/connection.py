@@ -40,8 +40,7 @@ from acp_proxy.protocol.dialects import (
     body,
     carries_mcp_error,
 )
-from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind, Message
 from acp_proxy.protocol.session_tracker import SessionTracker
 from acp_proxy.protocol.updates import UPDATE
 

@@ -12,7 +12,7 @@ from attrs import define, field
 from acp_proxy.protocol.dialects import Evidence
 from acp_proxy.protocol.directories import is_within
 from acp_proxy.protocol.json_text import storable
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 
 
 @define

@@ -5,7 +5,8 @@ reason. The fast reader in `envelope` is tried first. A tolerant reader reads th
 refuses.
 
 The rules are those of JSON-RPC 2.0, sections 4 to 6. An id is kept as its *token*, the JSON text of
-the id: ``7``, ``"7"`` and ``7.0`` differ, and numbers beyond 2**53 keep every digit.
+the id: ``7``, ``"7"`` and ``7.0`` differ, and numbers beyond 2**53 keep every digit. An id needs
+a direction, since each of the two peers numbers its own requests.
 """
 
 import json
@@ -30,6 +31,37 @@ from acp_proxy.protocol.envelope import (
 )
 from acp_proxy.protocol.json_text import members
 from acp_proxy.protocol.updates import TOOL_CALLS, UPDATE
+
+
+class Stream(StrEnum):
+    """One recorded stream of bytes."""
+
+    TO_AGENT = "to-agent"
+    TO_CLIENT = "to-client"
+    STDERR = "stderr"
+
+
+class Direction(StrEnum):
+    """The direction of a message. An id needs a direction, since both peers number from 0."""
+
+    TO_AGENT = "to-agent"
+    TO_CLIENT = "to-client"
+
+    @property
+    def other(self) -> "Direction":
+        """The opposite direction: that of an answer."""
+        return _OTHER[self]
+
+
+# Tables, because looking up an enum member takes as long as parsing a short message.
+_OTHER = {
+    Direction.TO_AGENT: Direction.TO_CLIENT,
+    Direction.TO_CLIENT: Direction.TO_AGENT,
+}
+DIRECTIONS = {Stream.TO_AGENT: Direction.TO_AGENT, Stream.TO_CLIENT: Direction.TO_CLIENT}
+"""The directions of the streams that carry messages."""
+SENDERS = {"to-agent": "client", "to-client": "agent"}
+"""The sender in each direction."""
 
 
 class Kind(StrEnum):

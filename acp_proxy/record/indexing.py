@@ -16,7 +16,7 @@ from typing import Any
 
 import trio
 
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.record.capture.log_writer import CaptureLog
 from acp_proxy.record.capture.stdio import warn
 from acp_proxy.recording.file_names import LOG_SUFFIX

@@ -28,7 +28,7 @@ from signal import SIGCONT, SIGKILL, SIGTERM
 import trio
 from attrs import frozen
 
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.record.capture.latch import Latch
 from acp_proxy.record.capture.log_writer import CaptureLog
 from acp_proxy.record.capture.pumps import Pump

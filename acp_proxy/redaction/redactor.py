@@ -21,8 +21,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.base.limits import LINE_EDGE
-from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Message, Stream
 from acp_proxy.protocol.updates import CHUNKS
 from acp_proxy.redaction.edits import (
     Edit,

@@ -22,8 +22,7 @@ from acp_proxy.base import system
 from acp_proxy.base.errors import DamagedRecording, LogMoved, NotARecording, UnreadableRecording
 from acp_proxy.base.plain_files import is_plain, open_plain, reason
 from acp_proxy.protocol.dialects import FORMER_REASON, Evidence
-from acp_proxy.protocol.jsonrpc import Kind, read
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Kind, Stream, read
 from acp_proxy.recording.file_names import LOG_SUFFIX
 from acp_proxy.recording.recording import Recording
 from acp_proxy.store.files import database

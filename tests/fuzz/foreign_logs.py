@@ -9,7 +9,7 @@ from acp_proxy.imports.connections import Sent as SentMessage
 from acp_proxy.imports.connections import connections
 from acp_proxy.imports.log_entries import HEAD
 from acp_proxy.imports.log_formats import SOURCES, import_hint, source_of
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target

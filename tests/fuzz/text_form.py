@@ -12,8 +12,7 @@ from attrs import asdict, evolve
 from acp_proxy.base.errors import UnreadableRecording
 from acp_proxy.base.safe_text import visible_json
 from acp_proxy.imports import log_formats  # noqa: F401  an error imports it, in too many steps
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Kind, Message, Stream, read
 from acp_proxy.recording.recording import Recording
 from acp_proxy.recording.text_form.text_lines import find_style, spell
 from acp_proxy.store import rows

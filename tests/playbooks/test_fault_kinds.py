@@ -10,7 +10,7 @@ import pytest
 
 from acp_proxy.faults.fault import ScheduledWrite
 from acp_proxy.faults.plan import KINDS
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from tests.support.fault_playbook import FaultTranscript, check
 
 UPDATE = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'

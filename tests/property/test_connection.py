@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from acp_proxy.base.forms import converter
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State
-from acp_proxy.protocol.jsonrpc import Kind, read
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind, read
 from tests.support.captures import ROOT, Read, all_captures, load
 from tests.support.labelled_transcripts import Conversation
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from acp_proxy.faults.fault import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.fault_engine import FaultEngine
 from acp_proxy.faults.plan import KINDS
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from tests.support.fault_playbook import plan_of
 from tests.support.strategies import broken_lines, lines
 

@@ -19,7 +19,7 @@ from tests.support.strategies import json_values
 from tests.tools.schemas import of_version
 
 if TYPE_CHECKING:
-    from acp_proxy.protocol.peers import Direction
+    from acp_proxy.protocol.jsonrpc import Direction
 
 SCHEMAS = {dialect: DialectSchema.of_dialect(dialect) for dialect in (V1, V2, DRAFT)}
 EXAMPLES = [

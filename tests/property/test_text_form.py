@@ -13,8 +13,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Kind, Message, Stream, read
 from acp_proxy.recording.log_format import END, GAP, SIGNAL, UNDELIVERED
 from acp_proxy.recording.recording import Recording
 from acp_proxy.recording.text_form.text_lines import (

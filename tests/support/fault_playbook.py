@@ -31,7 +31,7 @@ from acp_proxy.faults.fault import (
 )
 from acp_proxy.faults.fault_engine import FaultEngine
 from acp_proxy.faults.plan import Plan, joined, parse_rule
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from tests.support.playbook import duration, lines, wire
 
 if TYPE_CHECKING:

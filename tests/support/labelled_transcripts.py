@@ -18,8 +18,7 @@ import re
 from typing import TYPE_CHECKING
 
 from acp_proxy.protocol.connection import Connection
-from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from tests.support import protocol_documents
 from tests.support.log_writer import LogWriter, notification, request
 from tests.tools import previews

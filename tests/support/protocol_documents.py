@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 
 ROOT = Path(__file__).parents[1] / "data" / "protocol"
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 
 Form = dict[str, Any]
 """A type in one of the forms above."""

@@ -12,7 +12,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from tests.support.schema_derivation import Form, named
 from tests.tools.schemas import DIALECTS, of_version
 

@@ -22,7 +22,7 @@ from acp_proxy.check.schema_check import DialectSchema
 from acp_proxy.check.schema_problems import SchemaComparison
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 
 _MOST = 1_000
 

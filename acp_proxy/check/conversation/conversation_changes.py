@@ -41,7 +41,7 @@ from acp_proxy.protocol.dialects import (
     V2,
 )
 from acp_proxy.protocol.json_text import member
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.permissions import DENIED, options_of, read_answer
 from acp_proxy.protocol.updates import MESSAGES, NEW_CHILD, PLANS, UPDATE, WORK
 

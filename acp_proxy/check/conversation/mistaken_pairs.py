@@ -14,7 +14,7 @@ from attrs import define, field
 
 from acp_proxy.check.conversation.session_record import Remembered
 from acp_proxy.protocol.dialects import INITIALIZE
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 
 if TYPE_CHECKING:
     from acp_proxy.check.checked_message import CheckedMessage

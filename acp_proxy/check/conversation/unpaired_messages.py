@@ -16,7 +16,7 @@ from acp_proxy.check.conversation.session_record import SessionRecord, TerminalR
 from acp_proxy.check.methods import REQUEST, kind_of
 from acp_proxy.protocol.dialects import CLOSING, FORK, OPENING, PROMPT, V2
 from acp_proxy.protocol.json_text import member
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 
 _TO_CLIENT = Direction.TO_CLIENT
 

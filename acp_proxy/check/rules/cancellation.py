@@ -11,7 +11,7 @@ from acp_proxy.check.conversation.session_record import EndedTurn
 from acp_proxy.check.registry import IN_FLIGHT_NS, MOMENT_NS, end_rule, rule, turn_rule
 from acp_proxy.check.rules.prompts import late_for, was_cancelled
 from acp_proxy.protocol.dialects import CANCEL, DRAFT, PERMISSION, PROMPT, V1, V2
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, TURN_OUTPUT
 

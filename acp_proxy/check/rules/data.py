@@ -12,8 +12,7 @@ from acp_proxy.check.registry import ANY, end_rule, has_metadata, rule
 from acp_proxy.check.rules.json_rpc import unanswered
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION
 from acp_proxy.protocol.json_text import member, pointer
-from acp_proxy.protocol.jsonrpc import Kind
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind
 from acp_proxy.redaction.markers import MARKER
 
 _META = "_meta"

@@ -5,7 +5,7 @@ from acp_proxy.check.checked_message import CheckedMessage, integer
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.registry import rule
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 
 _READ, _WRITE = "fs/read_text_file", "fs/write_text_file"
 _NOT_FOUND = -32002

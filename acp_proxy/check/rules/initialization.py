@@ -8,7 +8,7 @@ from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.registry import ANY, is_early, is_first, rule
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, LOGIN, SUCCESSOR, V1, V2
 from acp_proxy.protocol.json_text import member
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.updates import V2_UPDATES
 
 _AUTH_REQUIRED = -32000

@@ -11,8 +11,7 @@ from acp_proxy.check.methods import EITHER_KIND, METHODS, NOTIFICATION, REQUEST,
 from acp_proxy.check.registry import ANY, end_rule, rule
 from acp_proxy.protocol.capabilities import OFFERS
 from acp_proxy.protocol.dialects import CANCEL_REQUEST, DRAFT, INITIALIZE, PERMISSION, PROMPT
-from acp_proxy.protocol.jsonrpc import Kind
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind
 
 _FIELDS = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _DEFINED = frozenset({-32700, -32600, -32601, -32602, -32603})

@@ -13,7 +13,7 @@ from acp_proxy.check.registry import rule, turn_rule
 from acp_proxy.explain.message_pass import HISTORY
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import encode_json, member
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, TURN_OUTPUT, WITH_CONTENT
 from acp_proxy.redaction.markers import MARKER
 

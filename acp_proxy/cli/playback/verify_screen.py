@@ -22,7 +22,7 @@ from acp_proxy.playback.shared.divergence import Rank, masked_lines
 from acp_proxy.playback.verify import verify_report as plays
 from acp_proxy.playback.verify.verification import Verification
 from acp_proxy.playback.verify.verify_report import PlayReport
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.store.queries.recorded_events import clock_origin_ns, events
 from acp_proxy.store.reader import RecordingReader
 

@@ -3,7 +3,7 @@
 import json
 
 from acp_proxy.base.safe_text import plain
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.store.tables.checked_values import Row
 
 

@@ -31,7 +31,7 @@ from acp_proxy.explain.show.summary_values import ErrorTally
 from acp_proxy.protocol.capabilities import CAPABILITIES, OFFERS
 from acp_proxy.protocol.dialects import LOGIN, OPENING, PERMISSION, V1
 from acp_proxy.protocol.json_text import member
-from acp_proxy.protocol.peers import SENDERS, Direction
+from acp_proxy.protocol.jsonrpc import SENDERS, Direction
 from acp_proxy.recording.recording import needs
 from acp_proxy.store.queries.exchanges import ExchangeRow, exchanges
 from acp_proxy.store.reader import RecordingReader

@@ -25,8 +25,7 @@ from acp_proxy.explain.preview import preview
 from acp_proxy.explain.stats.turn_times import PAUSE_NS, Interval, Part, waiting_part
 from acp_proxy.protocol.chunks import Chunk, ChunkReader
 from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
-from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Message
 from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.protocol.updates import AGENT_TEXT, THOUGHT_CHUNKS, UPDATE
 from acp_proxy.recording.recording import FrameRun

@@ -21,7 +21,7 @@ from acp_proxy.explain.transcript.entries import (
     TranscriptEntry,
 )
 from acp_proxy.protocol.dialects import MCP_MESSAGE
-from acp_proxy.protocol.peers import SENDERS
+from acp_proxy.protocol.jsonrpc import SENDERS
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.tool_calls import NAMES, call_of
 from acp_proxy.store.tables.checked_values import Row

@@ -35,7 +35,7 @@ from acp_proxy.explain.transcript.entry_lookup import MessageLookup
 from acp_proxy.explain.transcript.sections import SectionRows, Sections
 from acp_proxy.protocol.chunks import Chunk, chunk_of
 from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT
-from acp_proxy.protocol.peers import SENDERS
+from acp_proxy.protocol.jsonrpc import SENDERS
 from acp_proxy.protocol.updates import (
     CALL_UPDATES,
     PLANS,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from acp_proxy.faults.fault import Effect, Fault, PassingFrame, injected_line
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 
 
 @frozen

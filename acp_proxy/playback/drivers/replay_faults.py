@@ -23,7 +23,7 @@ from acp_proxy.playback.events import STOP_SIGNALS
 from acp_proxy.playback.replay.recording_choice import RecordingChoice
 from acp_proxy.playback.replay.replay import Replay
 from acp_proxy.protocol.framing import LineCutter
-from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.protocol.jsonrpc import Direction, Stream
 
 _PATIENCE_S = 5.0
 """How many seconds delayed bytes are still written to a client that has left."""

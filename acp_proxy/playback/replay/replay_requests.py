@@ -12,8 +12,7 @@ from acp_proxy.playback.replay.lanes import Lane
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Turn
 from acp_proxy.protocol.dialects import CANCEL, V1
-from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind, Message
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.steps import Ask, Step
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from acp_proxy.faults.fault import Output, ScheduledWrite
 from acp_proxy.faults.fault_engine import FaultEngine
 from acp_proxy.protocol.framing import Cut
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.record.capture.stdio import warn
 
 

@@ -38,7 +38,7 @@ from acp_proxy.faults.manual import summary
 from acp_proxy.faults.plan import Plan, plan_text
 from acp_proxy.faults.triggers import reached
 from acp_proxy.protocol.framing import Cut, LineCutter
-from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.protocol.jsonrpc import Direction, Stream
 from acp_proxy.record.capture.agent_process import AgentProcess
 from acp_proxy.record.capture.pumps import Interceptor, Pump
 from acp_proxy.record.capture.stdio import warn

@@ -12,8 +12,7 @@ from attrs import frozen
 from acp_proxy.base.wording import nearest
 from acp_proxy.protocol.dialects import MCP_MESSAGE
 from acp_proxy.protocol.json_text import storable
-from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS, Kind
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS, Direction, Kind
 from acp_proxy.recording.filters.filter_conditions import (
     Among,
     Beyond,

@@ -19,7 +19,7 @@ import msgspec
 
 from acp_proxy.base.limits import SAFE_NUMBER
 from acp_proxy.base.safe_text import visible_json
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 
 DEEPEST = 128
 """The largest number of nested brackets that every JSON tool can read; ``jq`` fails at 256."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.text_form.text_lines import (
     LIMIT,
     BadLine,

@@ -30,8 +30,7 @@ from acp_proxy.imports.log_entries import (
 )
 from acp_proxy.imports.log_formats import source_of
 from acp_proxy.imports.no_messages import nothing_in
-from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.peers import DIRECTIONS, Stream
+from acp_proxy.protocol.jsonrpc import DIRECTIONS, Kind, Message, Stream
 from acp_proxy.recording.recording import Lost, NamedAnswer, Origin, Recording, is_method
 from acp_proxy.store.copies.log_masking import LogMasking, MaskedLine
 from acp_proxy.store.copies.text_import import completed, message_of

@@ -21,9 +21,8 @@ from acp_proxy.base.limits import LARGE_LINE, LINE_EDGE
 from acp_proxy.base.plain_files import open_plain, reason
 from acp_proxy.protocol.connection_state import Handshake
 from acp_proxy.protocol.dialects import DRAFT, FORMER_REASON, V1, V2
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.jsonrpc import Kind, Message, Stream, read
 from acp_proxy.protocol.outline import read_outline
-from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording.text_form.text_header import FORMAT, NewerFormat, read_header
 from acp_proxy.recording.text_form.text_lines import BadLine
 from acp_proxy.recording.text_form.text_reader import (

@@ -17,7 +17,7 @@ from attrs import frozen
 from acp_proxy.base.errors import UnreadableRecording
 from acp_proxy.base.limits import LARGE_LINE
 from acp_proxy.base.plain_files import is_plain
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.file_names import LOG_SUFFIX
 from acp_proxy.recording.recording import Recording
 from acp_proxy.store.files import database

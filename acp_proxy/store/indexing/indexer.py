@@ -12,7 +12,7 @@ import sqlite3
 from typing import Any, cast
 
 from acp_proxy.protocol.connection_state import Exchange
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.recording.log_format import BASE, HEADER_SIZE
 from acp_proxy.redaction.text_streams import NotYet
 from acp_proxy.store.indexing.indexer_state import IndexerState, load_state

@@ -9,7 +9,7 @@ from attrs import define, field
 from acp_proxy.base.forms import converter
 from acp_proxy.protocol.connection_state import State
 from acp_proxy.protocol.framing import LineFramer, Segment
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.recording import Recording
 
 

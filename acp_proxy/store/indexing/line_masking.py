@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from acp_proxy.base.forms import converter
 from acp_proxy.base.limits import LARGE_LINE, LINE_EDGE, READ_AHEAD
 from acp_proxy.protocol.framing import Line, LineFramer
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.jsonrpc import Kind, Message, Stream, read
 from acp_proxy.protocol.outline import read_outline
-from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import log_format as capture_log
 from acp_proxy.redaction.edits import apply, apply_to_pieces
 from acp_proxy.redaction.markers import KEY_SIZE

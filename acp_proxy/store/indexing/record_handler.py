@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 from attrs import asdict, evolve
 
 from acp_proxy.protocol.framing import Line, LineFramer
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Kind, Message, Stream, read
 from acp_proxy.recording import log_format as capture_log
 from acp_proxy.recording.recording import Recording
 from acp_proxy.redaction.edits import apply

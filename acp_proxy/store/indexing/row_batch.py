@@ -9,7 +9,7 @@ from typing import Any
 from attrs import asdict, define, field, frozen
 
 from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.recording import Recording, origin_values
 from acp_proxy.store.tables.schema import DELIVERED_CODES, NEWLINES, STREAM_CODES
 

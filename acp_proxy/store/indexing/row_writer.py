@@ -18,9 +18,8 @@ from acp_proxy.base.limits import LARGE_LINE, LINE_EDGE
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.dialects import V1
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.jsonrpc import DIRECTIONS, Kind, Message, Stream, read
 from acp_proxy.protocol.outline import read_outline
-from acp_proxy.protocol.peers import DIRECTIONS, Stream
 from acp_proxy.recording.recording import Recording
 from acp_proxy.store.indexing.indexer_state import IndexerState
 from acp_proxy.store.indexing.row_batch import LargeLine, RowBatch, Same

@@ -18,7 +18,7 @@ from acp_proxy.base.limits import LAST_NUMBER
 from acp_proxy.base.plain_files import open_plain
 from acp_proxy.base.system import signal_name
 from acp_proxy.protocol.framing import Segment
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.log_format import (
     BASE,
     BASE_SIZE,

@@ -8,8 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind, Message, read
 from acp_proxy.store.tables.checked_values import Row
 
 _Query = Callable[[str, tuple[Any, ...]], Iterator[Row]]

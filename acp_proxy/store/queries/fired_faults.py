@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.store.rows import Rows
 from acp_proxy.store.tables.checked_values import Row
 from acp_proxy.store.tables.schema import DELIVERED_CODES, STREAM_CODES

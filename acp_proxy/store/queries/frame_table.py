@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from acp_proxy.base.limits import LARGE_LINE, LAST_NUMBER, PIECE, WHOLE_LINE
-from acp_proxy.protocol.jsonrpc import Kind
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Kind, Stream
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.recording import FrameRun, StoredFrame
 from acp_proxy.store.queries.batch_members import members_of

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from acp_proxy.base.limits import LINE_EDGE, SMALL_LINE
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.rows import Rows
 from acp_proxy.store.tables.checked_values import Row

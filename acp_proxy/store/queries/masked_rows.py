@@ -16,7 +16,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from acp_proxy.base.limits import LARGE_LINE, LAST_NUMBER, PIECE, WHOLE_VALUE
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.recording import Recording
 from acp_proxy.redaction.edits import Edits, apply, apply_to_pieces
 from acp_proxy.redaction.json_strings import decoded_base64

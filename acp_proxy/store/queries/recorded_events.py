@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.log_format import STOPPING
 from acp_proxy.recording.recording import RecordedEvent
 from acp_proxy.store.rows import Rows

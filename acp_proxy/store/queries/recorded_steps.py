@@ -8,8 +8,7 @@ from typing import Any
 from acp_proxy.base.errors import UnreadableRecording
 from acp_proxy.base.limits import PLAYED_LINE
 from acp_proxy.protocol.dialects import DRAFT, FORK, OPENING
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.protocol.jsonrpc import Direction, Kind, Message, Stream, read
 from acp_proxy.recording.steps import (
     ANNOUNCEMENT,
     Answer,

@@ -14,8 +14,7 @@ from typing import Any
 from attrs import frozen
 
 from acp_proxy.base.limits import LARGE_LINE, WHOLE_VALUE
-from acp_proxy.protocol.jsonrpc import Kind
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Kind, Stream
 
 APPLICATION_ID = 0x61637031  # "acp1", at a fixed place in the file's header
 VERSION = 4

@@ -13,8 +13,7 @@ from acp_proxy.check.check_values import Severity
 from acp_proxy.check.checker import Checker
 from acp_proxy.explain.message_pass import MessagePass
 from acp_proxy.protocol.dialects import V1, V2
-from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, read
 from acp_proxy.recording.recording import FrameRun
 from tests.support.example_checker import reader_of
 from tests.support.labelled_transcripts import frame

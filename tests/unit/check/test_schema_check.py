@@ -11,7 +11,7 @@ import pytest
 from acp_proxy.check.schema_check import DialectSchema
 from acp_proxy.check.schema_problems import ABSENT, MOST, Mismatch, SchemaProblem
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from tests.support import protocol_documents
 
 if TYPE_CHECKING:

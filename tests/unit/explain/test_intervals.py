@@ -6,8 +6,7 @@ from acp_proxy.explain.intervals import Intervals
 from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.explain.waits import LONG_NS, Party
 from acp_proxy.protocol.connection import Connection
-from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, read
 from acp_proxy.recording.recording import FrameRun
 from tests.support.labelled_transcripts import frame
 

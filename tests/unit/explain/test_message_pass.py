@@ -11,8 +11,7 @@ import pytest
 from acp_proxy.explain.message_pass import MessagePass, messages_of
 from acp_proxy.protocol.connection import FORCED
 from acp_proxy.protocol.connection_state import Transition
-from acp_proxy.protocol.jsonrpc import Kind, read
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind, read
 from acp_proxy.store.reader import RecordingReader
 from tests.support.log_writer import LogWriter, error, request, result, text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acp_proxy.faults.fault import ScheduledWrite
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from tests.support.fault_playbook import FaultTranscript, check
 
 CLIENT = Direction.TO_CLIENT

@@ -20,7 +20,7 @@ from acp_proxy.faults.fault import (
     StallEffect,
     StderrEffect,
 )
-from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.protocol.jsonrpc import Direction, Stream
 
 CLIENT, AGENT, STDERR = Stream.TO_CLIENT, Stream.TO_AGENT, Stream.STDERR
 KILL = RuleEffect("r", "kill", SignalEffect(signal.SIGKILL))

@@ -7,7 +7,7 @@ import pytest
 from acp_proxy.faults.fault import Chance, Delivery, DeliveryPiece, Fault, PassingFrame
 from acp_proxy.faults.kinds.bandwidth import BandwidthFault
 from acp_proxy.faults.kinds.slice import SliceFault
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 
 CHANCE = Chance(1, "r", "to-client ", 1)
 

@@ -16,7 +16,7 @@ from acp_proxy.faults.fault import (
     StallEffect,
     StderrEffect,
 )
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from tests.support.fault_playbook import START_NS, FaultTranscript, check
 
 CLIENT, AGENT = Direction.TO_CLIENT, Direction.TO_AGENT

@@ -20,7 +20,7 @@ from acp_proxy.faults.fault import (
 )
 from acp_proxy.faults.fault_engine import FaultEngine
 from acp_proxy.faults.plan import load_plan, ready_plans
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.store.reader import RecordingReader
 
 if TYPE_CHECKING:

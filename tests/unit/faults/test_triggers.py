@@ -9,7 +9,7 @@ import pytest
 from acp_proxy.faults.fault import ScheduledWrite
 from acp_proxy.faults.plan import joined, parse_rule
 from acp_proxy.faults.triggers import firing_in, reached
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from tests.support.fault_playbook import FaultTranscript, check, plan_of
 
 A, CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT

@@ -23,7 +23,7 @@ from acp_proxy.imports.log_entries import (
 )
 from acp_proxy.imports.log_formats import source_named
 from acp_proxy.protocol.dialects import DRAFT
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from tests.support.foreign_log_entries import bad, messages, read_as
 from tests.support.foreign_log_writers import TO_CLIENT, WRITERS, Sent
 

@@ -10,7 +10,7 @@ import pytest
 from acp_proxy.imports.connections import ConnectionBegins, connections
 from acp_proxy.imports.log_entries import HEAD, Remark, RemarkKind
 from acp_proxy.imports.log_formats import SOURCES, source_of
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from tests.support.foreign_log_entries import (
     ANSWER,
     INITIALIZE,

@@ -6,8 +6,7 @@ import pytest
 
 from acp_proxy.protocol.call_ids import LastCalls
 from acp_proxy.protocol.connection import Connection
-from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, read
 from tests.support.log_writer import line, request, result, text, update
 
 NEW, SAME, ASK = "tool_call", "tool_call_update", "session/request_permission"

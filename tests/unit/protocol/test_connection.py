@@ -7,8 +7,7 @@ import pytest
 from acp_proxy.base.forms import converter
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State, Transition
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Kind, Message, read
 from tests.support.labelled_transcripts import Conversation, check, describe, frame, play
 from tests.support.protocol_documents import draft
 

@@ -6,7 +6,7 @@ import pytest
 
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Session, Terminal
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from tests.support.labelled_transcripts import Conversation, play
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.record import indexing
 from acp_proxy.record.capture.log_writer import CaptureLog
 from acp_proxy.record.indexing import Indexing

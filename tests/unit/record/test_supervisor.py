@@ -11,7 +11,7 @@ import pytest
 import trio
 import trio.testing
 
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.record import supervisor
 from acp_proxy.record.capture.agent_process import AgentProcess
 from acp_proxy.record.capture.process_groups import OwnGroup

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.redaction.edits import apply
 from acp_proxy.redaction.private_text import is_blanked, private_text
 from acp_proxy.redaction.redactor import Redactor, RedactorState

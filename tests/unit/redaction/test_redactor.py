@@ -13,8 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from acp_proxy.protocol.jsonrpc import Kind, read
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Kind, Stream, read
 from acp_proxy.redaction.edits import apply, apply_to_pieces
 from acp_proxy.redaction.markers import HIDDEN, MARKER, hidden, strings
 from acp_proxy.redaction.redactor import Redactor, RedactorState

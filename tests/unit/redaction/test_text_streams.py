@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream, read
 from acp_proxy.redaction.edits import MaskedSpan, apply
 from acp_proxy.redaction.markers import Markers
 from acp_proxy.redaction.redactor import Redactor, RedactorState

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from trio.testing import MockClock
 
     from acp_proxy.faults.fault import Output
-    from acp_proxy.protocol.peers import Direction
+    from acp_proxy.protocol.jsonrpc import Direction
 
 A, B, C = b'{"method":"a"}\n', b'{"method":"b"}\n', b'{"method":"c"}\n'
 

@@ -11,7 +11,7 @@ import pytest
 from acp_proxy.faults import delivery_schedule as schedule_module
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
 from acp_proxy.faults.fault import ScheduledWrite
-from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.protocol.jsonrpc import Direction, Stream
 from acp_proxy.record.faulted.faulted_pump import WriteQueue
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.recording import log_format as capture_log
 from acp_proxy.recording.log_format import HEADER, MAGIC, STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.store.files import database

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.protocol.connection_state import Terminal
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.store.indexing.indexer_state import load_state
 from tests.support.indexed_rows import empty_database
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from acp_proxy.protocol.dialects import DRAFT, FORMER_REASON, V1, V2
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Kind, Message, Stream, read
 from acp_proxy.recording.recording import Recording
 from acp_proxy.store.indexing.indexer import Indexer
 from acp_proxy.store.indexing.indexer_state import IndexerState

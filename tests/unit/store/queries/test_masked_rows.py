@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.filters import parse
 from acp_proxy.recording.log_format import STDERR
 from acp_proxy.redaction.edits import apply

@@ -17,8 +17,7 @@ from acp_proxy.explain.stats.statistics import gather
 from acp_proxy.protocol.chunks import chunk_of, mended
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.json_text import json_or_none, params_of
-from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.jsonrpc import Direction, read
 from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.store.copies.text_export import write_text_form
 from acp_proxy.store.copies.text_import import import_text_form, read_text_form
