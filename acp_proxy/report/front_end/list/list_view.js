@@ -189,7 +189,7 @@ class ListView {
     const shape = this.opened.has(recording.numbers("run")[row]) ? "▾" : "▸";
     const fold = isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, shape);
     return {
-      number: [...this.marks(row, last), isRun ? span(`${seqs[row]}`, `${seqs[last]}`) : seqs[row]],
+      number: [...this.marks(row, last), isRun ? numberOfRun(`${seqs[row]}`, `${seqs[last]}`) : seqs[row]],
       time: this.time(row),
       method: [
         arrow(recording.text("stream", row)), fold,
@@ -282,7 +282,7 @@ function sign(name, shape, words) {
  * Two numbers, without digits of the second that are as in the first, but for the last two.
  * @param {string} first @param {string} last
  */
-function span(first, last) {
+function numberOfRun(first, last) {
   let same = 0;
   if (first.length !== last.length) return `${first}–${last}`;
   while (same < last.length - 2 && first[same] === last[same]) same++;

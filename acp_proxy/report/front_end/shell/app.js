@@ -10,7 +10,7 @@ import { OverviewStrip } from "../pictures/overview.js";
 import { sequenceView } from "../pictures/sequence.js";
 import { waterfallView } from "../pictures/waterfall.js";
 import { applyFilter, search } from "../search/search.js";
-import { clear, h } from "./dom.js";
+import { button, clear, h } from "./dom.js";
 import { keyTable, listenForKeys } from "./keyboard.js";
 import { keepLink } from "./link.js";
 import { State, messageOf } from "./state.js";
@@ -221,11 +221,6 @@ class App {
     this.reveal();
     this.current?.list?.focus();
   }
-}
-
-/** @param {string} words @param {() => void} run @param {import("./dom.js").Attributes} [attributes] */
-function button(words, run, attributes) {
-  return h("button", { type: "button", on: { click: run }, ...(attributes?.title && { "aria-label": attributes.title }), ...attributes }, words);
 }
 
 /**

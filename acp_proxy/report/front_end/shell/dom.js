@@ -46,12 +46,14 @@ export const span = (name, ...children) => h("span", { class: name || null }, ..
 export const noteLine = (...children) => h("p", { class: "note" }, ...children);
 
 /**
- * A button that calls a function.
+ * A button that calls a function; its title is also its name.
  * @param {Child | Child[]} label @param {(event: MouseEvent) => void} click
  * @param {Attributes} [attributes]
  */
-export const button = (label, click, attributes) =>
-  h("button", { type: "button", on: { click }, ...attributes }, label);
+export const button = (label, click, attributes) => {
+  const own = { type: "button", on: { click }, "aria-label": attributes?.title ?? null };
+  return h("button", { ...own, ...attributes }, label);
+};
 
 /**
  * An image out of bytes that are in the page; nothing is fetched.
