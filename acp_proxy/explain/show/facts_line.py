@@ -25,7 +25,7 @@ PARTS = {
     Part.PERSON: "a person",
     Part.TERMINALS: "terminals",
     Part.FILES: "files",
-    Part.OTHER: "other requests",
+    Part.OTHER: "the client",
 }
 """The words for the parts of a turn's time."""
 _LEAST_SHARE = 10
