@@ -61,14 +61,15 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     page.headline(summary.recording, *_verdict(summary), live=summary.live)
     grave = [finding for finding in summary.findings if finding.severity is not Severity.INFO]
     has_crashed = any(finding.rule == ENDED for finding in grave)
-    _findings(page, summary, grave, word)
+    first = grave or summary.findings[:1]
+    _findings(page, summary, first, word)
     if has_crashed:
         _stderr(page, summary)
     _waiting(page, summary)
     page.print()
     _facts(page, summary)
     _course(page, summary)
-    if notes := [finding for finding in summary.findings if finding not in grave]:
+    if notes := [finding for finding in summary.findings if finding not in first]:
         page.print()
         page.print(piece("notes", bold=True))
         _findings(page, summary, notes, word)

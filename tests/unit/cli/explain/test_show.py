@@ -174,13 +174,13 @@ def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_hint_is_no_problem(tmp_path: Path) -> None:
-    """If there are only hints, the first line says so and counts them."""
+    """If there are only hints, the first line counts them, and the first hint stands below it."""
     path = tmp_path / "x.jsonl"
     lines = [*before(SESSION), "== 90 bytes are left for the agent", "== client leaves"]
     path.write_bytes(b"".join(text_form_of(lines)))
     out = run("inspect", "show", path).stdout
-    assert out.startswith("judged  (c0ffee000001)  complete  no problems, 1 note\n")
-    assert "\nnotes\n  - " in out
+    assert out.startswith("judged  (c0ffee000001)  complete  no problems, 1 note\n  - ")
+    assert "\nnotes\n" not in out
 
 
 def test_a_child_session_names_its_parent() -> None:
