@@ -128,6 +128,8 @@ def test_all_is_done_by_keys(page: Visit) -> None:
         "() => [...document.querySelectorAll('dialog kbd')].map((it) => it.textContent)"
     )
     assert {*"np/fjk[]?1234c", "Enter", "Esc"} <= {*keys}
+    characters = [key for key in keys if len(key) == 1 and key.isascii()]
+    assert len(characters) == len({*characters})
     chosen = state(page, "row")
     keyboard.press("j")
     assert state(page, "row") == chosen
