@@ -5,8 +5,7 @@ from itertools import chain
 from typing import Any
 
 from acp_proxy.base.limits import LAST_NUMBER, LONG_LIST
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import counted
+from acp_proxy.base.wording import counted, plain
 from acp_proxy.check.catalogue import rules as catalogue
 from acp_proxy.check.catalogue import unchecked_rules
 from acp_proxy.check.check_values import (

@@ -17,8 +17,8 @@ from attrs import frozen
 
 from acp_proxy.base.alignment import align, gaps
 from acp_proxy.base.limits import SHOWN_LINE
-from acp_proxy.base.safe_text import plain
 from acp_proxy.base.text_diff import Piece, word_diff
+from acp_proxy.base.wording import plain
 from acp_proxy.diff.canonicalizer import unmarked
 from acp_proxy.diff.default_rules import SECRET
 from acp_proxy.diff.diff_result import DiffOptions, Field

@@ -8,8 +8,7 @@ from attrs import field, frozen
 
 from acp_proxy.base.errors import BadFilter, UnreadableRecording
 from acp_proxy.base.limits import EXAMPLES, LAST_NUMBER
-from acp_proxy.base.safe_text import visible
-from acp_proxy.base.wording import counted, listed, nearest
+from acp_proxy.base.wording import counted, listed, nearest, visible
 from acp_proxy.explain.log.timeline import pair_of
 from acp_proxy.recording.filters import TERMS, Filter, Known, all_of, parse, tokens_of
 from acp_proxy.recording.filters.filter_terms import none_of

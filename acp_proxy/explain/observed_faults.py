@@ -6,8 +6,7 @@ from functools import cached_property
 from attrs import define, frozen
 
 from acp_proxy.base.limits import EXAMPLES, LISTED, RULE_NAME, TITLE
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import counted
+from acp_proxy.base.wording import counted, plain
 from acp_proxy.explain.describe.event_texts import describe_event
 from acp_proxy.recording.recording import RecordedEvent
 from acp_proxy.store.queries import fired_faults

@@ -6,8 +6,7 @@ This module parses the frame and makes the line safe to print; `describe` has th
 from typing import Any
 
 from acp_proxy.base.limits import LINE_EDGE, PREVIEWED_LINE, SHOWN_LINE
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import byte_size
+from acp_proxy.base.wording import byte_size, plain
 from acp_proxy.explain.describe.error_texts import describe_error
 from acp_proxy.explain.describe.method_texts import describe_batch, describe_params, describe_result
 from acp_proxy.explain.describe.phrases import beginning, without_base64, word

@@ -12,8 +12,7 @@ from enum import StrEnum
 from attrs import define, field, frozen
 
 from acp_proxy.base.limits import SHORT_LIST
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import counted
+from acp_proxy.base.wording import counted, plain
 from acp_proxy.protocol.dialects import LOGIN, PERMISSION
 
 _PERSON = {

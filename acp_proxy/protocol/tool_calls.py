@@ -12,7 +12,7 @@ from typing import Any
 from attrs import define
 
 from acp_proxy.base.limits import TITLE
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.protocol.json_text import member, word
 from acp_proxy.protocol.updates import CONTENT_CHUNK, FAILED, FINAL, kind_and_update
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import trio
 
 from acp_proxy.base.limits import EXAMPLES
-from acp_proxy.base.safe_text import visible
-from acp_proxy.base.wording import byte_size, counted, listed
+from acp_proxy.base.wording import byte_size, counted, listed, visible
 from acp_proxy.record.capture.stdio import warn
 from acp_proxy.recording.file_names import recordings_directory
 from acp_proxy.recording.log_format import NOTE, Log

@@ -56,7 +56,7 @@ def report_findings(path: Path, deadline: float) -> None:
 def _check(path: Path, lines: list[str]) -> None:
     """Adds all lines of the report to a list at once; adds none if there is any error."""
     try:
-        from acp_proxy.base.safe_text import visible
+        from acp_proxy.base.wording import visible
         from acp_proxy.check.catalogue import chosen_rules
         from acp_proxy.check.check_report import reported, short_text
         from acp_proxy.check.judgement import check_whole

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from acp_proxy import __version__
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import byte_size, counted, duration, share
+from acp_proxy.base.wording import byte_size, counted, duration, plain, share
 from acp_proxy.report.data_blocks import DataBlock
 from acp_proxy.report.facts import HeadFacts
 from acp_proxy.report.page_script import joined

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Collection
 from pathlib import Path
 
-from acp_proxy.base.safe_text import visible
+from acp_proxy.base.wording import visible
 from acp_proxy.check.catalogue import chosen_rules
 from acp_proxy.check.check_report import is_failing, reported, short_text
 from acp_proxy.check.check_values import SEVERITIES

@@ -125,7 +125,7 @@ def wait(runs: list[AgentRun], seconds: float) -> bool:
 
 def _text(data: dict[str, Any]) -> str:
     from acp_proxy.base.forms import converter
-    from acp_proxy.base.safe_text import visible
+    from acp_proxy.base.wording import visible
     from acp_proxy.playback.replay.replay_report import ReplayReport, text
 
     name = Path(data["recording"]).name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from tests.browser.census import assert_harmless
 from tests.browser.hostile import TAGS
 from tests.browser.truth import report, said

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.explain.findings import Severity
 from acp_proxy.report.data_blocks import report_blocks
 from acp_proxy.report.facts import head_facts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import asdict, evolve
 
 from acp_proxy.base.errors import UnreadableRecording
-from acp_proxy.base.safe_text import visible_json
+from acp_proxy.base.wording import visible_json
 from acp_proxy.imports import log_formats  # noqa: F401  an error imports it, in too many steps
 from acp_proxy.protocol.jsonrpc import Kind, Message, Stream, read
 from acp_proxy.recording.recording import Recording

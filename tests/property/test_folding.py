@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.base.limits import SHOWN_LINE
-from acp_proxy.base.safe_text import visible
+from acp_proxy.base.wording import visible
 from acp_proxy.cli.screens.styled_text import clusters, columns_of, fit
 from acp_proxy.explain.log.folding import ChunkRun, fold, run_line
 from acp_proxy.protocol.chunks import chunk_of

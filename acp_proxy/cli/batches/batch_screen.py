@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from acp_proxy.base.limits import LISTED, SHOWN_LINE
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import counted, duration
+from acp_proxy.base.wording import counted, duration, plain
 from acp_proxy.batches.results import SWEEP, JobVerdict, VerdictKind, findings_of
 from acp_proxy.cli.screens.junit import Case, Failure, suite
 from acp_proxy.cli.screens.output import Page, say, show_status, stdout_screen, warn

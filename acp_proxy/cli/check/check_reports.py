@@ -8,7 +8,7 @@ from attrs import evolve
 
 from acp_proxy.base.forms import converter
 from acp_proxy.base.limits import LISTED, LONG_LIST
-from acp_proxy.base.safe_text import visible
+from acp_proxy.base.wording import visible
 from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.check.catalogue import looked_at, rules
 from acp_proxy.check.check_report import INCOMPLETE, CheckedRecording, CheckReport, is_failing

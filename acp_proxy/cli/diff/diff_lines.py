@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from acp_proxy.base.limits import SHORT_LIST, SHOWN_LINE, STRING, TITLE
-from acp_proxy.base.safe_text import visible
 from acp_proxy.base.text_diff import excerpts, readable_diff
+from acp_proxy.base.wording import visible
 from acp_proxy.cli.screens.styled_text import (
     STREAM_INKS,
     Ink,

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from attrs import evolve
 
-from acp_proxy.base.safe_text import visible
+from acp_proxy.base.wording import visible
 from acp_proxy.cli.editors.own_command import is_temporary, own_command, this_machine
 from acp_proxy.cli.editors.setup_screen import clients_table, listed, masker, settings_diff
 from acp_proxy.cli.group import Refusal, cli_command

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from acp_proxy.base.limits import SHOWN_FRAME
-from acp_proxy.base.safe_text import visible
-from acp_proxy.base.wording import byte_size
+from acp_proxy.base.wording import byte_size, visible
 from acp_proxy.cli.explain.log_screen import TimelineLayout
 from acp_proxy.cli.screens.recording_page import LABEL
 from acp_proxy.cli.screens.styled_text import Ink, Piece, piece

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from attrs import evolve
 
-from acp_proxy.base.safe_text import visible
+from acp_proxy.base.wording import visible
 from acp_proxy.cli.screens.styled_text import (
     STREAM_INKS,
     Ink,

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from acp_proxy.base.safe_text import plain, visible
-from acp_proxy.base.wording import seconds
+from acp_proxy.base.wording import plain, seconds, visible
 from acp_proxy.cli.group import recordings
 from acp_proxy.cli.screens.output import Page, stdout_screen
 from acp_proxy.cli.screens.recording_page import begun

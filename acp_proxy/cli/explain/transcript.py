@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from acp_proxy.base.safe_text import visible_json
-from acp_proxy.base.wording import byte_size
+from acp_proxy.base.wording import byte_size, visible_json
 from acp_proxy.cli.explain.transcript_markdown import markdown
 from acp_proxy.cli.explain.transcript_screen import show_transcript
 from acp_proxy.cli.group import cli_command

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 
 from attrs import evolve
 
-from acp_proxy.base.safe_text import plain, visible
-from acp_proxy.base.wording import counted, duration, seconds
+from acp_proxy.base.wording import counted, duration, plain, seconds, visible
 from acp_proxy.explain.describe.tool_texts import short_id
 from acp_proxy.explain.origins import origin_rows
 from acp_proxy.explain.transcript.entries import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from attrs import evolve
 
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.batches import names_several
 from acp_proxy.cli.batch_options import BatchCommand, BatchOptions, batch_options, option_words
 from acp_proxy.cli.group import Refusal, cli_command

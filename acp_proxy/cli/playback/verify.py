@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from acp_proxy.base.errors import AcpProxyError
-from acp_proxy.base.safe_text import plain
 from acp_proxy.base.system import signal_name
+from acp_proxy.base.wording import plain
 from acp_proxy.batches import names_several
 from acp_proxy.cli.batch_options import (
     BatchCommand,

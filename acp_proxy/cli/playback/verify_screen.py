@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import asdict, define, evolve, field, frozen
 
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.check.check_report import CheckedRecording, reported, short_text
 from acp_proxy.check.check_values import Severity
 from acp_proxy.check.checked_message import AGENT

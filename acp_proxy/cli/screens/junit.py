@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from acp_proxy.base.safe_text import visible
+from acp_proxy.base.wording import visible
 from acp_proxy.playback.shared.divergence import Divergence, masked_lines, root_cause
 
 if TYPE_CHECKING:

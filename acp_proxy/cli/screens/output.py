@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 import click
 
-from acp_proxy.base.safe_text import visible, visible_json
+from acp_proxy.base.wording import visible, visible_json
 from acp_proxy.cli.masking import without_secrets
 from acp_proxy.cli.screens.styled_text import Piece, Screen, columns_of, fit, piece
 from acp_proxy.protocol.json_text import encode_json

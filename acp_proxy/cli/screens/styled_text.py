@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from attrs import frozen
 
-from acp_proxy.base.safe_text import visible
+from acp_proxy.base.wording import visible
 
 
 class Ink(IntEnum):

@@ -13,8 +13,7 @@ import click
 from attrs import evolve
 
 from acp_proxy import __version__
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import byte_size, counted
+from acp_proxy.base.wording import byte_size, counted, plain
 from acp_proxy.check.judgement import summarize_whole
 from acp_proxy.cli.explain.show_screen import show_summary
 from acp_proxy.cli.explain.transcript import transcript_parts

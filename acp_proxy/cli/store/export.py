@@ -10,7 +10,7 @@ import click
 from attrs import frozen
 
 from acp_proxy.base.plain_files import reason
-from acp_proxy.base.safe_text import visible
+from acp_proxy.base.wording import visible
 from acp_proxy.cli.explain.time_limit import TimeLimit
 from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import is_unredacted, masked_summary, unredacted_option

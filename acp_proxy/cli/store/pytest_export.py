@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 
 from acp_proxy.base.limits import EXAMPLES, PHRASE
 from acp_proxy.base.plain_files import reason
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.explain.preview import preview

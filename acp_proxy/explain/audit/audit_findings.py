@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from acp_proxy.base.limits import LISTED, NAMED, PHRASE
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import counted
+from acp_proxy.base.wording import counted, plain
 from acp_proxy.explain.audit.audit_values import (
     ASKED_FOR,
     PROBLEM,

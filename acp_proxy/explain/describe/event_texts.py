@@ -2,7 +2,7 @@
 
 import json
 
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.store.tables.checked_values import Row
 

@@ -10,8 +10,7 @@ from collections.abc import Container, Iterable, Iterator
 from attrs import define
 
 from acp_proxy.base.limits import SHOWN_LINE
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import byte_size, seconds
+from acp_proxy.base.wording import byte_size, plain, seconds
 from acp_proxy.explain.log.timeline import ARROWS, Cells, TimelineLine, began_ns
 from acp_proxy.explain.origins import took
 from acp_proxy.explain.pauses import ALWAYS_NS, Pauses

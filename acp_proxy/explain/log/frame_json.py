@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from acp_proxy.base.safe_text import visible_json
-from acp_proxy.base.wording import duration
+from acp_proxy.base.wording import duration, visible_json
 from acp_proxy.explain.observed_faults import described
 from acp_proxy.explain.origins import known_members, took
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS

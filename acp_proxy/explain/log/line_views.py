@@ -17,9 +17,8 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.base.limits import LONG_LIST, SHOWN_FRAME, WHOLE_LINE
-from acp_proxy.base.safe_text import visible
 from acp_proxy.base.text_diff import unified
-from acp_proxy.base.wording import byte_size
+from acp_proxy.base.wording import byte_size, visible
 from acp_proxy.explain.describe.phrases import is_base64, message_of, part, parts, word
 from acp_proxy.explain.search.search_patterns import ESCAPE, undone
 from acp_proxy.protocol.json_text import pointer

@@ -21,8 +21,7 @@ from enum import StrEnum
 from attrs import define, field
 
 from acp_proxy.base.limits import SHORT_LIST, TITLE
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import counted, duration
+from acp_proxy.base.wording import counted, duration, plain
 from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import ChunkRun, fold, run_line
 from acp_proxy.explain.log.timeline import event_line, frame_line

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from signal import SIGTERM
 
-from acp_proxy.base.safe_text import plain
 from acp_proxy.base.system import SIGKILL, signals
-from acp_proxy.base.wording import counted, named_cancels
+from acp_proxy.base.wording import counted, named_cancels, plain
 from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.explain.observed_faults import ENDING
 from acp_proxy.explain.show.diagnosis_context import DiagnosisContext, named_calls, quoted_prompt

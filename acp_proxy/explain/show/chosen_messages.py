@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from acp_proxy.base.limits import LINE_EDGE, WHOLE_LINE
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.explain.describe.method_texts import METHODS
 from acp_proxy.explain.describe.phrases import Value, message_of, part, word
 from acp_proxy.explain.describe.session_texts import prompt_text

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from acp_proxy.base.limits import LINE_EDGE, TITLE, WHOLE_LINE
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.explain.describe.peer_texts import auth_method_ids, enabled
 from acp_proxy.explain.describe.phrases import Value, compact, message_of, part, word
 from acp_proxy.explain.show.chosen_messages import messages_of_exchanges, prompt_of, read_messages

@@ -7,8 +7,7 @@ from functools import cached_property
 from attrs import define
 
 from acp_proxy.base.limits import LISTED
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import counted
+from acp_proxy.base.wording import counted, plain
 from acp_proxy.explain.describe.phrases import Value
 from acp_proxy.explain.message_pass import MessagePass
 from acp_proxy.explain.observed_faults import HOLDING, FaultEffects

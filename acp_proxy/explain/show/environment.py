@@ -8,7 +8,7 @@ in an error.
 import re
 from pathlib import PurePath
 
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
 from acp_proxy.recording.recording import RecordedEvent
 from acp_proxy.store.queries.frames import Span, last_stderr_lines

@@ -20,8 +20,7 @@ from typing import Any
 from attrs import frozen
 
 from acp_proxy.base.limits import REMEMBERED_CALLS, SENTENCE
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import without_middle
+from acp_proxy.base.wording import plain, without_middle
 from acp_proxy.explain.describe.error_texts import code_name, describe_error
 from acp_proxy.explain.describe.method_texts import METHODS, mcp_error
 from acp_proxy.explain.describe.peer_texts import auth_method_ids

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from acp_proxy.base.limits import LAST_NUMBER, LINE_EDGE, LISTED, SENTENCE
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import without_middle
+from acp_proxy.base.wording import plain, without_middle
 from acp_proxy.explain.describe.error_texts import describe_error
 from acp_proxy.explain.describe.phrases import part, word
 from acp_proxy.explain.describe.session_texts import turn_error

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from attrs import define, field
 
 from acp_proxy.base.limits import KEPT_ACTIONS, LINE_EDGE, LISTED, LONG_LIST
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.explain.describe.content_texts import changed_files, exit_state
 from acp_proxy.explain.describe.phrases import number, part, word
 from acp_proxy.explain.describe.tool_texts import params_of, tool_content

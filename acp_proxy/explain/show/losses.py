@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from acp_proxy.base.limits import CHUNK, LISTED
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import numbered, seconds
+from acp_proxy.base.wording import numbered, plain, seconds
 from acp_proxy.explain.findings import FAULT, Finding, Severity
 from acp_proxy.explain.observed_faults import ENDING, read_rules
 from acp_proxy.explain.origins import took

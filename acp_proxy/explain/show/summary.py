@@ -7,8 +7,7 @@ from itertools import chain
 from attrs import evolve
 
 from acp_proxy.base.limits import LISTED, LONG_LIST, SHOWN_LINE
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import seconds
+from acp_proxy.base.wording import plain, seconds
 from acp_proxy.explain.describe.event_texts import describe_event
 from acp_proxy.explain.findings import Finding, counts_of, in_order
 from acp_proxy.explain.message_pass import PAUSE_NS, Listener, MessagePass, Watch

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from acp_proxy.base.limits import LISTED
-from acp_proxy.base.safe_text import plain
-from acp_proxy.base.wording import duration, named_cancels
+from acp_proxy.base.wording import duration, named_cancels, plain
 from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.explain.show.chosen_messages import StoredMessage, request_text, requests_by_number
 from acp_proxy.explain.show.diagnosis_context import RECEIVERS, DiagnosisContext, named_calls

@@ -17,7 +17,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from acp_proxy.base.limits import LAST_NUMBER, LINE_EDGE, NAMED, TITLE
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.explain.describe.session_texts import prompt_text
 from acp_proxy.explain.describe.tool_texts import call_in, params_of
 from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of

@@ -5,7 +5,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from acp_proxy.base.limits import DESCRIPTION, PARTS
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.explain.describe.error_texts import describe_error
 from acp_proxy.explain.describe.method_texts import MCP_ERROR, mcp_error
 from acp_proxy.explain.describe.phrases import Value, joined, message_of, number, part, parts, word

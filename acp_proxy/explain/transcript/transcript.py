@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from attrs import evolve
 
 from acp_proxy.base.limits import DESCRIPTION, LAST_NUMBER
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.explain.choice import row_of
 from acp_proxy.explain.describe.content_texts import content as describe
 from acp_proxy.explain.describe.event_texts import describe_event

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from acp_proxy.base.safe_text import visible
-from acp_proxy.base.wording import counted, listed
+from acp_proxy.base.wording import counted, listed, visible
 from acp_proxy.playback.replay.replay import Replay
 from acp_proxy.playback.shared.divergence import (
     SHOWN,

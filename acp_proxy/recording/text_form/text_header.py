@@ -8,7 +8,7 @@ from attrs import NOTHING, asdict, fields
 from msgspec import Struct
 
 from acp_proxy.base.limits import SAFE_NUMBER
-from acp_proxy.base.safe_text import visible_json
+from acp_proxy.base.wording import visible_json
 from acp_proxy.recording.recording import (
     STATES,
     Origin,

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from acp_proxy.base.limits import SAFE_NUMBER
-from acp_proxy.base.safe_text import visible_json
+from acp_proxy.base.wording import visible_json
 from acp_proxy.protocol.jsonrpc import Stream
 
 DEEPEST = 128

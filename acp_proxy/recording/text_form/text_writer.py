@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from acp_proxy.base.safe_text import visible_json
+from acp_proxy.base.wording import visible_json
 from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.text_form.text_lines import (
     Pieces,

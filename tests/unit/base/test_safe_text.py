@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.base.limits import SHOWN_LINE
-from acp_proxy.base.safe_text import plain, visible
+from acp_proxy.base.wording import plain, visible
 
 
 @pytest.mark.parametrize(

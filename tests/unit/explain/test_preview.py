@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.base.safe_text import plain, visible
+from acp_proxy.base.wording import plain, visible
 from acp_proxy.explain.describe.session_texts import prompt_text
 from acp_proxy.explain.preview import preview
 

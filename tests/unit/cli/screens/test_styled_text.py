@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from wcwidth import wcwidth
 
-from acp_proxy.base.safe_text import visible
+from acp_proxy.base.wording import visible
 from acp_proxy.cli.screens.styled_text import (
     _NARROW,
     Ink,

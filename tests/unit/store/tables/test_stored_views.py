@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import plain
 from acp_proxy.explain.message_pass import messages_of
 from acp_proxy.explain.show.summary import summarize
 from acp_proxy.explain.stats.statistics import gather
