@@ -14,10 +14,12 @@ message is one line for the user.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from attrs import AttrsInstance, asdict, fields
 
 from acp_proxy.base import system
 from acp_proxy.protocol.json_text import json_or_none
@@ -107,21 +109,10 @@ class OpenRecording:
         for row in self._reader.frames(parse(chosen)):
             is_request = row["kind"] == "request"
             yield RecordedFrame(
-                seq=row["seq"],
+                **_same(RecordedFrame, {**row, "raw": bytes(row["raw"])}),
                 seconds=_seconds(recording.known_ns(row["t_ns"])),
                 time=start and start + timedelta(microseconds=row["t_ns"] // 1000),
-                stream=row["stream"],
-                kind=row["kind"],
-                method=row["method"],
                 id=None if row["rpc_id"] is None else json_or_none(row["rpc_id"].encode()),
-                session=row["session"],
-                turn=row["turn"],
-                tool_call=row["tool_call"],
-                terminal=row["terminal"],
-                size=row["size"],
-                raw=bytes(row["raw"]),
-                delivered=row["delivered"],
-                fault=row["fault"],
                 pair=row["response_seq"] if is_request else row["request_seq"],
                 latency=_seconds(row["latency_ns"]),
             )
@@ -146,16 +137,8 @@ class OpenRecording:
 
         methods = () if method is None else (method,)
         for row in exchanges(self._reader, methods=methods, order="request_seq"):
-            yield RecordedExchange(
-                row.id,
-                row.direction,
-                row.method,
-                row.session,
-                row.request_seq,
-                row.response_seq,
-                _seconds(row.latency_ns),
-                row.outcome,
-            )
+            own = _same(RecordedExchange, row._asdict())
+            yield RecordedExchange(**own, seconds=_seconds(row.latency_ns))
 
     def turns(self) -> list[RecordedTurn]:
         """Returns all turns."""
@@ -163,14 +146,8 @@ class OpenRecording:
 
         return [
             RecordedTurn(
-                id=turn.id,
-                session=turn.session,
-                prompt=turn.prompt,
-                stop_reason=turn.stop_reason,
-                outcome=turn.outcome,
+                **_same(RecordedTurn, asdict(turn)),
                 seconds=_seconds(turn.duration_ns),
-                updates=turn.updates,
-                tool_calls=turn.tool_calls,
                 first_seq=turn.prompt_seq,
                 last_seq=turn.end_seq,
             )
@@ -271,6 +248,11 @@ class OpenRecording:
                 yield section, part
             else:
                 section = part
+
+
+def _same(kind: type[AttrsInstance], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the members of a row whose names are names of members of a value."""
+    return {field.name: row[field.name] for field in fields(kind) if field.name in row}
 
 
 def open(  # noqa: A001  as `gzip.open`
