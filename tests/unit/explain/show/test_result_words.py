@@ -83,7 +83,7 @@ def test_the_worst_finding_is_the_result(rule: str, by: str, brief: str, words: 
 
 
 def test_without_a_finding_the_result_is_the_state() -> None:
-    """Without a finding the result says who is waited for, how the agent ended, or that the chat ended."""
+    """Without a finding the result says who is waited for, how the agent ended, or "ended"."""
     info = Finding("wait.silence", Severity.INFO, "agent", 7, "a sentence")
     assert result_words([info], ended(exit_code=0)) == "ended"
     assert result_words([], ended(exit_code=3)) == exit_words(ended(exit_code=3)) == "exit 3"
