@@ -22,7 +22,8 @@ from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.outline import read_outline
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.recording import StoredFrame
-from acp_proxy.store.queries.frames import Span, call_frames, start_of_line
+from acp_proxy.store.queries.call_frames import call_frames
+from acp_proxy.store.queries.frames import Span, start_of_line
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 

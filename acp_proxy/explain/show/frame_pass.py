@@ -24,8 +24,9 @@ from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, UPDATE, kind_and_update
 from acp_proxy.recording.recording import FrameRun, needs
+from acp_proxy.store.queries.call_frames import call_updates_of_turn
 from acp_proxy.store.queries.exchanges import exchanges
-from acp_proxy.store.queries.frames import call_updates_of_turn, last_update_with
+from acp_proxy.store.queries.frames import last_update_with
 from acp_proxy.store.reader import RecordingReader
 
 

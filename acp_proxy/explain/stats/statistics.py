@@ -29,9 +29,10 @@ from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.recording.filters import EVERYTHING, Filter
 from acp_proxy.recording.recording import FrameRun, StoredFrame
 from acp_proxy.store.queries import frames as frame_queries
+from acp_proxy.store.queries.call_frames import edges_of_call
 from acp_proxy.store.queries.exchanges import TurnRow, exchanges, is_any_open_at, turn_of
 from acp_proxy.store.queries.exchanges import turns as read_turns
-from acp_proxy.store.queries.frames import Span, edges_of_call
+from acp_proxy.store.queries.frames import Span
 from acp_proxy.store.reader import RecordingReader
 
 _READ = 8

@@ -41,7 +41,8 @@ from acp_proxy.explain.transcript.request_entries import AskedRequest
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.tool_calls import NAMES, CallState, call_of
 from acp_proxy.protocol.updates import CONTENT_CHUNK, UPDATE, kind_and_update
-from acp_proxy.store.queries.frames import Span, frames_of_call, frames_of_terminal
+from acp_proxy.store.queries.call_frames import frames_of_call, frames_of_terminal
+from acp_proxy.store.queries.frames import Span
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 

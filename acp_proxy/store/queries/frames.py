@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from acp_proxy.base.limits import LINE_EDGE, SMALL_LINE
+from acp_proxy.base.limits import LINE_EDGE
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.rows import Rows
@@ -16,9 +16,8 @@ from acp_proxy.store.tables.checked_values import Row
 
 Span = tuple[int, int]
 """The first and the last number of some consecutive frames."""
-_FRAME = "seq, t_ns, stream, kind, method, exchange, session, turn, tool_call, terminal, size"
+FRAME = "seq, t_ns, stream, kind, method, exchange, session, turn, tool_call, terminal, size"
 """The columns of a `StoredFrame` without its line."""
-_START = f"substr(raw, 1, {LINE_EDGE}) AS raw"
 
 
 def last_number(rows: Rows) -> int:
@@ -277,7 +276,7 @@ def first_message(rows: Rows, stream: str, after: int = 0) -> StoredFrame | None
         after: only messages with a higher number.
     """
     sql = (
-        f"SELECT {_FRAME} FROM frames WHERE stream = ? AND seq > ?"
+        f"SELECT {FRAME} FROM frames WHERE stream = ? AND seq > ?"
         " AND kind NOT IN ('invalid', 'blank') ORDER BY seq LIMIT 1"
     )
     return next((StoredFrame(*row.values()) for row in rows.query(sql, (stream, after))), None)
@@ -299,116 +298,8 @@ def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[Stor
         seq: the number.
         most: the largest number of frames.
     """
-    sql = f"SELECT {_FRAME} FROM frames WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT {most}"
+    sql = f"SELECT {FRAME} FROM frames WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT {most}"
     return (StoredFrame(*row.values()) for row in rows.query(sql, (stream, seq)))
-
-
-def call_frames(
-    rows: Rows, session: str | None, tool_call: str, after: int
-) -> Iterator[tuple[StoredFrame, bytes | None]]:
-    """Yields the frames about the tool calls with an id, in order, except batches.
-
-    The frame of a large line contains only the first 64 KiB of the line; the last 64 KiB are
-    yielded with the frame.
-
-    Args:
-        rows: the recording.
-        session: the session of the tool calls.
-        tool_call: their id.
-        after: only frames with a higher number.
-    """
-    sql = (
-        f"SELECT {_FRAME}, CASE WHEN size <= {SMALL_LINE} THEN raw"
-        f" ELSE substr(raw, 1, {LINE_EDGE}) END AS raw,"
-        f" CASE WHEN size > {SMALL_LINE} THEN substr(raw, -{LINE_EDGE}) END AS tail FROM frames"
-        " WHERE tool_call = ? AND session IS ? AND kind IN ('notification', 'request')"
-        " AND seq > ? ORDER BY seq"
-    )
-    for row in rows.query(sql, (tool_call, session, after)):
-        *frame, tail = row.values()
-        yield StoredFrame(*frame), tail
-
-
-def edges_of_call(
-    rows: Rows, session: str | None, tool_call: str, span: Span, most: int
-) -> list[bytes]:
-    """Returns the first and the last lines about a tool call, in order, at most 64 KiB of each.
-
-    Args:
-        rows: the recording.
-        session: the session of the tool call.
-        tool_call: its id.
-        span: the first and the last number to consider.
-        most: how many first lines, and how many last lines, to return. If there are few lines, some
-            of them are returned twice.
-    """
-    sql = (
-        f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
-        f" AND kind IN ('notification', 'request') ORDER BY seq {{}} LIMIT {most}"
-    )
-    first, last = (
-        [row["raw"] for row in rows.query(sql.format(order), (tool_call, session, *span))]
-        for order in ("ASC", "DESC")
-    )
-    return first + last[::-1]
-
-
-def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
-    """Yields the numbers of a turn's updates of tool calls, and of all batches in the span.
-
-    Args:
-        rows: the recording.
-        turn: the number of the turn.
-        span: the first and the last number to consider.
-    """
-    sql = (
-        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((turn = ? AND tool_call IS NOT NULL"
-        " AND method = 'session/update') OR kind = 'batch')"
-    )
-    return (row["seq"] for row in rows.query(sql, (*span, turn)))
-
-
-def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) -> Iterator[int]:
-    """Yields the numbers of the frames about a tool call, except batches.
-
-    Args:
-        rows: the recording.
-        session: the session of the tool call.
-        tool_call: its id.
-        span: the first and the last number to consider.
-    """
-    sql = (
-        "SELECT seq FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
-        " AND kind IN ('notification', 'request') ORDER BY seq"
-    )
-    return (row["seq"] for row in rows.query(sql, (tool_call, session, *span)))
-
-
-def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: int) -> Iterator[int]:
-    """Yields the numbers of the frames about a terminal, its creation included.
-
-    The frames end where another terminal with the same id is created.
-
-    Args:
-        rows: the recording.
-        session: the session of the terminal.
-        terminal: its id.
-        first: the first number to consider.
-    """
-    # "+" keeps SQLite from using the index of methods, which would make it read all terminals.
-    sql = (
-        "SELECT seq, (SELECT request_seq FROM exchanges WHERE response_seq = frames.seq"
-        " AND +method = 'terminal/create') AS created FROM frames"
-        " WHERE terminal = ? AND session IS ? AND seq >= ? ORDER BY seq"
-    )
-    is_created = False
-    for row in rows.query(sql, (terminal, session, first)):
-        if row["created"] is not None and row["created"] >= first:
-            if is_created:
-                return
-            is_created = True
-            yield row["created"]
-        yield row["seq"]
 
 
 def _last(rows: Rows, column: str, table: str) -> int:
