@@ -138,11 +138,11 @@ def _sides(diff: Diff, screen: Screen) -> Iterator[str]:
         [
             Column("", [cell("A", Ink.TROUBLE), cell("B", Ink.TO_CLIENT)]),
             Column("name", [cell(name) for name in names], least=10),
-            Column("when", [cell(text, Ink.FAINT) for text in begun], rank=1),
-            Column("agent", [cell(s.agent) for s in sides], least=8),
-            Column("client", [cell(s.client) for s in sides], least=8, rank=2),
-            Column("frames", [cell(counted(s.frames, "frame")) for s in sides], right=True),
-            Column("state", [cell(state, Ink.STDERR) for state in states], rank=3),
+            Column("when", [cell(text, Ink.FAINT) for text in begun], rank=4),
+            Column("agent", [cell(s.agent) for s in sides], least=16),
+            Column("client", [cell(s.client) for s in sides], least=12, rank=3),
+            Column("frames", [cell(counted(s.frames, "frame")) for s in sides], right=True, rank=1),
+            Column("state", [cell(state, Ink.STDERR) for state in states], rank=2),
         ],
         screen,
     )
@@ -165,7 +165,7 @@ def _legend(diff: Diff) -> Iterator[Piece]:
             yield mark, ink, True
             yield f" {meaning}   ", Ink.FAINT, False
     if counts.total > counts.handshake + counts.ending:
-        yield "→ to the agent   ← to the client   ", Ink.FAINT, False
+        yield "→ to agent   ← to client   ", Ink.FAINT, False
     if counts.total > counts.handshake + counts.ending:
         yield "#1 #2 the frame in A and in B", Ink.FAINT, False
 

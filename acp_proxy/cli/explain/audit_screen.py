@@ -98,6 +98,8 @@ def _columns(audit: Audit, group: rows.Group, actions: Sequence[Action]) -> list
     many = len({action.session for action in audit.actions}) > 1
     sessions = [cell(shortened(action.session or "") if many else "") for action in actions]
     times = [cell(_time(recording, action), Ink.FAINT) for action in actions]
+    marked = [rows.what(action) for action in actions]
+    warnings = max((len(mark.word) for marks in marked for mark in marks), default=0)
     return [
         Column("at", times, rank=3),
         Column("seq", [cell(f"#{action.seq}", Ink.FAINT) for action in actions], right=True),
@@ -106,8 +108,8 @@ def _columns(audit: Audit, group: rows.Group, actions: Sequence[Action]) -> list
         Column("how", [cell(rows.how(action, group)) for action in actions], rank=1),
         Column(
             "what",
-            [_marked(rows.what(action)) for action in actions],
-            least=22,
+            [_marked(marks) for marks in marked],
+            least=22 + warnings,
             most=60,
             keeps_ends=group.has_paths,
         ),
