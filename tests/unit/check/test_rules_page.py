@@ -15,4 +15,5 @@ def test_every_rule_has_its_row() -> None:
     """The page has a row for every rule, including those that are not checked."""
     text = page()
     for name in (*rules(), *left_out()):
-        assert text.count(f"\n| `{name}` | ") == 1
+        anchor = f'<a id="{name.replace(".", "-")}"></a>' * (name in rules())
+        assert text.count(f"\n| {anchor}`{name}` | ") == 1
