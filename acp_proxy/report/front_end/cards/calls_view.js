@@ -1,6 +1,6 @@
 // The tool calls as a table in the order of their start; the detail has the card of the chosen one.
 import { BLOCK_ENTRIES, Entries } from "../conversation/entries.js";
-import { pause } from "../data/source.js";
+import { pause, readJson } from "../data/source.js";
 import { clear, h } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
@@ -23,15 +23,13 @@ const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes
  * @returns {Promise<Map<number, ListedCall>>}
  */
 export async function listedCalls(recording, kinds) {
-  const read = async (/** @type {string} */ name) =>
-    JSON.parse(new TextDecoder().decode(await recording.source.bytes(name)));
   const [firsts, sizes] = [recording.numbers("call"), recording.numbers("size")];
   const unended = recording.isOpen ? "open" : "never ended";
   /** @type {Map<number, ListedCall>} */
   const calls = new Map();
   for (let first = 0; first < kinds.length; first += BLOCK_ENTRIES) {
     if (!kinds.slice(first, first + BLOCK_ENTRIES).includes("tool_call")) continue;
-    const entries = await read(`e${first / BLOCK_ENTRIES}`);
+    const entries = await readJson(recording.source, `e${first / BLOCK_ENTRIES}`);
     for (const { kind, seq, title, state, is_failed, took_ns, detail } of entries) {
       if (kind !== "tool_call") continue;
       const status = ENDED.test(state) ? state : unended;

@@ -1,6 +1,8 @@
 // Decodes index blocks: the columns of some rows, each value in as few bytes as its block needs.
 // A block is a JSON header with its length before it, then planes of bytes, lowest byte first.
 
+import { decodeText } from "./source.js";
+
 /**
  * @typedef {{kind: "text" | "number" | "difference", width: number, planes: Uint8Array}} Column
  * @typedef {{rows: number, texts: string[], cells: number[], payloads: [number, number][],
@@ -17,13 +19,13 @@ const HEADER_LENGTH_BYTES = 4;
 export function readIndexBlock(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const start = HEADER_LENGTH_BYTES + view.getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_LENGTH_BYTES, start)));
+  const header = JSON.parse(decodeText(bytes.subarray(HEADER_LENGTH_BYTES, start)));
   const columns = new Map();
   let at = start;
   for (const [name, kind, width] of header.columns) {
     const end = at + width * header.rows;
-    const got = bytes.length;
-    if (end > got) throw new Error(`column ${name} is cut off: expected ${end} bytes, got ${got}`);
+    const { length } = bytes;
+    if (end > length) throw new Error(`column ${name} is cut off: ${length} of ${end} bytes`);
     columns.set(name, { kind, width, planes: bytes.subarray(at, end) });
     at = end;
   }
@@ -40,8 +42,8 @@ export function readIndexBlock(bytes) {
  * @returns {Values}
  */
 export function lengthened(values, rows, expected = 0, Type = values.constructor) {
-  const size = rows * Type.BYTES_PER_ELEMENT;
-  const hasRoom = values instanceof Type && size <= values.buffer.byteLength;
+  const { byteLength } = values.buffer;
+  const hasRoom = values instanceof Type && rows * Type.BYTES_PER_ELEMENT <= byteLength;
   if (hasRoom) return new Type(values.buffer, 0, rows);
   const longer = new Type(Math.max(rows, rows > expected ? 2 * values.length : expected));
   if (Type === Float64Array) longer.fill(NaN, values.length);
@@ -55,17 +57,13 @@ export function lengthened(values, rows, expected = 0, Type = values.constructor
  */
 export function decodeNumbers(values, rows, { kind, width, planes }) {
   const first = values.length - rows;
-  const isDifference = kind === "difference";
-  let before = 0;
-  for (let row = 0; width > 0 && row < rows; row++) {
-    let stored = planes[row];
-    for (let plane = 1, scale = 256; plane < width; plane++, scale *= 256) {
-      stored += planes[plane * rows + row] * scale;
-    }
+  for (let row = 0, before = 0; width > 0 && row < rows; row++) {
+    let [stored, scale] = [0, 1];
+    for (let at = row; at < width * rows; at += rows, scale *= 256) stored += planes[at] * scale;
     if (stored === 0) continue;
     // A time in nanoseconds has more than 32 bits, so bits are taken only from the lowest byte.
     const number = planes[row] & 1 ? (stored - 1) / 2 : -stored / 2;
-    values[first + row] = isDifference ? (before += number) : number;
+    values[first + row] = kind === "difference" ? (before += number) : number;
   }
 }
 
@@ -73,10 +71,8 @@ export function decodeNumbers(values, rows, { kind, width, planes }) {
  * The array that has room for codes of a width, and of those before.
  * @param {Codes} codes @param {number} width
  */
-export function typeOfCodes({ BYTES_PER_ELEMENT }, width) {
-  const bytes = Math.max(BYTES_PER_ELEMENT, width);
-  return bytes <= 1 ? Uint8Array : bytes === 2 ? Uint16Array : Int32Array;
-}
+export const typeOfCodes = ({ BYTES_PER_ELEMENT }, width) =>
+  [Uint8Array, Uint8Array, Uint16Array][Math.max(BYTES_PER_ELEMENT, width)] ?? Int32Array;
 
 /**
  * Writes the codes of a text column in the last rows: the index of the text, plus one; 0 is null.

@@ -10,19 +10,14 @@
 
 /** Reads blocks out of the inert `<script>` elements of the page. @implements {Source} */
 export class EmbeddedSource {
-  /** @param {Document} [page] */
-  constructor(page = document) {
-    this.page = page;
-  }
-
   /** @param {string} name */
-  has = (name) => this.page.getElementById(name) !== null;
+  has = (name) => document.getElementById(name) !== null;
 
   /** The text of a block as it stands in the page. @param {string} name */
   text(name) {
-    const element = this.page.getElementById(name);
-    if (element === null) throw new Error(`the page has no block ${name}; is the file complete?`);
-    return element.textContent ?? "";
+    const text = document.getElementById(name)?.textContent;
+    if (text) return text;
+    throw new Error(`the page has no block ${name}; is the file complete?`);
   }
 
   /** The inflated bytes of a block. @param {string} name */
@@ -31,7 +26,8 @@ export class EmbeddedSource {
 
 /** @param {string} text @returns {Uint8Array} */
 export function decodeBase64(text) {
-  const decoder = /** @type {any} */ (Uint8Array);
+  const decoder = /** @type {{fromBase64?: (text: string) => Uint8Array}} */ (
+    /** @type {unknown} */ (Uint8Array));
   return decoder.fromBase64?.(text) ?? Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
 }
 
@@ -42,11 +38,18 @@ export async function inflate(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+/** The text in UTF-8 bytes. @param {Uint8Array} bytes */
+export const decodeText = (bytes) => new TextDecoder().decode(bytes);
+
+/**
+ * The JSON value that is a block.
+ * @param {Source} source @param {string} name @returns {Promise<any>}
+ */
+export const readJson = async (source, name) => JSON.parse(decodeText(await source.bytes(name)));
+
 /** Lets the browser paint and answer keys before more is computed. */
-export function pause() {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new globalThis.MessageChannel();
-    port1.onmessage = () => resolve(port1.close());
-    port2.postMessage(null);
-  });
-}
+export const pause = () => new Promise((resolve) => {
+  const { port1, port2 } = new globalThis.MessageChannel();
+  port1.onmessage = () => resolve(port1.close());
+  port2.postMessage(null);
+});

@@ -1,5 +1,5 @@
-// Reads members of JSON of any shape, and writes texts, times and sizes for people, as the command
-// line does.
+// Reads members of JSON of any shape.
+import { decodeBase64, decodeText } from "./source.js";
 
 /** @typedef {{[name: string]: unknown}} JsonObject */
 
@@ -7,19 +7,15 @@
  * Whether a value is an object, and no array.
  * @param {unknown} value @returns {value is JsonObject}
  */
-export function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+export const isObject = (value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * The object found by following names; an empty one if there is none.
- * @param {unknown} value @param {...string} names @returns {JsonObject}
+ * The object in a member; an empty one if there is none.
+ * @param {unknown} value @param {string} name @returns {JsonObject}
  */
-export function objectAt(value, ...names) {
-  let found = value;
-  for (const name of names) {
-    found = isObject(found) && Object.hasOwn(found, name) ? found[name] : null;
-  }
+export function objectAt(value, name) {
+  const found = isObject(value) && Object.hasOwn(value, name) ? value[name] : null;
   return isObject(found) ? found : {};
 }
 
@@ -36,14 +32,8 @@ export function objectsAt(value, name) {
  * The first member that is a scalar, as text; empty if there is none.
  * @param {JsonObject} value @param {...string} names
  */
-export function wordAt(value, ...names) {
-  for (const name of names) {
-    const found = value[name];
-    if (typeof found === "string" && found !== "") return found;
-    if (typeof found === "number" || typeof found === "boolean") return String(found);
-  }
-  return "";
-}
+export const wordAt = (value, ...names) => String(names.map((name) => value[name]).find((one) =>
+  one !== "" && /^(string|number|boolean)$/.test(typeof one)) ?? "");
 
 /**
  * The kind of a session update and its members, in any dialect.
@@ -52,14 +42,13 @@ export function wordAt(value, ...names) {
 export function updateOf(message) {
   const params = objectAt(message, "params");
   // In the 1.0 draft, the kind is beside the members.
-  const data = objectAt(params, "data");
-  if (!("update" in params)) return { kind: wordAt(params, "type"), update: data };
-  const update = objectAt(params, "update");
-  return { kind: wordAt(update, "sessionUpdate"), update };
+  const [kind, name] = "update" in params ? ["sessionUpdate", "update"] : ["type", "data"];
+  const update = objectAt(params, name);
+  return { kind: wordAt(name === "data" ? params : update, kind), update };
 }
 
 /** A message as values; null if the line is no JSON. @param {Uint8Array} bytes */
-export const parsedLine = (bytes) => parsedText(new TextDecoder().decode(bytes));
+export const parsedLine = (bytes) => parsedText(decodeText(bytes));
 
 /** @param {string} text @returns {any} null if it is no JSON */
 export function parsedText(text) {
@@ -71,18 +60,7 @@ export function parsedText(text) {
 }
 
 /** A string, number or word of JSON as it is written, so that nothing of it is lost. */
-export class RawValue {
-  #text;
-
-  /** @param {string} text */
-  constructor(text) {
-    this.#text = text;
-  }
-
-  toString() {
-    return this.#text;
-  }
-}
+export class RawValue extends String {}
 
 /** @param {string} text @returns {any} its values, with a `RawValue` for each string and number */
 export function parsedRaw(text) {
@@ -91,17 +69,15 @@ export function parsedRaw(text) {
   return JSON.parse(text, /** @type {any} */ (raw));
 }
 
-const CHUNK_KINDS = new Set([
-  "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk",
-  "compaction_summary_chunk", "session_message_chunk",
-]);
+const CHUNK_KIND =
+  /^((user|agent|session|thought)_message|agent_thought|compaction_summary)_chunk$/;
 
 /** A piece of a streamed message; null for anything else. @param {unknown} message */
 export function chunkOf(message) {
   const { kind, update } = updateOf(message);
   const { content } = update;
   const text = isObject(content) && content.type === "text" ? content.text : content;
-  if (!CHUNK_KINDS.has(kind) || typeof text !== "string") return null;
+  if (!CHUNK_KIND.test(kind) || typeof text !== "string") return null;
   return { kind, id: wordAt(update, "messageId", "compactionId"), text };
 }
 
@@ -111,8 +87,7 @@ export function chunkOf(message) {
  */
 export function fromBase64(text) {
   try {
-    if (typeof text !== "string") return null;
-    return Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+    return typeof text === "string" ? decodeBase64(text) : null;
   } catch {
     return null;
   }

@@ -42,8 +42,8 @@ export class JsonTree {
   /** @param {any} value @param {number} level @param {...HTMLElement} name */
   node(value, level, ...name) {
     this.made++;
-    const { length } = Object.keys(value);
     if (value instanceof RawValue) return h("div", null, name, primitive(String(value)));
+    const { length } = Object.keys(value);
     if (length === 0) return h("div", null, name, Array.isArray(value) ? "[]" : "{}");
     const sign = `${Array.isArray(value) ? "[…]" : "{…}"} ${length}`;
     const on = { toggle: () => this.closed.get(details)?.() };

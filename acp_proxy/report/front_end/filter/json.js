@@ -5,16 +5,13 @@ import { RawValue } from "../data/values.js";
 export function jsonText(value) {
   if (Array.isArray(value)) return `[${value.map(jsonText).join(", ")}]`;
   if (value instanceof RawValue) return rewritten(String(value));
-  const members = Object.entries(value).map(([name, one]) => `${asciiJson(name)}: ${jsonText(one)}`);
+  const members = Object.keys(value).map((name) => `${asciiJson(name)}: ${jsonText(value[name])}`);
   return `{${members.join(", ")}}`;
 }
 
 /** @param {string} text @returns {string} its JSON, with escapes for all but ASCII */
-export function asciiJson(text) {
-  const escaped = (/** @type {string} */ unit) =>
-    `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return JSON.stringify(text).replace(/[^ -~]/g, escaped);
-}
+export const asciiJson = (text) => JSON.stringify(text).replace(/[^ -~]/g, (unit) =>
+  `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** @param {string} raw a value as it is in a line */
 function rewritten(raw) {

@@ -24,13 +24,12 @@ export function patternTest(pattern) {
 /** @param {string} part @param {string | undefined} set what is in the brackets */
 function sourceOf(part, set) {
   if (set === undefined) return part === "?" ? "." : part.replace(/[\\^$.*+?()[\]{}|/]/u, "\\$&");
-  const escaped = (/** @type {string} */ one) => one.replace(/[\\^[\]-]/, "\\$&");
-  const code = (/** @type {string} */ one) => /** @type {number} */ (one.codePointAt(0));
   const isNegated = set.startsWith("!");
   // A range that is empty does not count.
   const ranges = set.slice(isNegated ? 1 : 0).replace(/([^])-([^])|[^]/gu, (one, low, high) => {
-    if (low === undefined) return escaped(one);
-    return code(low) > code(high) ? "" : `${escaped(low)}-${escaped(high)}`;
+    const [from, to = from] = low === undefined ? [one] : [low, high];
+    if (Number(from.codePointAt(0)) > Number(to.codePointAt(0))) return "";
+    return [...new Set([from, to])].map((end) => end.replace(/[\\^[\]-]/, "\\$&")).join("-");
   });
   return `[${isNegated ? "^" : ""}${ranges}]`;
 }

@@ -27,8 +27,7 @@ export class FilterRows {
     this.rows = recording.rows;
     /** Columns of messages by name; `batch` is the row of the batch. @type {any[]} */
     this.members = Object.entries(recording.meta.members ?? {}).flatMap(([row, members]) =>
-      members.map((/** @type {any} */ one) => ({ ...one, batch: Number(row) })),
-    );
+      members.map((/** @type {any} */ one) => ({ ...one, batch: Number(row) })));
     this.count = this.rows + this.members.length;
     const texts = this.members.flatMap((one) => Object.values(one)).map(String);
     this.texts = texts.length > 0 ? [...new Set([...recording.texts, ...texts])] : recording.texts;
@@ -59,10 +58,9 @@ export class FilterRows {
 
   /** Whether a method, a session, a tool call or a terminal is called so. @param {string} label */
   hasLabel(label) {
-    const { recording, members } = this;
-    const code = recording.code(label);
-    const isThere = (code > 0 && LABELS.some((name) => recording.codes(name).includes(code)))
-      || members.some((one) => one.session === label && one.exchange !== null);
+    const code = this.recording.code(label);
+    const isThere = (code > 0 && LABELS.some((name) => this.recording.codes(name).includes(code)))
+      || this.members.some((one) => one.session === label && one.exchange !== null);
     this.assumed.set(label, isThere);
     return isThere;
   }

@@ -1,5 +1,5 @@
 // Has questions answered of lines: sends blocks to a worker, one after the other.
-import { pause } from "../data/source.js";
+import { decodeText, pause } from "../data/source.js";
 import { YES } from "../filter/terms.js";
 import { Scanner } from "./scanner.js";
 
@@ -73,7 +73,7 @@ async function startScan(source, asked) {
 
 /** The page's policy allows only blobs of this page as scripts. @param {Source} source */
 async function makeWorkerUrl(source) {
-  const text = new TextDecoder().decode(await source.bytes("worker"));
+  const text = decodeText(await source.bytes("worker"));
   const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
   const types = /** @type {any} */ (window).trustedTypes;
   if (!types) return url;

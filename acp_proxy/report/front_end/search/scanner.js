@@ -1,6 +1,6 @@
 // Reads lines block by block, and says in which rows the answers to questions are yes.
 // It runs in the worker.
-import { isObject, parsedRaw } from "../data/values.js";
+import { RawValue, isObject, parsedRaw } from "../data/values.js";
 import { jsonText } from "../filter/json.js";
 import { patternTest } from "../filter/patterns.js";
 import { decodeBase64, inflate } from "../data/source.js";
@@ -135,7 +135,8 @@ function reaches(value, keys, fits) {
     return Number(key) < value.length && reaches(value[Number(key)], others, fits);
   }
   if (key === undefined) return fits(value);
-  return isObject(value) && Object.hasOwn(value, key) && reaches(value[key], others, fits);
+  const isParent = isObject(value) && !(value instanceof RawValue);
+  return isParent && Object.hasOwn(value, key) && reaches(value[key], others, fits);
 }
 
 /** A text without differences of case, as Python's `casefold` makes it. @param {string} text */

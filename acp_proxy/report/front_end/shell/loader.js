@@ -1,12 +1,12 @@
 // Starts the page: inflates its script, which is a block of data so that the file is small, and
 // runs it. The content policy of the page allows that script by its hash, and no other.
-import { EmbeddedSource } from "../data/source.js";
+import { EmbeddedSource, decodeText } from "../data/source.js";
 
 /** Runs the script; says so if the browser cannot. */
 async function loadPage() {
   const element = document.createElement("script");
   try {
-    const text = new TextDecoder().decode(await new EmbeddedSource().bytes("script"));
+    const text = decodeText(await new EmbeddedSource().bytes("script"));
     const types = /** @type {any} */ (window).trustedTypes;
     const policy = types?.createPolicy("acp-report-script", { createScript: () => text });
     element.textContent = policy ? policy.createScript("") : text;
