@@ -1,12 +1,11 @@
 // Parses the filter grammar, and points at the column of a mistake.
 import { BadValue, TERMS, allOf, anyOf, noneOf, quoted, unquoted } from "./terms.js";
-import { OWN_STATES, containsFilter, pathFilter, stateFilter } from "./terms.js";
+import { OWN_STATES, SPACE, containsFilter, pathFilter, stateFilter } from "./terms.js";
 
 /** @typedef {import("./terms.js").Judge} Judge */
 /** @typedef {(place: number, problem: string) => BadFilter} Wrong */
 
 const DEEPEST = 100;
-const SPACE = "[\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const NO_SPACE = SPACE.replace("[", "[^");
 const WORD = `(?:"(?:[^"\\\\]|\\\\[^\\n])*"|${NO_SPACE.replace("]", '()"]')})+`;
 const TOKEN = new RegExp(`${SPACE}*(?:([()])|(${WORD}))`, "yu");
@@ -28,24 +27,17 @@ export function parseFilter(text, rows) {
     return new BadFilter(`bad filter at column ${column}: ${problem}`);
   };
   const tokens = tokensOf(text, wrong);
-  let next = 0;
-  let depth = 0;
+  let [next, depth] = [0, 0];
   const peek = () => tokens[next]?.token ?? "";
 
   const either = () => {
     const parts = [both()];
-    while (peek() === "or") {
-      next++;
-      parts.push(both());
-    }
+    for (; peek() === "or"; parts.push(both())) next++;
     return anyOf(parts);
   };
   const both = () => {
     const parts = [one()];
-    while (!["", "or", ")"].includes(peek())) {
-      if (peek() === "and") next++;
-      parts.push(one());
-    }
+    for (; !["", "or", ")"].includes(peek()); parts.push(one())) if (peek() === "and") next++;
     return allOf(parts);
   };
   /** @returns {Judge} */
@@ -57,15 +49,11 @@ export function parseFilter(text, rows) {
     }
     if (token !== "not" && token !== "(") return termOf(token, place, rows, wrong);
     if (++depth > DEEPEST) throw wrong(place, `nested more deeply than ${DEEPEST} levels`);
-    const inner = token === "not" ? noneOf(one()) : within(place);
+    const inner = token === "not" ? noneOf(one()) : either();
+    if (token === "(" && tokens[next++]?.token !== ")") {
+      throw wrong(place, "a parenthesis that is never closed");
+    }
     depth--;
-    return inner;
-  };
-  /** @param {number} place */
-  const within = (place) => {
-    const inner = either();
-    if (peek() !== ")") throw wrong(place, "a parenthesis that is never closed");
-    next++;
     return inner;
   };
 
@@ -92,17 +80,14 @@ function termOf(token, place, rows, wrong) {
   }
   const [, key, text] = match;
   const parse = TERMS.get(key);
-  if (!parse) {
-    const keys = [...TERMS.keys()].join(", ");
-    throw wrong(place, `unknown key ${quoted(key)}: expected ${keys}`);
-  }
+  const keys = [...TERMS.keys()].join(", ");
+  if (!parse) throw wrong(place, `unknown key ${quoted(key)}: expected ${keys}`);
   const at = place + key.length + 1;
   if (!text) throw wrong(at, `expected a value after ${key}:`);
   try {
     return parse(text, rows);
   } catch (error) {
-    if (error instanceof BadValue) throw wrong(at, error.message);
-    throw error;
+    throw error instanceof BadValue ? wrong(at, error.message) : error;
   }
 }
 
@@ -110,14 +95,11 @@ function termOf(token, place, rows, wrong) {
 function tokensOf(text, wrong) {
   const tokens = [];
   const end = text.replace(TRAILING, "").length;
-  let place = 0;
-  while (place < end) {
-    TOKEN.lastIndex = place;
-    const match = TOKEN.exec(text);
-    if (!match) throw wrong(place, "a quote that is never closed");
-    const token = match[1] ?? match[2];
-    place = TOKEN.lastIndex;
-    tokens.push({ token, place: place - token.length });
+  for (TOKEN.lastIndex = 0; TOKEN.lastIndex < end; ) {
+    const place = TOKEN.lastIndex;
+    const [, bracket, token = bracket] = TOKEN.exec(text) ?? [];
+    if (token === undefined) throw wrong(place, "a quote that is never closed");
+    tokens.push({ token, place: TOKEN.lastIndex - token.length });
   }
   return tokens;
 }
