@@ -38,6 +38,10 @@ export async function inflate(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+/** Bytes in one piece. @param {Uint8Array[]} pieces */
+export const joinedBytes = async (pieces) => pieces.length === 1 ? pieces[0]
+  : new Uint8Array(await new Blob(/** @type {any} */ (pieces)).arrayBuffer());
+
 /** The text in UTF-8 bytes. @param {Uint8Array} bytes */
 export const decodeText = (bytes) => new TextDecoder().decode(bytes);
 

@@ -5,14 +5,12 @@ import { chunkOf, parsedText } from "../data/values.js";
 
 /**
  * @typedef {import("../filter/rows.js").Question & {kind: "search"}} SearchQuestion
- * @typedef {(row: number) => void} AddRow
  * @typedef {object} Message a message that is being streamed
  * @property {number} session
  * @property {boolean} hasId
  * @property {string} text what of it may still be the beginning of a match
  * @property {boolean} endsInHalf whether that ends in half of a character
- * @property {number[]} rows of its pieces
- * @property {number[]} starts of its pieces in the text
+ * @property {{row: number, start: number}[]} pieces and where they begin in the text
  */
 
 const ESCAPE = /\\(?:u([0-9A-Fa-f]{4})|(.))/gs;
@@ -29,12 +27,10 @@ export class TextSearch {
   constructor(question) {
     const { wanted } = question;
     this.length = wanted.length;
-    // Whatever its case, unless it has a capital letter.
-    const flags = /\p{Uppercase}/u.test(wanted) ? "gu" : "giu";
     const escaped = wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-    const letters = "[iI\u0130\u0131]";
-    const likeI = flags === "giu" ? escaped.replace(/[iI\u0130\u0131]/g, letters) : escaped;
-    this.pattern = new RegExp(likeI, flags);
+    // Whatever its case, unless it has a capital letter.
+    this.pattern = /\p{Uppercase}/u.test(wanted) ? new RegExp(escaped, "gu")
+      : new RegExp(escaped.replace(/[iI\u0130\u0131]/g, "[iI\u0130\u0131]"), "giu");
   }
 
   /** Where the text begins in another one; -1 if it does not. @param {string} text */
@@ -45,16 +41,16 @@ export class TextSearch {
 
   /**
    * @param {string} line @param {number} row @param {import("./scanner.js").Labels} labels
-   * @param {AddRow} add
+   * @param {number[]} hits
    */
-  read(line, row, { event, session, method, call }, add) {
-    if (this.find(event ?? line) >= 0) add(row);
-    else if (!event && line.includes("\\") && this.isInStrings(line, method)) add(row);
-    if (method === "session/prompt") this.end((one) => one.session === session, add);
+  read(line, row, { event, session, method, call }, hits) {
+    const isWithin = () => !event && line.includes("\\") && this.isInStrings(line, method);
+    if (this.find(event ?? line) >= 0 || isWithin()) hits.push(row);
+    if (method === "session/prompt") this.end((one) => one.session === session, hits);
     if (method !== "session/update") return;
     const chunk = line.includes("_chunk") ? chunkOf(parsedText(line)) : null;
-    if (chunk !== null) this.join(row, session, chunk, add);
-    else if (call && line.includes('"tool_call"')) this.endUnnamed(session, add);
+    if (chunk !== null) this.join(row, session, chunk, hits);
+    else if (call && line.includes('"tool_call"')) this.endUnnamed(session, hits);
   }
 
   /**
@@ -63,80 +59,67 @@ export class TextSearch {
    */
   isInStrings(line, method) {
     if (this.find(withoutEscapes(line)) < 0) return false;
-    const found = line.matchAll(ESCAPED_STRING);
-    const strings = Array.from(found, ([, string]) => withoutEscapes(string));
+    const strings = Array.from(line.matchAll(ESCAPED_STRING), ([, one]) => withoutEscapes(one));
     return strings.some((string) => string !== method && this.find(string) >= 0);
   }
 
   /**
    * @param {number} row @param {number} session
-   * @param {{kind: string, id: string, text: string}} chunk @param {AddRow} add
+   * @param {{kind: string, id: string, text: string}} chunk @param {number[]} hits
    */
-  join(row, session, { kind, id, text }, add) {
+  join(row, session, { kind, id, text }, hits) {
     const key = `${session} ${kind} ${id}`;
     let message = this.open.get(key);
     if (message === undefined) {
-      this.endUnnamed(session, add);
+      this.endUnnamed(session, hits);
       const [oldest] = this.open.values();
-      if (this.open.size >= MOST_MESSAGES) this.end((one) => one === oldest, add);
-      message = { session, hasId: id !== "", text: "", endsInHalf: false, rows: [], starts: [] };
+      if (this.open.size >= MOST_MESSAGES) this.end((one) => one === oldest, hits);
+      message = { session, hasId: id !== "", text: "", endsInHalf: false, pieces: [] };
     }
     this.open.delete(key);
     this.open.set(key, message);
     // Half of a character belongs to the piece that has the other half.
     const half = message.endsInHalf && /^[\udc00-\udfff]/.test(text) ? 1 : 0;
     if (text === "") return;
-    if (text.length > half) {
-      message.rows.push(row);
-      message.starts.push(message.text.length + half);
-    }
+    if (text.length > half) message.pieces.push({ row, start: message.text.length + half });
     message.text += text;
     message.endsInHalf = /[\ud800-\udbff]$/.test(text);
   }
 
-  /** @param {number} session @param {AddRow} add */
-  endUnnamed(session, add) {
-    this.end((one) => one.session === session && !one.hasId, add);
-  }
+  /** @param {number} session @param {number[]} hits */
+  endUnnamed = (session, hits) => this.end((one) => one.session === session && !one.hasId, hits);
 
-  /** @param {(message: Message) => boolean} isOver @param {AddRow} add */
-  end(isOver, add) {
+  /** @param {(message: Message) => boolean} isOver @param {number[]} hits */
+  end(isOver, hits) {
     for (const [key, message] of this.open) {
       if (!isOver(message)) continue;
-      this.look(message, add);
+      this.look(message, hits);
       this.open.delete(key);
     }
   }
 
-  /** @param {AddRow} add */
-  pause(add) {
-    for (const message of this.open.values()) this.look(message, add);
-  }
+  /** @param {number[]} hits */
+  pause = (hits) => this.open.forEach((message) => this.look(message, hits));
 
   /**
    * Adds the rows in which matches begin, and keeps the end.
-   * @param {Message} message @param {AddRow} add
+   * @param {Message} message @param {number[]} hits
    */
-  look(message, add) {
-    const { text, rows, starts } = message;
-    let n = 0;
-    const next = () => (n < starts.length ? this.find(text, starts[n]) : -1);
-    for (let place = this.find(text); place >= 0; place = next()) {
-      while (n < starts.length && starts[n] <= place) n++;
-      add(rows[Math.max(n - 1, 0)]);
+  look(message, hits) {
+    const { text, pieces } = message;
+    for (let n = 0, place = this.find(text); place >= 0; ) {
+      while (n < pieces.length && pieces[n].start <= place) n++;
+      hits.push(pieces[Math.max(n - 1, 0)].row);
+      place = n < pieces.length ? this.find(text, pieces[n].start) : -1;
     }
     const cut = text.length - this.length + 1;
-    const first = Math.max(starts.findLastIndex((start) => start <= cut), 0);
-    const from = starts[first] ?? 0;
+    const first = Math.max(pieces.findLastIndex(({ start }) => start <= cut), 0);
+    const from = pieces[first]?.start ?? 0;
     message.text = text.slice(from);
-    message.rows = rows.slice(first);
-    message.starts = starts.slice(first).map((start) => start - from);
+    message.pieces = pieces.slice(first).map(({ row, start }) => ({ row, start: start - from }));
   }
 }
 
 /** @param {string} text */
-function withoutEscapes(text) {
-  return text.replace(ESCAPE, (_, unit, other) =>
-    unit ? String.fromCharCode(parseInt(unit, 16)) : (NAMED.get(other) ?? other),
-  );
-}
+const withoutEscapes = (text) => text.replace(ESCAPE, (_, unit, other) =>
+  unit ? String.fromCharCode(parseInt(unit, 16)) : (NAMED.get(other) ?? other));

@@ -3,7 +3,7 @@
 import { RawValue, isObject, parsedRaw } from "../data/values.js";
 import { jsonText } from "../filter/json.js";
 import { patternTest } from "../filter/patterns.js";
-import { decodeBase64, inflate } from "../data/source.js";
+import { decodeBase64, inflate, joinedBytes } from "../data/source.js";
 import { TextSearch } from "./matches.js";
 
 /**
@@ -17,15 +17,18 @@ import { TextSearch } from "./matches.js";
  * @property {Int32Array} sessions their codes
  * @property {Int32Array} calls
  * @property {Map<number, string>} events what is said of those that are events
- * @typedef {{method: string | null, session: number, call: number, event: string | undefined}}
- * Labels of a row
+ * @typedef {object} Labels of a row
+ * @property {string | null} method
+ * @property {number} session
+ * @property {number} call
+ * @property {string} [event]
  * @typedef {object} Reader
- * @property {(line: string, row: number, labels: Labels, add: (row: number) => void) => void} read
- * @property {(add: (row: number) => void) => void} [pause] called at the end of a block
+ * @property {(line: string, row: number, labels: Labels, hits: number[]) => void} read adds to hits
+ * @property {(hits: number[]) => void} [pause] called at the end of a block
  */
 
-const UNLIKE_LOWER = new RegExp("[\\p{CWCF}\\u01f0\\u0390\\u03b0\\u1e96-\\u1e99\\u1f50-\\u1f56"
-  + "\\u1fb6-\\u1fd7\\u1fe2-\\u1fe7\\u1ff6]", "gu");
+const UNLIKE_LOWER =
+  /[\p{CWCF}\u01f0\u0390\u03b0\u1e96-\u1e99\u1f50-\u1f56\u1fb6-\u1fd7\u1fe2-\u1fe7\u1ff6]/gu;
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const INDEX = /^[0-9]{1,9}$/;
 const MAYBE_NO_STRING = /^(?:[-0-9[{]|true$|false$|null$|NaN$|Infinity$)/;
@@ -38,40 +41,34 @@ export class Scanner {
   }
 
   /**
-   * @param {LineBlock} block the next one @returns {Promise<number[][]>} the rows of each question
+   * @param {LineBlock} block the next one
+   * @returns {Promise<number[][]>} the rows of each question
    */
   async take({ texts, rows, starts, ends, methods, sessions, calls, events }) {
-    const pieces = await Promise.all(texts.map((text) => inflate(decodeBase64(text))));
-    const bytes = pieces.length === 1 ? pieces[0] : await joined(pieces);
+    const inflated = texts.map((text) => inflate(decodeBase64(text)));
+    const bytes = await joinedBytes(await Promise.all(inflated));
     /** @type {number[][]} */
     const found = this.readers.map(() => []);
-    const adders = found.map((rows) => (/** @type {number} */ row) => void rows.push(row));
     const whole = UTF8.decode(bytes);
     // A character of several bytes is fewer than these in a text, so places differ.
     const isAscii = whole.length === bytes.length;
-    const textOf = (/** @type {number} */ start, /** @type {number} */ end) =>
-      isAscii ? whole.slice(start, end) : UTF8.decode(bytes.subarray(start, end));
     rows.forEach((row, at) => {
-      const line = textOf(starts[at], ends[at]);
+      const line = isAscii ? whole.slice(starts[at], ends[at])
+        : UTF8.decode(bytes.subarray(starts[at], ends[at]));
       const [method, session, call] = [methods[at], sessions[at], calls[at]];
       const labels = { method, session, call, event: events.get(row) };
-      this.readers.forEach((reader, n) => reader.read(line, row, labels, adders[n]));
+      this.readers.forEach((reader, n) => reader.read(line, row, labels, found[n]));
     });
-    this.readers.forEach((reader, n) => reader.pause?.(adders[n]));
+    this.readers.forEach((reader, n) => reader.pause?.(found[n]));
     return found;
   }
-}
-
-/** @param {Uint8Array[]} pieces */
-async function joined(pieces) {
-  return new Uint8Array(await new Blob(/** @type {any} */ (pieces)).arrayBuffer());
 }
 
 /** @param {Question} question @returns {Reader} */
 function readerOf(question) {
   if (question.kind === "search") return new TextSearch(question);
   const isTrue = question.kind === "path" ? pathTest(question) : textTest(question);
-  return { read: (line, row, { event }, add) => isTrue(line, event) && add(row) };
+  return { read: (line, row, { event }, hits) => isTrue(line, event) && hits.push(row) };
 }
 
 /** @param {any} question @returns {(line: string) => boolean} */
@@ -81,7 +78,8 @@ function textTest(question) {
 }
 
 /**
- * @param {Question & {kind: "path"}} question @returns {(line: string, event?: string) => boolean}
+ * @param {Question & {kind: "path"}} question
+ * @returns {(line: string, event?: string) => boolean}
  */
 function pathTest({ keys, wanted, isPattern }) {
   const pattern = patternTest(wanted.replace(/[[?]/g, "[$&]"));
@@ -89,10 +87,10 @@ function pathTest({ keys, wanted, isPattern }) {
   const isString = !isPattern && !MAYBE_NO_STRING.test(wanted);
   // Where nothing is escaped, names are written as they are.
   const names = [...keys.filter((key) => !INDEX.test(key)), ...(isString ? [wanted] : [])];
-  const parts = names.map((name) => `"${name}"`);
+  const mayHave = (/** @type {string} */ line) =>
+    line.includes("\\") || names.every((name) => line.includes(`"${name}"`));
   return (line, event) => {
-    if (event !== undefined) return false;
-    if (!line.includes("\\") && !parts.every((part) => line.includes(part))) return false;
+    if (event !== undefined || !mayHave(line)) return false;
     let hasOthers = false;
     const isFitting = (/** @type {any} */ value) => {
       hasOthers ||= typeof value !== "string";
@@ -111,12 +109,11 @@ function pathTest({ keys, wanted, isPattern }) {
  * @returns {any[]} its messages; none if it is no JSON
  */
 function valuesOf(line, read) {
-  // Python reads these words as numbers.
-  const asString = (/** @type {string} */ word, /** @type {string} */ string) =>
-    string ?? `"${word}"`;
   try {
-    const value = read(/NaN|Infinity/.test(line) ? line.replace(NO_JSON_NUMBER, asString) : line);
-    return Array.isArray(value) ? value : [value];
+    // Python reads these words as numbers.
+    const text = /NaN|Infinity/.test(line)
+      ? line.replace(NO_JSON_NUMBER, (word, string) => string ?? `"${word}"`) : line;
+    return [read(text)].flat();
   } catch {
     return [];
   }
@@ -130,8 +127,7 @@ function valuesOf(line, read) {
 function reaches(value, keys, fits) {
   const [key, ...others] = keys;
   if (Array.isArray(value)) {
-    const isEach = key === undefined || !INDEX.test(key);
-    if (isEach) return value.some((item) => reaches(item, keys, fits));
+    if (!INDEX.test(key ?? "")) return value.some((item) => reaches(item, keys, fits));
     return Number(key) < value.length && reaches(value[Number(key)], others, fits);
   }
   if (key === undefined) return fits(value);
@@ -140,8 +136,5 @@ function reaches(value, keys, fits) {
 }
 
 /** A text without differences of case, as Python's `casefold` makes it. @param {string} text */
-function withoutCase(text) {
-  const lower = (/** @type {string} */ one) => one.toLowerCase();
-  const changed = (/** @type {string} */ one) => Array.from(one.toUpperCase(), lower).join("");
-  return text.toLowerCase().replace(UNLIKE_LOWER, changed);
-}
+const withoutCase = (text) => text.toLowerCase().replace(UNLIKE_LOWER, (one) =>
+  Array.from(one.toUpperCase(), (part) => part.toLowerCase()).join(""));
