@@ -1,14 +1,20 @@
 // Content of messages and tool calls in any dialect: text, diffs, terminals; all else is described,
 // never decoded.
 import { diffModel } from "../cards/words.js";
-import { h } from "../shell/dom.js";
+import { div, h, noteLine, span } from "../shell/dom.js";
 import { addInParts, longText } from "./hex.js";
 import { isObject, wordAt } from "../data/values.js";
 import { countInWords, sizeInWords, visibleText } from "../shell/words.js";
 
-/** @typedef {import("../data/values.js").JsonObject} JsonObject */
-/** @typedef {import("../cards/words.js").DiffModel} DiffModel */
-/** @typedef {{form: "text"|"note"|"diff"|"terminal", text: string, label: string, diff?: DiffModel}} ContentBlock */
+/**
+ * @typedef {import("../data/values.js").JsonObject} JsonObject
+ * @typedef {import("../cards/words.js").DiffModel} DiffModel
+ * @typedef {object} ContentBlock
+ * @property {"text"|"note"|"diff"|"terminal"} form
+ * @property {string} text
+ * @property {string} label
+ * @property {DiffModel} [diff]
+ */
 
 const DEEPEST_CONTENT = 10;
 const LONGEST_NOTE = 500;
@@ -22,21 +28,29 @@ const DIFF_SIGNS = { same: " ", removed: "−", added: "+", head: "" };
  * @param {number} depth @returns {ContentBlock[]}
  */
 export function contentBlocks(value, label = "", depth = 0) {
-  if (typeof value === "string") return value === "" ? [] : [{ form: "text", text: value, label }];
-  if (Array.isArray(value) && depth < DEEPEST_CONTENT) return value.flatMap((one) => contentBlocks(one, label, depth + 1));
-  if (!isObject(value)) return [];
-  const { type } = value;
-  if (type === "text" && typeof value.text === "string") return contentBlocks(value.text, label);
-  if (type === "content" && depth < DEEPEST_CONTENT) return contentBlocks(value.content, label, depth + 1);
-  if (type === "diff") return [{ form: "diff", text: "", label, diff: diffModel(value) }];
-  if (type === "terminal" && typeof value.terminalId === "string") return [{ form: "terminal", text: value.terminalId, label }];
-  if (type === "terminal") {
-    const words = ["terminal", wordAt(value, "command"), exitInWords(value)].filter(Boolean).join(" ");
-    return [{ form: "note", text: words, label }, ...contentBlocks(value.stdout, "stdout"), ...contentBlocks(value.stderr, "stderr")];
+  if (typeof value === "string") return value ? [{ form: "text", text: value, label }] : [];
+  const inner = Array.isArray(value) ? value : isObject(value) && value.type === "content"
+    ? [value.content] : null;
+  if (inner && depth < DEEPEST_CONTENT) {
+    return inner.flatMap((one) => contentBlocks(one, label, depth + 1));
   }
-  const inner = isObject(value.resource) ? value.resource : value;
-  const text = inner.text ?? inner.content;
-  if (type === "resource" && typeof text === "string" && text !== "") return contentBlocks(text, wordAt(inner, "uri") || "resource");
+  if (!isObject(value)) return [];
+  const { type, text, terminalId, resource } = value;
+  if (type === "text" && typeof text === "string") return contentBlocks(text, label);
+  if (type === "diff") return [{ form: "diff", text: "", label, diff: diffModel(value) }];
+  if (type === "terminal" && typeof terminalId === "string") {
+    return [{ form: "terminal", text: terminalId, label }];
+  }
+  if (type === "terminal") {
+    const words = ["terminal", wordAt(value, "command"), exitInWords(value)].filter(Boolean);
+    const outputs = ["stdout", "stderr"].flatMap((name) => contentBlocks(value[name], name));
+    return [{ form: "note", text: words.join(" "), label }, ...outputs];
+  }
+  const held = isObject(resource) ? resource : value;
+  const written = held.text ?? held.content;
+  if (type === "resource" && typeof written === "string" && written !== "") {
+    return contentBlocks(written, wordAt(held, "uri") || "resource");
+  }
   return [{ form: "note", text: describedContent(value), label }];
 }
 
@@ -44,11 +58,9 @@ export function contentBlocks(value, label = "", depth = 0) {
  * The blocks of the output of a tool: content or text; JSON is shown as a tree elsewhere.
  * @param {unknown} value @returns {ContentBlock[]}
  */
-export function outputBlocks(value) {
-  const items = Array.isArray(value) ? value : [value];
-  const isContent = typeof value === "string" || items.every((one) => isObject(one) && "type" in one);
-  return isContent ? contentBlocks(value, "output") : [];
-}
+export const outputBlocks = (value) =>
+  typeof value === "string" || [value].flat().every((one) => isObject(one) && "type" in one)
+    ? contentBlocks(value, "output") : [];
 
 /** How a command ended; empty while it runs. @param {JsonObject} status */
 export function exitInWords(status) {
@@ -63,9 +75,11 @@ export function describedContent(block) {
   const inner = [block.resource, block.source].find(isObject) ?? block;
   const data = inner.data ?? inner.blob;
   const size = typeof data === "string" ? (data.replace(/=+$/, "").length * 3) / 4 : inner.size;
-  const known = [wordAt(inner, "uri", "url", "title", "name"), wordAt(inner, "mimeType", "mediaType") || wordAt(block, "type")];
-  if (typeof size === "number") known.push(sizeInWords(Math.floor(size)));
-  const words = known.filter(Boolean);
+  const words = [
+    wordAt(inner, "uri", "url", "title", "name"),
+    wordAt(inner, "mimeType", "mediaType") || wordAt(block, "type"),
+    typeof size === "number" && sizeInWords(Math.floor(size)),
+  ].filter(Boolean);
   return `[${words.length > 1 ? words.join(", ") : JSON.stringify(block).slice(0, LONGEST_NOTE)}]`;
 }
 
@@ -73,11 +87,17 @@ export function describedContent(block) {
  * A block in the page; a terminal is left to the caller, who knows its frames.
  * @param {ContentBlock} block
  */
-export function blockElement(block) {
-  if (block.form === "note") return h("p", { class: "note" }, visibleText(block.text));
-  if (block.diff !== undefined) return diffElement(block.diff);
-  return h("div", { class: "block" }, block.label !== "" && h("div", { class: "block-label" }, visibleText(block.label)), longText(block.text));
+export function blockElement({ form, text, label, diff }) {
+  if (form === "note") return noteLine(visibleText(text));
+  return diff ? diffElement(diff) : labelledBlock(label, longText(text));
 }
+
+/**
+ * A block below its label.
+ * @param {string} label @param {...import("../shell/dom.js").Child} parts
+ */
+export const labelledBlock = (label, ...parts) =>
+  div("block", label !== "" && div("block-label", visibleText(label)), parts);
 
 /** @param {DiffModel} diff */
 function diffElement({ path, rows, notes }) {
@@ -89,13 +109,16 @@ function diffElement({ path, rows, notes }) {
     add(...rows.slice(shown, (shown += DIFF_ROWS_AT_ONCE)).map(diffRowElement));
     return shown < rows.length ? countInWords(rows.length - shown, "more line") : "";
   });
-  return h("div", { class: "block" }, h("div", { class: "block-label" }, name), notes.map((note) => h("p", { class: "note" }, visibleText(note))), rows.length > 0 && table);
+  return labelledBlock(name, ...notes.map((note) => noteLine(visibleText(note))),
+    rows.length > 0 && table);
 }
 
 /** @param {import("../cards/words.js").DiffRow} row */
 function diffRowElement({ kind, pieces, oldNumber, newNumber }) {
-  const number = (/** @type {number} */ value) => h("span", { class: "diff-number", "aria-hidden": "true" }, value > 0 && value);
-  const mark = kind === "removed" ? "del" : "ins";
-  return h("div", { class: `diff-row ${kind}` }, kind !== "head" && [number(oldNumber), number(newNumber)], h("span", { class: "diff-sign" }, DIFF_SIGNS[kind]),
-    h("span", { class: "diff-text" }, pieces.map(({ text, changed }) => (changed ? h(mark, {}, visibleText(text)) : visibleText(text)))));
+  const numbers = (kind === "head" ? [] : [oldNumber, newNumber]).map((number) =>
+    h("span", { class: "diff-number", "aria-hidden": "true" }, number > 0 && number));
+  const texts = pieces.map(({ text, changed }) =>
+    changed ? h(kind === "removed" ? "del" : "ins", null, visibleText(text)) : visibleText(text));
+  return div(`diff-row ${kind}`, numbers,
+    span("diff-sign", DIFF_SIGNS[kind]), span("diff-text", texts));
 }

@@ -1,6 +1,8 @@
 // Shows bytes: as text in which nothing is invisible, or as hex with the characters beside it.
-import { h } from "../shell/dom.js";
+import { button, div, h, noteLine, span } from "../shell/dom.js";
 import { countInWords, sizeInWords, visiblePieces } from "../shell/words.js";
+
+/** @typedef {Iterator<Uint8Array> | AsyncIterator<Uint8Array>} Pieces */
 
 const ROW_BYTES = 16;
 const TEXT_AT_ONCE = 50_000;
@@ -15,47 +17,48 @@ export function hexRows(bytes, base = 0) {
   for (let start = 0; start < bytes.length; start += ROW_BYTES) {
     const some = [...bytes.subarray(start, start + ROW_BYTES)];
     const hex = some.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-    const text = some.map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : ".")).join("");
-    rows += `${(base + start).toString(16).padStart(8, "0")}  ${hex.padEnd(ROW_BYTES * 3 - 1)}  ${text}\n`;
+    const text = String.fromCharCode(...some).replace(/[^ -~]/g, ".");
+    const place = (base + start).toString(16).padStart(8, "0");
+    rows += `${place}  ${hex.padEnd(ROW_BYTES * 3 - 1)}  ${text}\n`;
   }
   return rows;
 }
 
 /** Text in which escapes of invisible characters are marked. @param {string} text */
-export function markedText(text) {
-  return h("span", {}, visiblePieces(text).map((piece) => (piece.odd ? h("span", { class: "odd" }, piece.text) : piece.text)));
-}
+export const markedText = (text) =>
+  span("", visiblePieces(text).map((piece) => piece.odd ? span("odd", piece.text) : piece.text));
 
 /**
  * Fills a box part by part: the first part now, the others as a button is pressed.
  * @param {Element} box
- * @param {(add: (...nodes: (Node | string)[]) => void) => string | Promise<string>} next adds a part; returns what is left in words, empty for nothing
+ * @param {(add: (...nodes: (Node | string)[]) => void) => string | Promise<string>} next adds a
+ * part; returns what is left in words, empty for nothing
  */
 export function addInParts(box, next) {
   let isBusy = false;
   const show = async () => {
     if (isBusy) return;
     isBusy = true;
-    const left = await next((...nodes) => button.before(...nodes));
+    const left = await next((...nodes) => more.before(...nodes));
     isBusy = false;
-    button.textContent = `Show more (${left})`;
-    button.hidden = left === "";
+    more.textContent = `Show more (${left})`;
+    more.hidden = left === "";
   };
-  const button = h("button", { type: "button", class: "show-more", hidden: true, on: { click: show } });
-  box.append(button);
+  const more = button("", show, { class: "show-more", hidden: true });
+  box.append(more);
   void show();
 }
 
 /** A text with its lines, in parts if it is long. @param {string} text */
 export function longText(text) {
-  let at = 0;
-  const box = h("div", { class: "text" });
+  let left = text;
+  const box = div("text");
   addInParts(box, (add) => {
     // Not between the halves of a character.
-    const end = at + TEXT_AT_ONCE + (/[\ud800-\udbff]/.test(text[at + TEXT_AT_ONCE - 1] ?? "") ? 1 : 0);
-    add(markedText(text.slice(at, end)));
-    at = end;
-    return at < text.length ? countInWords(text.length - at, "character") : "";
+    const isHalf = /[\ud800-\udbff]/.test(left[TEXT_AT_ONCE - 1] ?? "");
+    add(markedText(left.slice(0, TEXT_AT_ONCE + Number(isHalf))));
+    left = left.slice(TEXT_AT_ONCE + Number(isHalf));
+    return left && countInWords(left.length, "character");
   });
   return box;
 }
@@ -63,27 +66,26 @@ export function longText(text) {
 /**
  * Shows the bytes of a line, of a large one piece by piece: as text, and from the first byte that
  * is not UTF-8 as hex; below the text as hex from the first byte on, when that is opened.
- * @param {HTMLElement} container
- * @param {() => Iterator<Uint8Array> | AsyncIterator<Uint8Array>} pieces
- * @param {number} size of all pieces
+ * @param {HTMLElement} container @param {() => Pieces} pieces @param {number} size of all pieces
  */
 export function showBytes(container, pieces, size) {
-  const facts = h("p", { class: "note" }, countInWords(size, "byte"));
-  const hex = h("details", {}, h("summary", {}, "As hex"));
+  const facts = noteLine(countInWords(size, "byte"));
+  const hex = h("details", null, h("summary", null, "As hex"));
   const whole = (/** @type {string} */ note) => {
     facts.append(note);
     hex.remove();
   };
-  hex.addEventListener("toggle", () => hex.append(bytesBox(pieces(), size, true, whole)), { once: true });
+  const open = () => hex.append(bytesBox(pieces(), size, true, whole));
+  hex.addEventListener("toggle", open, { once: true });
   container.append(facts, bytesBox(pieces(), size, false, whole), hex);
 }
 
 /**
- * @param {Iterator<Uint8Array> | AsyncIterator<Uint8Array>} source @param {number} size @param {boolean} isHex from the start
+ * @param {Pieces} source @param {number} size @param {boolean} isHex from the start
  * @param {(note: string) => void} onHex is called when text turns out to be none
  */
 function bytesBox(source, size, isHex, onHex) {
-  const box = h("div", { class: isHex ? "mono hex" : "mono" });
+  const box = div(isHex ? "mono hex" : "mono");
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let base = 0;
   addInParts(box, async (add) => {

@@ -1,13 +1,13 @@
 // Shows JSON as a tree, in which numbers keep their form and strings their escapes; what is not
 // open is not made.
 import { RawValue, parsedRaw } from "../data/values.js";
-import { h } from "../shell/dom.js";
+import { button, div, h, span } from "../shell/dom.js";
 import { countInWords, sizeInWords } from "../shell/words.js";
 import { addInParts, longText, markedText } from "./hex.js";
 
-/** An escape of a character that can be shown as it is. */
+/** An escape of a character, or of a pair of halves, that may be shown as it is. */
 const READABLE_ESCAPE =
-  /\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})/g;
+  /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}/g;
 const CHILDREN_AT_ONCE = 100;
 const STRING_AT_ONCE = 500;
 const OPENED_AT_FIRST = 60;
@@ -19,13 +19,10 @@ const DEEPEST_OPENED = 60;
  * A token in which escapes of letters are written out, as people read them; all others are kept.
  * @param {string} token
  */
-export function readableToken(token) {
-  return token.replace(READABLE_ESCAPE, (escape, high, low, single) => {
-    if (escape === "\\\\") return escape;
-    const letter = String.fromCharCode(...[high, low, single].filter(Boolean).map((digits) => parseInt(digits, 16)));
-    return letter > "\x7f" && !/[\p{C}\p{Z}]/u.test(letter) ? letter : escape;
-  });
-}
+export const readableToken = (token) => token.replace(READABLE_ESCAPE, (escape) => {
+  const letter = JSON.parse(`"${escape}"`);
+  return letter > "\x7f" && !/[\p{C}\p{Z}]/u.test(letter) ? letter : escape;
+});
 
 /** A tree in the page; what is in an object or array is made when that is opened. */
 export class JsonTree {
@@ -35,19 +32,19 @@ export class JsonTree {
 
   /** @param {string} text @throws {SyntaxError} if it is no JSON */
   constructor(text) {
-    this.box = h("div", { class: "tree" }, this.node(parsedRaw(text), 1));
+    this.box = div("tree", this.node(parsedRaw(text), 1));
     this.openAll(OPENED_AT_FIRST);
   }
 
   /** @param {any} value @param {number} level @param {...HTMLElement} name */
   node(value, level, ...name) {
     this.made++;
-    if (value instanceof RawValue) return h("div", null, name, primitive(String(value)));
+    if (value instanceof RawValue) return div("", name, primitive(String(value)));
     const { length } = Object.keys(value);
-    if (length === 0) return h("div", null, name, Array.isArray(value) ? "[]" : "{}");
-    const sign = `${Array.isArray(value) ? "[…]" : "{…}"} ${length}`;
+    const [open, close] = Array.isArray(value) ? "[]" : "{}";
+    if (length === 0) return div("", name, open + close);
     const on = { toggle: () => this.closed.get(details)?.() };
-    const details = h("details", { on }, h("summary", null, name, sign));
+    const details = h("details", { on }, h("summary", null, name, `${open}…${close} ${length}`));
     const fill = () => {
       this.closed.delete(details);
       this.addChildren(details, value, level + 1);
@@ -60,12 +57,12 @@ export class JsonTree {
   /** @param {HTMLElement} details @param {any} parent @param {number} level */
   addChildren(details, parent, level) {
     const children = Object.entries(parent);
-    const box = h("div", null);
+    const box = div("");
     details.append(box);
     addInParts(box, (add) => {
       for (const [name, value] of children.splice(0, CHILDREN_AT_ONCE)) {
         const label = Array.isArray(parent) ? `${name} ` : [markedText(JSON.stringify(name)), ": "];
-        add(this.node(value, level, h("span", { class: "tree-name" }, label)));
+        add(this.node(value, level, span("tree-name", label)));
       }
       return children.length > 0 ? countInWords(children.length, "more value") : "";
     });
@@ -84,11 +81,9 @@ export class JsonTree {
 /** A string, number or word; of a long string its beginning. @param {string} raw */
 function primitive(raw) {
   const kind = raw[0] === '"' ? "string" : /[tfn]/.test(raw[0]) ? "word" : "number";
-  const beginning = markedText(readableToken(raw.slice(0, STRING_AT_ONCE)));
-  const shown = h("span", { class: `tree-${kind}` }, beginning);
+  const shown = span(`tree-${kind}`, markedText(readableToken(raw.slice(0, STRING_AT_ONCE))));
   if (raw.length <= STRING_AT_ONCE && !raw.includes("\\n")) return shown;
-  const show = () => button.replaceWith(longText(JSON.parse(raw)));
-  const attributes = { type: "button", class: "show-more", on: { click: show } };
-  const button = h("button", attributes, `as text (${sizeInWords(raw.length)})`);
-  return h("span", null, shown, " ", button);
+  const show = () => more.replaceWith(longText(JSON.parse(raw)));
+  const more = button(`as text (${sizeInWords(raw.length)})`, show, { class: "show-more" });
+  return span("", shown, " ", more);
 }

@@ -28,15 +28,12 @@ export async function readLines(rows, questions, first, signal, onBlock, next = 
   }
   const scan = await startScan(rows.recording.source, questions);
   try {
-    /** @type {Int32Array | null} */
-    let wanted = first;
-    for (; wanted !== null; wanted = await next()) {
-      let coming = wanted.length > 0 ? nextBlock(rows, wanted, 0) : null;
-      for (let from = 0; coming !== null; ) {
-        const block = await coming;
-        from += block.rows.length;
+    for (let wanted = /** @type {Int32Array | null} */ (first); wanted; wanted = await next()) {
+      let coming = nextBlock(rows, wanted);
+      for (let block = await coming; block; block = await coming) {
         const reading = scan.take(block);
-        coming = from < wanted.length ? nextBlock(rows, wanted, from) : null;
+        wanted = wanted.subarray(block.rows.length);
+        coming = nextBlock(rows, wanted);
         const found = await reading;
         signal?.throwIfAborted();
         found.forEach((some, n) => some.forEach((row) => (questions[n].answers[row] = YES)));
@@ -74,26 +71,24 @@ async function startScan(source, asked) {
 /** The page's policy allows only blobs of this page as scripts. @param {Source} source */
 async function makeWorkerUrl(source) {
   const text = decodeText(await source.bytes("worker"));
-  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const createScriptURL = () => URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
   const types = /** @type {any} */ (window).trustedTypes;
-  if (!types) return url;
-  const policy = types.createPolicy("acp-report-worker", { createScriptURL: () => url });
-  return policy.createScriptURL("");
+  const policy = types?.createPolicy("acp-report-worker", { createScriptURL });
+  return policy ? policy.createScriptURL("") : createScriptURL();
 }
 
 /**
- * The next block that has wanted rows.
- * @param {LineRows} rows @param {Int32Array} wanted
- * @param {number} from place in `wanted`
- * @returns {Promise<LineBlock>}
+ * The next block that has wanted rows; null without any.
+ * @param {LineRows} rows @param {Int32Array} wanted @returns {Promise<LineBlock | null>}
  */
-async function nextBlock(rows, wanted, from) {
+async function nextBlock(rows, wanted) {
+  if (wanted.length === 0) return null;
   const { recording } = rows;
-  const { first, end, names } = recording.blocksOf(rows.place(wanted[from]).row);
+  const { first, end, names } = recording.blocksOf(rows.place(wanted[0]).row);
   const [starts, ends] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
   const events = new Map();
   let [at, start] = [first, 0];
-  for (const row of wanted.subarray(from)) {
+  for (const row of wanted) {
     const place = rows.place(row);
     if (place.row < at || place.row >= end) break;
     while (at < place.row) start += recording.lineLength(at++);
@@ -102,7 +97,7 @@ async function nextBlock(rows, wanted, from) {
     if (recording.text("stream", at) !== "event") continue;
     events.set(row, `${recording.text("kind", at)} ${(await recording.cells(at)).text}`);
   }
-  const chosen = wanted.slice(from, from + ends.length);
+  const chosen = wanted.slice(0, ends.length);
   const [sessions, calls] = ["session", "tool_call"].map((name) => recording.codes(name));
   return {
     texts: names.map((name) => recording.source.text(name)),

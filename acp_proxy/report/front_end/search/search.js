@@ -9,8 +9,10 @@ import { readLines } from "./scan.js";
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
  * @typedef {{recording: Recording}} Shown what is needed of the page's state
- * @typedef {{rows: Int32Array, meaning: string, count: number}} Filtered the rows that match, of so
- * many, and what that rests on
+ * @typedef {object} Filtered
+ * @property {Int32Array} rows that match
+ * @property {string} meaning what that rests on
+ * @property {number} count how many rows were judged
  */
 
 const SLICE_ROWS = 65536;
@@ -40,7 +42,7 @@ export async function applyFilter({ recording }, text, signal, before) {
     signal?.throwIfAborted();
     sliceBegan = performance.now();
   }
-  const unread = rows.questions.length > 0 ? placesOf(judged, PERHAPS) : new Int32Array(0);
+  const unread = placesOf(judged, PERHAPS);
   if (unread.length > 0) await answer(rows, unread, signal);
   for (const row of unread) judged[row] = judge(row);
   for (const { batch } of rows.members) judged[batch] = NO;
@@ -57,8 +59,6 @@ export async function applyFilter({ recording }, text, signal, before) {
  * @param {() => Promise<boolean>} [options.hasMore] whether there are more rows, once that is known
  */
 export async function search({ recording }, wanted, { onHits, signal, hasMore }) {
-  const place = (/** @type {number} */ row) =>
-    ({ row, offset: 0, length: recording.lineLength(row) });
   const question = { kind: /** @type {const} */ ("search"), wanted, answers: new Uint8Array(0) };
   const found = () => placesOf(question.answers, YES);
   let told = performance.now();
@@ -76,6 +76,8 @@ export async function search({ recording }, wanted, { onHits, signal, hasMore })
     onHits?.(found(), false);
     return recording.rows > question.answers.length || (await hasMore?.()) ? newRows() : null;
   };
+  const { lineLength } = recording;
+  const place = (/** @type {number} */ row) => ({ row, offset: 0, length: lineLength(row) });
   await readLines({ recording, place }, [question], newRows(), signal, onBlock, next);
   return found();
 }
@@ -86,14 +88,14 @@ export async function search({ recording }, wanted, { onHits, signal, hasMore })
  */
 async function answer(rows, unread, signal) {
   const { recording, members, questions } = rows;
-  for (const question of questions) question.answers.fill(NO);
+  for (const { answers } of questions) answers.fill(NO);
   const ofLines = questions.filter(({ kind }) => kind !== "id");
   if (ofLines.length > 0) await readLines(rows, ofLines, unread, signal);
   for (const question of questions) {
     if (question.kind !== "id") continue;
     for (const row of unread) {
-      const known = members[row - rows.rows] ?? recording.cellsNow(row);
-      const { rpc_id } = known ?? (await recording.cells(row));
+      const cells = members[row - rows.rows] ?? recording.cellsNow(row);
+      const { rpc_id } = cells ?? (await recording.cells(row));
       if (question.ids.includes(rpc_id)) question.answers[row] = YES;
     }
   }
@@ -101,10 +103,10 @@ async function answer(rows, unread, signal) {
 
 /** The places that have a value, in order. @param {Uint8Array} marks @param {number} wanted */
 function placesOf(marks, wanted) {
-  const places = new Int32Array(marks.length);
   let count = 0;
-  for (let place = 0; place < marks.length; place++) {
-    if (marks[place] === wanted) places[count++] = place;
+  const places = new Int32Array(marks.length);
+  for (let at = marks.indexOf(wanted); at >= 0; at = marks.indexOf(wanted, at + 1)) {
+    places[count++] = at;
   }
   return places.slice(0, count);
 }
