@@ -73,15 +73,18 @@ export function ansiLines(text) {
   for (const [, plain, parameters, final, character] of text.matchAll(TOKENS)) {
     if (plain) print(plain);
     else if (final === "m") classes = styledBy(style, parameters);
-    else if (final === "K" && parameters !== "1") line.length = column = parameters === "2" ? 0 : column;
-    else if (character === "\n" || (final === "J" && parameters !== "1")) {
+    else if (final === "K" && parameters !== "1") {
+      if (parameters === "2") column = 0;
+      line.length = column;
+    } else if (character === "\n" || (final === "J" && parameters !== "1")) {
       // What was there before a screen was cleared stays, as in a terminal that scrolls.
       [line, column] = [[], 0];
       lines.push(line);
     } else if (character === "\r") column = 0;
     else if (character === "\b") column = Math.max(0, column - 1);
     else if (character === "\t") print(" ".repeat(8 - (column % 8)));
-    else if (character) print(character === "\x7f" ? "␡" : String.fromCharCode(0x2400 + character.charCodeAt(0)));
+    else if (character === "\x7f") print("␡");
+    else if (character) print(String.fromCharCode(0x2400 + character.charCodeAt(0)));
   }
   if (line.length === 0 && lines.length > 1) lines.pop();
   return lines;

@@ -2,10 +2,17 @@
 import { isObject, objectsAt, wordAt } from "../data/values.js";
 import { countInWords } from "../shell/words.js";
 
-/** @typedef {{text: string, changed: boolean}} WordPiece */
-/** @typedef {{kind: "same"|"removed"|"added", text: string, oldNumber: number, newNumber: number}} LineEdit */
-/** @typedef {{kind: "same"|"removed"|"added"|"head", pieces: WordPiece[], oldNumber: number, newNumber: number}} DiffRow */
-/** @typedef {{path: string, rows: DiffRow[], notes: string[]}} DiffModel */
+/**
+ * @typedef {{text: string, changed: boolean}} WordPiece
+ * @typedef {"same"|"removed"|"added"} EditKind
+ * @typedef {{kind: EditKind, text: string, oldNumber: number, newNumber: number}} LineEdit
+ * @typedef {object} DiffRow
+ * @property {EditKind|"head"} kind
+ * @property {WordPiece[]} pieces
+ * @property {number} oldNumber
+ * @property {number} newNumber
+ * @typedef {{path: string, rows: DiffRow[], notes: string[]}} DiffModel
+ */
 
 // Beyond these, words within lines are not compared.
 const MOST_COMPARED_LINES = 2000;
@@ -13,6 +20,9 @@ const MOST_COMPARED_CHARACTERS = 200_000;
 /** Of lines, or of words, with each other; texts that differ more are not aligned. */
 const MOST_COMPARISONS = 10_000_000;
 const CONTEXT_LINES = 3;
+const UNALIGNED =
+  "The texts differ too much to align them: all old lines are shown as removed.";
+const UNCOMPARED = "The texts are long: lines are compared, not the words within them.";
 
 /**
  * The indexes of elements that both have, in order.
@@ -69,7 +79,7 @@ export function lineEdits(before, after) {
   for (const [toX, toY] of [...pairs, [old.length, fresh.length]]) {
     while (x < toX) edits.push({ kind: "removed", text: old[x], oldNumber: ++x, newNumber: 0 });
     while (y < toY) edits.push({ kind: "added", text: fresh[y], oldNumber: 0, newNumber: ++y });
-    if (x < old.length && y < fresh.length) edits.push({ kind: "same", text: old[x], oldNumber: ++x, newNumber: ++y });
+    if (x < old.length) edits.push({ kind: "same", text: old[x], oldNumber: ++x, newNumber: ++y });
   }
   return { edits, isAligned };
 }
@@ -83,8 +93,11 @@ export function wordEdits(before, after) {
   const { pairs, isAligned } = alignedPairs(old, fresh);
   const common = pairs.reduce((sum, [x]) => sum + old[x].trim().length, 0);
   if (!isAligned || common * 3 < Math.max(before.length, after.length)) return null;
-  const pieces = (/** @type {string[]} */ words, /** @type {Set<number>} */ kept) => words.map((text, index) => ({ text, changed: !kept.has(index) }));
-  return [pieces(old, new Set(pairs.map(([x]) => x))), pieces(fresh, new Set(pairs.map(([, y]) => y)))];
+  const [first, second] = [old, fresh].map((words, side) => {
+    const kept = new Set(pairs.map((pair) => pair[side]));
+    return words.map((text, index) => ({ text, changed: !kept.has(index) }));
+  });
+  return [first, second];
 }
 
 /**
@@ -103,9 +116,8 @@ function markWords(rows) {
 }
 
 /** @param {DiffRow["kind"]} kind @param {string} text @returns {DiffRow} */
-function diffRow(kind, text, oldNumber = 0, newNumber = 0) {
-  return { kind, pieces: [{ text, changed: false }], oldNumber, newNumber };
-}
+const diffRow = (kind, text, oldNumber = 0, newNumber = 0) =>
+  ({ kind, pieces: [{ text, changed: false }], oldNumber, newNumber });
 
 /**
  * The changed lines of a text with those around them.
@@ -115,23 +127,23 @@ export function comparedTexts(before, after) {
   const { edits, isAligned } = lineEdits(before, after);
   /** @type {DiffRow[]} */
   const rows = [];
-  const changes = edits.flatMap(({ kind }, index) => (kind === "same" ? [] : [index]));
+  const changes = edits.flatMap(({ kind }, index) => kind === "same" ? [] : [index]);
   if (changes.length === 0) return { rows, notes: ["unchanged"] };
   let shown = 0;
-  const addGap = (/** @type {number} */ end) => end > shown && rows.push(diffRow("head", `⋯ ${countInWords(end - shown, "line")} the same`));
-  for (const change of changes) {
-    addGap(change - CONTEXT_LINES);
-    shown = Math.max(shown, change - CONTEXT_LINES);
-    for (; shown <= change + CONTEXT_LINES && shown < edits.length; shown++) {
+  for (const change of [...changes, edits.length + CONTEXT_LINES]) {
+    const first = Math.max(shown, change - CONTEXT_LINES);
+    const gap = countInWords(first - shown, "line");
+    if (first > shown) rows.push(diffRow("head", `⋯ ${gap} the same`));
+    for (shown = first; shown <= change + CONTEXT_LINES && shown < edits.length; shown++) {
       const { kind, text, oldNumber, newNumber } = edits[shown];
       const end = kind === "same" || text.endsWith("\n") ? "" : " (no newline at the end)";
       rows.push(diffRow(kind, text.replace(/\n$/, "") + end, oldNumber, newNumber));
     }
   }
-  addGap(edits.length);
-  if (!isAligned) return { rows, notes: ["The texts differ too much to align them: all old lines are shown as removed."] };
-  if (edits.length > 2 * MOST_COMPARED_LINES || before.length + after.length > MOST_COMPARED_CHARACTERS) {
-    return { rows, notes: ["The texts are long: lines are compared, not the words within them."] };
+  if (!isAligned) return { rows, notes: [UNALIGNED] };
+  const characters = before.length + after.length;
+  if (edits.length > 2 * MOST_COMPARED_LINES || characters > MOST_COMPARED_CHARACTERS) {
+    return { rows, notes: [UNCOMPARED] };
   }
   markWords(rows);
   return { rows, notes: [] };
@@ -139,13 +151,14 @@ export function comparedTexts(before, after) {
 
 /** The rows of a patch. @param {string} text @returns {DiffRow[]} */
 export function patchRows(text) {
-  let [oldNumber, newNumber] = [0, 0];
+  let [old, fresh] = [0, 0];
   const rows = text.replace(/\n$/, "").split("\n").map((line) => {
     const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
-    if (hunk !== null) [oldNumber, newNumber] = [Number(hunk[1]), Number(hunk[2])];
-    if (line.startsWith("+") && !line.startsWith("+++ ")) return diffRow("added", line.slice(1), 0, newNumber++);
-    if (line.startsWith("-") && !line.startsWith("--- ")) return diffRow("removed", line.slice(1), oldNumber++);
-    return line.startsWith(" ") ? diffRow("same", line.slice(1), oldNumber++, newNumber++) : diffRow("head", line);
+    if (hunk !== null) [old, fresh] = [Number(hunk[1]), Number(hunk[2])];
+    const [sign, rest] = [/^(---|\+\+\+) /.test(line) ? "" : line[0], line.slice(1)];
+    if (sign === "+") return diffRow("added", rest, 0, fresh++);
+    if (sign === "-") return diffRow("removed", rest, old++);
+    return sign === " " ? diffRow("same", rest, old++, fresh++) : diffRow("head", line);
   });
   if (text.length <= MOST_COMPARED_CHARACTERS) markWords(rows);
   return rows;
@@ -160,12 +173,16 @@ export function diffModel(block) {
   const path = wordAt(block, "path");
   if (typeof newText === "string") {
     const isNew = typeof oldText !== "string";
-    return { path: isNew ? `${path} (new file)` : path, ...comparedTexts(isNew ? "" : oldText, newText) };
+    const compared = comparedTexts(isNew ? "" : oldText, newText);
+    return { path: isNew ? `${path} (new file)` : path, ...compared };
   }
-  const notes = objectsAt(block, "changes").map((change) => [wordAt(change, "operation"), wordAt(change, "oldPath"), wordAt(change, "path")].filter(Boolean).join(" "));
+  const notes = objectsAt(block, "changes").map((change) =>
+    ["operation", "oldPath", "path"].map((name) => wordAt(change, name)).filter(Boolean).join(" "));
   const hunks = objectsAt(block, "hunks").map((hunk) => {
-    const [oldStart, oldLines, newStart, newLines] = ["oldStart", "oldLines", "newStart", "newLines"].map((name) => wordAt(hunk, name) || "0");
-    return `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@\n${wordAt(hunk, "content")}`;
+    const number = (/** @type {string} */ name) => wordAt(hunk, name) || "0";
+    const [old, fresh] = ["old", "new"].map((side) =>
+      `${number(`${side}Start`)},${number(`${side}Lines`)}`);
+    return `@@ -${old} +${fresh} @@\n${wordAt(hunk, "content")}`;
   });
   const text = (isObject(patch) ? patch.text : patch) ?? hunks.join("\n");
   return { path, notes, rows: typeof text === "string" && text !== "" ? patchRows(text) : [] };

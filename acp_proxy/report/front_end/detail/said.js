@@ -1,17 +1,21 @@
-// What a frame says to a person: its text, its question, its plan, its output; of a streamed
-// message the whole text.
-import { callElement, callTitle, permissionElement, readCall, seqButton, statusInWords } from "../cards/card.js";
+// What a frame says to a person: its text, its question, its plan, its output; of a streamed message
+// the whole text.
+import { callElement, callTitle, permissionElement, readCall } from "../cards/card.js";
+import { seqButton, statusInWords } from "../cards/card.js";
 import { blockElements, terminalElement } from "../cards/terminal.js";
 import { markdownElements } from "../conversation/markdown.js";
-import { h } from "../shell/dom.js";
+import { decodeText } from "../data/source.js";
+import { div, h, noteLine, span } from "../shell/dom.js";
 import { contentBlocks } from "./blocks.js";
 import { longText } from "./hex.js";
-import { chunkOf, isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
+import { chunkOf, isObject, objectAt, objectsAt } from "../data/values.js";
+import { parsedLine, updateOf, wordAt } from "../data/values.js";
 import { countInWords, durationInWords, sizeInWords, visibleText } from "../shell/words.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {import("./blocks.js").ContentBlock} ContentBlock */
+/** @typedef {{rows: number[], text: string}} Joined a text that was joined from rows */
 
 // Lines that are read as values; larger ones are shown as bytes.
 const LARGEST_READ = 8_000_000;
@@ -20,65 +24,70 @@ const LONGEST_RENDERED = 50_000;
 const LONG_STRING = 160;
 const MOST_STRINGS = 20;
 const DEEPEST_PLACE = 20;
+const NO_PAYLOADS =
+  "This report was made without payloads (--no-payloads): it has no lines, only a preview of each.";
 
 /**
  * Why the line of a row is not read; empty if it is.
  * @param {Recording} recording @param {number} row
  */
 export function whyUnread(recording, row) {
-  if (!recording.hasPayloads) return "This report was made without payloads (--no-payloads): it has no lines, only a preview of each.";
+  if (!recording.hasPayloads) return NO_PAYLOADS;
   const length = recording.lineLength(row);
-  return length > LARGEST_READ ? `The line has ${sizeInWords(length)}; Bytes shows it piece by piece.` : "";
+  if (length <= LARGEST_READ) return "";
+  return `The line has ${sizeInWords(length)}; Bytes shows it piece by piece.`;
 }
 
 /**
- * Whether a row does not end a message that is streamed around it: the answer to a request within a
- * turn, or a blank line.
+ * Whether a row does not end a message that is streamed around it: the answer to a request within
+ * a turn, or a blank line.
  * @param {Recording} recording @param {number} row
  */
 function isBetweenChunks(recording, row) {
-  const kind = recording.text("kind", row);
-  return kind === "blank" || (kind !== "request" && recording.pair(row) >= 0 && recording.text("method", row) !== "session/prompt");
+  const [kind, method] = ["kind", "method"].map((name) => recording.text(name, row));
+  const isAnswer = kind !== "request" && recording.pair(row) >= 0;
+  return kind === "blank" || (isAnswer && method !== "session/prompt");
 }
 
 /**
  * All pieces of the message that a row is a piece of, in order; an empty list if it is none.
- * @param {Recording} recording @param {number} row
- * @returns {Promise<{rows: number[], text: string}>}
+ * @param {Recording} recording @param {number} row @returns {Promise<Joined>}
  */
 export async function joinedChunks(recording, row) {
-  const [updates, sessions, turns] = [recording.codes("update"), recording.codes("session"), recording.numbers("turn")];
+  const [updates, sessions] = ["update", "session"].map((name) => recording.codes(name));
+  const [turns, seqs] = ["turn", "seq"].map((name) => recording.numbers(name));
   const read = async (/** @type {number} */ at) => {
-    const isNear = updates[at] === updates[row] && sessions[at] === sessions[row] && Object.is(turns[at], turns[row]);
-    return isNear ? chunkOf(parsedLine(await recording.line(at))) : null;
+    const isNear = updates[at] === updates[row] && sessions[at] === sessions[row];
+    if (!isNear || !Object.is(turns[at], turns[row])) return null;
+    return chunkOf(parsedLine(await recording.line(at)));
   };
   const own = await read(row);
   if (own === null) return { rows: [], text: "" };
-  const chunks = [{ row, text: own.text }];
+  const texts = new Map([[row, own.text]]);
   for (const step of [-1, 1]) {
-    for (let at = row + step; at >= 0 && at < recording.rows && chunks.length < MOST_JOINED; at += step) {
+    for (let at = row + step; seqs[at] >= 0 && texts.size < MOST_JOINED; at += step) {
       if (isBetweenChunks(recording, at)) continue;
       const chunk = await read(at);
       if (chunk?.kind !== own.kind || chunk.id !== own.id) break;
-      chunks.push({ row: at, text: chunk.text });
+      texts.set(at, chunk.text);
     }
   }
-  chunks.sort((a, b) => a.row - b.row);
-  return { rows: chunks.map((chunk) => chunk.row), text: chunks.map((chunk) => chunk.text).join("") };
+  const rows = [...texts.keys()].sort((a, b) => a - b);
+  return { rows, text: rows.map((at) => texts.get(at)).join("") };
 }
 
 /**
  * The lines on stderr around a row, between which nothing else came.
- * @param {Recording} recording @param {number} row
- * @returns {Promise<{rows: number[], text: string}>}
+ * @param {Recording} recording @param {number} row @returns {Promise<Joined>}
  */
 export async function joinedLines(recording, row) {
   const isLine = (/** @type {number} */ at) => recording.text("stream", at) === "stderr";
-  const rows = [row];
-  while (rows.length < MOST_JOINED && isLine(rows[0] - 1)) rows.unshift(rows[0] - 1);
-  while (rows.length < MOST_JOINED && isLine(rows[rows.length - 1] + 1)) rows.push(rows[rows.length - 1] + 1);
-  const lines = await Promise.all(rows.map(async (at) => new TextDecoder().decode(await recording.line(at))));
-  return { rows, text: lines.join("\n") };
+  let [first, last] = [row, row];
+  while (last - first < MOST_JOINED && isLine(first - 1)) first--;
+  while (last - first < MOST_JOINED && isLine(last + 1)) last++;
+  const rows = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  const lines = await Promise.all(rows.map((at) => recording.line(at)));
+  return { rows, text: lines.map(decodeText).join("\n") };
 }
 
 /**
@@ -87,12 +96,16 @@ export async function joinedLines(recording, row) {
  */
 export function longStrings(value, place = "") {
   if (typeof value === "string") {
-    const isLong = value.trimEnd().includes("\n") || (value.length > LONG_STRING && value.includes(" "));
-    return isLong ? [{ form: "text", text: value, label: place }] : [];
+    const isLine = !value.trimEnd().includes("\n");
+    if (isLine && (value.length <= LONG_STRING || !value.includes(" "))) return [];
+    return [{ form: "text", text: value, label: place }];
   }
-  if (isObject(value) && typeof value.newText === "string") return contentBlocks({ ...value, type: "diff" });
-  const isDeep = place.split("/").length > DEEPEST_PLACE;
-  return Object.entries(value !== null && typeof value === "object" && !isDeep ? value : {}).flatMap(([name, inner]) => longStrings(inner, `${place}/${name}`)).slice(0, MOST_STRINGS);
+  if (typeof value !== "object" || place.split("/").length > DEEPEST_PLACE) return [];
+  const newText = isObject(value) && value.newText;
+  if (typeof newText === "string") return contentBlocks({ ...value, type: "diff" });
+  const members = Object.entries(value ?? {});
+  const found = members.flatMap(([name, inner]) => longStrings(inner, `${place}/${name}`));
+  return found.slice(0, MOST_STRINGS);
 }
 
 /**
@@ -100,11 +113,13 @@ export function longStrings(value, place = "") {
  * @param {unknown} message @param {string} method @param {string} kind @returns {ContentBlock[]}
  */
 export function saidBlocks(message, method, kind) {
-  const params = objectAt(message, "params");
+  const { prompt, content, attachments } = objectAt(message, "params");
   const { kind: name, update } = updateOf(message);
-  if (kind === "request" && method === "session/prompt") return contentBlocks([params.prompt ?? params.content, params.attachments]);
-  if (method === "session/update" && /message|thought/.test(name)) return contentBlocks(update.content);
-  return longStrings(message);
+  if (kind === "request" && method === "session/prompt") {
+    return contentBlocks([prompt ?? content, attachments]);
+  }
+  const isMessage = method === "session/update" && /message|thought/.test(name);
+  return isMessage ? contentBlocks(update.content) : longStrings(message);
 }
 
 /**
@@ -115,8 +130,9 @@ export function planSteps(message) {
   const { kind, update } = updateOf(message);
   if (kind !== "plan" && kind !== "plan_update") return [];
   const plan = isObject(update.plan) ? update.plan : update;
-  return [...objectsAt(plan, "entries"), ...objectsAt(plan, "steps")].map((step) => ({
-    text: wordAt(step, "content", "description"), detail: wordAt(step, "priority"), status: wordAt(step, "status"),
+  return ["entries", "steps"].flatMap((name) => objectsAt(plan, name)).map((step) => ({
+    text: wordAt(step, "content", "description"),
+    detail: wordAt(step, "priority"), status: wordAt(step, "status"),
   }));
 }
 
@@ -126,40 +142,51 @@ export function planSteps(message) {
  */
 export async function saidElements(state, row) {
   const { recording } = state;
-  const [kind, method] = [recording.text("kind", row) ?? "", recording.text("method", row) ?? ""];
-  const preview = h("p", { class: "text" }, visibleText((await recording.cells(row)).text) || h("span", { class: "note" }, "nothing"));
+  const [kind, method, stream] = ["kind", "method", "stream"].map((name) =>
+    recording.text(name, row) ?? "");
+  const words = visibleText((await recording.cells(row)).text);
+  const preview = h("p", { class: "text" }, words || span("note", "nothing"));
   const obstacle = whyUnread(recording, row);
-  if (obstacle !== "") return [h("p", { class: "note" }, obstacle), preview];
-  if (recording.text("stream", row) === "event") return [preview];
-  if (recording.text("stream", row) === "stderr") return joinedElements(state, await joinedLines(recording, row), "line");
-  const message = parsedLine(await recording.line(row));
-  if (message === null) return [longText(new TextDecoder().decode(await recording.line(row)))];
+  if (obstacle !== "") return [noteLine(obstacle), preview];
+  if (stream === "event") return [preview];
+  if (stream === "stderr") return joinedElements(state, await joinedLines(recording, row), "line");
+  const line = await recording.line(row);
+  const message = parsedLine(line);
+  if (message === null) return [longText(decodeText(line))];
   const chunks = await joinedChunks(recording, row);
   if (chunks.rows.length > 0) return joinedElements(state, chunks, "piece");
-  const steps = planSteps(message).map(({ status, text, detail }) => h("li", {}, `${statusInWords(status)}: ${visibleText(text)} `, h("span", { class: "note" }, visibleText(detail))));
-  if (steps.length > 0) return [h("ul", { class: "choices" }, steps)];
-  const call = await readCall(recording, row);
-  const isAlone = call.rows.length === 0;
-  const card = !isAlone && h("section", { class: "card", "aria-label": "tool call" }, h("h3", {}, callTitle(call.model, recording.isOpen)), await callElement(state, call.model, call.rows));
+  const steps = planSteps(message);
+  if (steps.length > 0) return [h("ul", { class: "choices" }, steps.map(stepElement))];
+  const { model, rows } = await readCall(recording, row);
+  if (rows.length > 0) {
+    const title = h("h3", null, callTitle(model, recording.isOpen));
+    const card = await callElement(state, model, rows);
+    return [h("section", { class: "card", "aria-label": "tool call" }, title, card)];
+  }
   const asked = kind === "request" ? row : recording.pair(row);
-  // A card has the permissions of its call.
-  if (!isAlone) return [card];
-  if (method === "session/request_permission" && asked >= 0) return [await permissionElement(state, asked, "", true)];
+  if (method === "session/request_permission" && asked >= 0) {
+    return [await permissionElement(state, asked, "", true)];
+  }
   const terminal = recording.text("terminal", row) ?? recording.text("answer_terminal", row);
-  if (terminal !== null) return [method !== "session/update" && preview, await terminalElement(state, terminal, row)];
+  if (terminal !== null) {
+    return [method !== "session/update" && preview, await terminalElement(state, terminal, row)];
+  }
   const blocks = await blockElements(state, saidBlocks(message, method, kind), row);
   return method === "session/prompt" && kind === "request" ? blocks : [preview, ...blocks];
 }
 
-/**
- * A text that was joined from rows.
- * @param {State} state @param {{rows: number[], text: string}} joined @param {string} noun
- */
+/** @param {{text: string, detail: string, status: string}} step of a plan */
+const stepElement = ({ text, detail, status }) => h("li", null,
+  `${statusInWords(status)}: ${visibleText(text)} `, span("note", visibleText(detail)));
+
+/** @param {State} state @param {Joined} joined @param {string} noun */
 function joinedElements(state, { rows, text }, noun) {
   const [first, last] = [rows[0], rows[rows.length - 1]];
   const times = state.recording.numbers("t_ns");
-  const heading = h("p", { class: "note" }, `${countInWords(rows.length, noun)}, `, seqButton(state, first), "–", seqButton(state, last), durationInWords(times[last] - times[first], " over "));
-  if (text === "") return [first !== last && heading, h("p", { class: "note" }, `an empty ${noun}`)];
+  const heading = first !== last && noteLine(`${countInWords(rows.length, noun)}, `,
+    seqButton(state, first), "–", seqButton(state, last),
+    durationInWords(times[last] - times[first], " over "));
+  if (text === "") return [heading, noteLine(`an empty ${noun}`)];
   const isRendered = noun === "piece" && text.length <= LONGEST_RENDERED;
-  return [first !== last && heading, isRendered ? h("div", { class: "markdown" }, markdownElements(text)) : longText(text)];
+  return [heading, isRendered ? div("markdown", markdownElements(text)) : longText(text)];
 }
