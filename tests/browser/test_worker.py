@@ -22,10 +22,10 @@ _ASK = """async () => {
   const late = state.setFilter("text:exit"); // is overtaken by the next one
   await state.setFilter("id:1");
   await late;
-  const ids = [...state.filtered];
+  const ids = [...state.applied.rows];
   await state.setFilter("text:hello or status:completed");
   await state.setQuery("hello");
-  return [[...state.filtered], ids, [...state.matched], state.error];
+  return [[...state.applied.rows], ids, [...state.matched], state.error];
 }"""
 _NONE = "delete window.Worker"
 _FAILS = """window.Worker = class {

@@ -66,7 +66,7 @@ test("findings are rows with sentences; neither hints nor error answers are", as
 
 test("cells are read once, and who asked for them now hears when they are there", async () => {
   const { recording, source } = await recordingOf();
-  const loaded = new Promise((resolve) => recording.onLoaded(() => resolve(true)));
+  const loaded = new Promise((resolve) => (recording.onLoaded = () => resolve(true)));
   assert.equal(recording.cellsNow(1), null);
   assert.equal(await loaded, true);
   assert.deepEqual(recording.cellsNow(4)?.fired, [{ rule: "late" }]);
@@ -104,15 +104,22 @@ test("several index blocks are one recording", async () => {
 });
 
 test("a cache keeps what was used last, and forgets failures", async () => {
-  const cache = new BlockCache(2);
   let reads = 0;
-  const read = async (name) => `${name}${++reads}`;
-  for (const name of ["a", "b", "a", "c", "a", "b"]) await cache.get(name, read);
+  const told = [];
+  const cache = new BlockCache(2, async (name) => {
+    if (name === "x" && reads < 5) throw new Error(`gone ${++reads}`);
+    return `${name}${++reads}`;
+  });
+  cache.onRead = (block) => told.push(block);
+  for (const name of ["a", "b", "a", "c", "a", "b"]) await cache.get(name);
   assert.equal(reads, 4);
   assert.equal(cache.now("a"), "a1");
+  await assert.rejects(cache.get("x"), /gone/);
+  assert.equal(await cache.get("x"), "x6");
   assert.equal(cache.now("c"), undefined);
-  await assert.rejects(cache.get("x", () => Promise.reject(new Error("gone"))), /gone/);
-  assert.equal(await cache.get("x", read), "x5");
+  assert.equal(await cache.get("c"), "c7");
+  assert.equal(cache.now("c"), "c7");
+  assert.deepEqual(told, ["a1", "b2", "c3", "b4", "x6", "c7"]);
 });
 
 test("a binary search finds the first place", () => {

@@ -43,14 +43,12 @@ export class Entries {
   lastSeqs = [];
   /** @type {string[]} */
   kinds = [];
-  /** Is called when entries were loaded. */
-  onLoaded = () => {};
 
   /** @param {Recording} recording */
   constructor(recording) {
     this.recording = recording;
     /** @type {BlockCache<Entry[]>} */
-    this.blocks = new BlockCache(BLOCKS_KEPT);
+    this.blocks = new BlockCache(BLOCKS_KEPT, (name) => parsedBlock(recording, name));
   }
 
   /** Reads the index from the first entry on that is new or has changed. */
@@ -66,12 +64,7 @@ export class Entries {
 
   /** The entry if it is in memory. Else null, and it is loaded. @param {number} item */
   now(item) {
-    const name = `e${Math.floor(item / BLOCK_ENTRIES)}`;
-    const block = this.blocks.now(name);
-    // After this promise has settled, so that `now` finds it.
-    const tell = () => setTimeout(() => this.onLoaded());
-    const read = (/** @type {string} */ one) => parsedBlock(this.recording, one).finally(tell);
-    if (!block) this.blocks.get(name, read).catch(() => undefined);
+    const block = this.blocks.now(`e${Math.floor(item / BLOCK_ENTRIES)}`);
     return block?.[item % BLOCK_ENTRIES] ?? null;
   }
 

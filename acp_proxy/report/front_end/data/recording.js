@@ -42,14 +42,11 @@ export class Recording {
     this.cellRows = [];
     /** The first row of each payload block; pieces of one line have the same. @type {number[]} */
     this.payloadRows = [];
-    /** How many rows it has. @type {number[]} */
-    this.payloadCounts = [];
-    /** @type {BlockCache<RowCells[]>} */
-    this.cellBlocks = new BlockCache(CELL_BLOCKS_KEPT);
-    /** @type {BlockCache<Uint8Array>} */
-    this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT);
-    /** @type {Set<() => void>} */
-    this.loadListeners = new Set();
+    this.cellBlocks = new BlockCache(CELL_BLOCKS_KEPT, (name) => this.readCells(name));
+    this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT, (name) => source.bytes(name));
+    /** Is called whenever cells were read. */
+    this.onLoaded = () => {};
+    this.cellBlocks.onRead = () => this.onLoaded();
     /**
      * Is called when there are more rows, with those before that have changed.
      * @type {(changed: number[]) => void}
@@ -88,7 +85,6 @@ export class Recording {
     }
     this.cellRows.push(...cells);
     this.payloadRows.push(...payloads.map(([row]) => row));
-    this.payloadCounts.push(...payloads.map(([, count]) => count));
     this.joinRuns(first);
     this.pairAnswers(first);
     // Puts the order of rows in place of times that nobody knows.
@@ -149,8 +145,7 @@ export class Recording {
     answers[row] = seq;
     this.numbers("latency_ns")[row] = latency_ns ?? NaN;
     const made = this.text("method", row) === "terminal/create" ? terminal : null;
-    const named = { answer_session: session, answer_terminal: made };
-    for (const [name, text] of Object.entries(named)) {
+    for (const [name, text] of [["answer_session", session], ["answer_terminal", made]]) {
       const code = this.code(text ?? "");
       this.codes(name, Math.ceil(Math.log2(code + 1) / 8))[row] = code;
     }
@@ -228,7 +223,7 @@ export class Recording {
    */
   async cells(row) {
     const { name, place } = this.cellPlace(row);
-    return (await this.cellBlocks.get(name, () => this.readCells(name)))[place];
+    return (await this.cellBlocks.get(name))[place];
   }
 
   /**
@@ -237,20 +232,13 @@ export class Recording {
    */
   cellsNow(row) {
     const { name, place } = this.cellPlace(row);
-    const cells = this.cellBlocks.now(name);
-    if (!cells) this.cells(row).catch(() => undefined);
-    return cells?.[place] ?? null;
+    return this.cellBlocks.now(name)?.[place] ?? null;
   }
 
   /** The block that has the cells of a row, and the place in it. @param {number} row */
   cellPlace(row) {
     const block = lowerBound(this.cellRows, row + 1) - 1;
     return { name: `c${block}`, place: row - this.cellRows[block] };
-  }
-
-  /** Calls a function whenever cells were loaded. @param {() => void} listener */
-  onLoaded(listener) {
-    this.loadListeners.add(listener);
   }
 
   /** Whether answers may still come, or be missing in what was imported. */
@@ -281,12 +269,11 @@ export class Recording {
    */
   async line(row) {
     const length = this.lineLength(row);
-    const isTooLarge = length > LARGEST_LINE_BYTES;
-    if (isTooLarge) throw new Error(`a line of ${length} bytes is too large to be shown whole`);
-    const pieces = [];
-    for await (const piece of this.pieces(row)) {
-      pieces.push(/** @type {Uint8Array<ArrayBuffer>} */ (piece));
+    if (length > LARGEST_LINE_BYTES) {
+      throw new Error(`a line of ${length} bytes is too large to be shown whole`);
     }
+    const pieces = [];
+    for await (const piece of this.pieces(row)) pieces.push(/** @type {any} */ (piece));
     return pieces.length === 1 ? pieces[0] : new Uint8Array(await new Blob(pieces).arrayBuffer());
   }
 
@@ -301,7 +288,7 @@ export class Recording {
       for (const name of names) yield this.source.bytes(name);
       return;
     }
-    const bytes = await this.payloadBlocks.get(names[0], (name) => this.source.bytes(name));
+    const bytes = await this.payloadBlocks.get(names[0]);
     let start = 0;
     for (let before = first; before < row; before++) start += this.lineLength(before);
     yield bytes.subarray(start, start + this.lineLength(row));
@@ -316,7 +303,7 @@ export class Recording {
     const block = lowerBound(this.payloadRows, first);
     const names = [`p${block}`];
     while (this.payloadRows[block + names.length] === first) names.push(`p${block + names.length}`);
-    return { first, end: first + this.payloadCounts[block], names };
+    return { first, end: this.payloadRows[block + names.length] ?? this.rows, names };
   }
 
   /**
@@ -325,57 +312,58 @@ export class Recording {
    */
   async frame(row) {
     const { rpc_id, parse_error } = await this.cells(row);
-    const value = (/** @type {string} */ name) => {
-      const number = this.numbers(name)[row];
-      return Number.isNaN(number) ? null : number;
-    };
-    const members = MEMBERS.map((name) =>
-      [name, this.decodedCodes.has(name) ? this.text(name, row) : value(name)]);
+    const members = MEMBERS.map((name) => {
+      const value = this.decodedCodes.has(name) ? this.text(name, row) : this.numbers(name)[row];
+      return [name, Number.isNaN(value) ? null : value];
+    });
     const { seq, t_ns, stream, kind, ...others } = Object.fromEntries(members);
     if (stream === "event") return { seq, t_ns, event: kind };
-    const t_first_ns = this.firstByteAt(row);
+    const t_first_ns = t_ns - (this.numbers("arrival_ns")[row] || 0);
     return { seq, t_ns, t_first_ns, stream, kind, ...others, rpc_id, parse_error };
   }
-
-  /** When the first byte of a frame was read, or an event happened. @param {number} row */
-  firstByteAt = (row) => this.numbers("t_ns")[row] - (this.numbers("arrival_ns")[row] || 0);
 
   /** @param {number} row */
   lineLength = (row) => this.numbers("length")[row] || 0;
 
   /** @param {string} name @returns {Promise<RowCells[]>} */
   async readCells(name) {
-    /** @type {any[][]} */
     const lists = parsed(await this.source.bytes(name));
-    // After this promise has settled, so that `cellsNow` finds them.
-    setTimeout(() => this.loadListeners.forEach((listener) => listener()));
-    return lists.map(([text = "", rpc_id = null, parse_error = null, fired]) =>
+    return lists.map((/** @type {any[]} */ [text = "", rpc_id = null, parse_error = null, fired]) =>
       ({ text, rpc_id, parse_error, fired: fired ?? [] }));
   }
 }
 
 /** Keeps the blocks that were used last, and reads none twice at a time. @template T */
 export class BlockCache {
-  /** @param {number} most */
-  constructor(most) {
+  /** Is called with every block that was read. @type {(block: T) => void} */
+  onRead = () => {};
+  /** @type {Map<string, {value?: T, promise: Promise<T>}>} */
+  entries = new Map();
+
+  /** @param {number} most @param {(name: string) => Promise<T>} read */
+  constructor(most, read) {
     this.most = most;
-    /** @type {Map<string, {value?: T, promise: Promise<T>}>} */
-    this.entries = new Map();
+    this.read = read;
   }
 
-  /** @param {string} name @param {(name: string) => Promise<T>} read @returns {Promise<T>} */
-  get(name, read) {
+  /** @param {string} name @returns {Promise<T>} */
+  get(name) {
+    const isNew = !this.entries.has(name);
     /** @type {{value?: T, promise: Promise<T>}} */
-    const entry = this.entries.get(name) ?? { promise: read(name) };
-    entry.promise.then((value) => (entry.value = value), () => this.entries.delete(name));
+    const entry = this.entries.get(name) ?? { promise: this.read(name) };
     this.entries.delete(name);
     this.entries.set(name, entry);
     if (this.entries.size > this.most) this.entries.delete([...this.entries.keys()][0]);
+    const keep = (/** @type {T} */ value) => this.onRead((entry.value = value));
+    if (isNew) entry.promise.then(keep, () => this.entries.delete(name));
     return entry.promise;
   }
 
-  /** The block if it is there already. @param {string} name @returns {T | undefined} */
-  now = (name) => this.entries.get(name)?.value;
+  /** The block if it is in memory. Else nothing, and it is read. @param {string} name */
+  now(name) {
+    if (!this.entries.has(name)) void this.get(name);
+    return this.entries.get(name)?.value;
+  }
 }
 
 /**
@@ -392,7 +380,7 @@ export function lowerBound(numbers, value) {
   return low;
 }
 
-/** @param {Uint8Array} bytes */
+/** @param {Uint8Array} bytes @returns {any} */
 const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
 /**
@@ -400,11 +388,9 @@ const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
  * @param {Recording} recording
  */
 function problemsOf(recording) {
-  /** @type {any[]} */
-  const findings = recording.meta.summary?.problems ?? [];
   /** @type {Map<number, Problem[]>} */
   const found = new Map();
-  for (const { text, severity, seq } of findings) {
+  for (const { text, severity, seq } of recording.meta.summary?.problems ?? []) {
     const row = severity === "info" ? -1 : recording.rowOf(seq);
     if (row >= 0) found.set(row, [...(found.get(row) ?? []), { text, severity }]);
   }

@@ -149,7 +149,7 @@ export class OverviewStrip {
   }
 
   drawBars() {
-    const { filtered } = this.state;
+    const { rows: filtered } = this.state.applied;
     const streams = this.recording.codes("stream");
     const most = Math.max(...countsByPlace(this.axis, this.times, filtered, PARTS));
     /** @param {string} name @param {string} stream @param {number} half */

@@ -10,7 +10,7 @@ import { OverviewStrip } from "../pictures/overview.js";
 import { sequenceView } from "../pictures/sequence.js";
 import { waterfallView } from "../pictures/waterfall.js";
 import { applyFilter, search } from "../search/search.js";
-import { button, clear, h } from "./dom.js";
+import { button, clear, div, h, span } from "./dom.js";
 import { keyTable, listenForKeys } from "./keyboard.js";
 import { keepLink } from "./link.js";
 import { State, messageOf } from "./state.js";
@@ -26,21 +26,23 @@ import { countInWords } from "./words.js";
  * @property {(container: HTMLElement, state: State) => MountedView} mount
  *
  * @typedef {object} MountedView
- * @property {(change: Change) => void} update called while the view is seen; for "view" when it comes
+ * @property {(change: Change) => void} update called while the view is seen; for "view" when it
+ * comes
  * @property {() => void} [hide]
- * @property {{move: (by: number) => void, focus: () => void}} [list] what the keyboard moves in
- * @property {(most: number) => HTMLElement} [printed] the view on paper; the list is printed without it
+ * @property {{move: (by: number) => void, focus: () => void}} list what the keyboard moves in
+ * @property {(most: number) => HTMLElement} [printed] the view on paper; the list is in place of it
  */
 
 /** @type {View[]} */
 const VIEWS = [conversationView, listView, sequenceView, waterfallView, callsView];
-/** @typedef {import("./state.js").TimeForm} TimeForm */
-/** @typedef {import("./state.js").Change | "loaded"} Change */
-/** @type {Record<TimeForm, string>} */
+/** @typedef {import("./state.js").Change} Change */
+/** The changes that views and counts follow. @type {Change[]} */
+const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
+/** @type {Record<import("./state.js").TimeForm, string>} */
 const TIME_FORMS = { elapsed: "elapsed time", delta: "time since row above", clock: "clock time" };
 /** How many rows are printed. */
 const PRINTED = 1000;
-/** The texts of recordings with so many rows are read at once, since a print cannot wait for them. */
+/** The texts of recordings with so many rows are read at once: a print cannot wait for them. */
 const READ_AT_ONCE = 8000;
 /** As in shell.css: the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
@@ -52,42 +54,42 @@ class App {
     this.state = state;
     /** @type {Map<string, MountedView>} */
     this.mounted = new Map();
-    const setFilter = (/** @type {string} */ text) => text !== state.filter && state.setFilter(text);
-    const setQuery = (/** @type {string} */ text) => text !== state.query && state.setQuery(text);
-    this.filter = field("filter", "e.g. method:prompt or is:failed", setFilter);
-    this.search = field("search", "text in any message", setQuery, () => this.next(1));
+    this.filter = field("filter", "e.g. method:prompt or is:failed", state.setFilter);
+    this.search = field("search", "text in any message", state.setQuery);
+    this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
     this.shownCount = h("output", { class: "count", for: "filter" });
     this.hitCount = h("output", { class: "count", for: "search" });
-    this.stepCount = h("span", { class: "count" });
+    this.stepCount = span("count");
     this.steps = [
       button("↑", () => this.next(-1), { title: "Previous finding, or hit of the search (p)" }),
       button("↓", () => this.next(1), { title: "Next finding, or hit of the search (n)" }),
     ];
-    const ids = { tab: "tab-", panel: (/** @type {string} */ name) => `view-${name}` };
-    this.tabs = tabList("Views", VIEWS, ids, state.setView);
-    this.panels = VIEWS.map(({ name }) =>
-      h("div", { class: `view view-${name}`, role: "tabpanel", id: `view-${name}`, "aria-labelledby": `tab-${name}` }));
+    const panel = (/** @type {string} */ name) => `view-${name}`;
+    this.tabs = tabList("Views", VIEWS, { tab: "tab-", panel }, state.setView);
+    this.panels = VIEWS.map(({ name }) => h("div", { class: `view ${panel(name)}`,
+      role: "tabpanel", id: panel(name), "aria-labelledby": `tab-${name}` }));
     this.message = h("p", { class: "message", role: "status", "aria-live": "polite" });
-    this.help = h("dialog", { class: "help", "aria-label": "Keys", on: { close: () => clear(this.help) } });
-    this.overview = h("div", { class: "overview" });
+    const close = () => clear(this.help);
+    this.help = h("dialog", { class: "help", "aria-label": "Keys", on: { close } });
+    this.overview = div("overview");
     this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
     this.commands = this.makeCommands();
-    const onClick = (/** @type {MouseEvent} */ event) => this.onRowClick(event);
-    this.paper = h("div", { class: "paper" });
+    this.paper = div("paper");
     window.addEventListener("beforeprint", () => clear(this.paper, this.printed()));
     window.addEventListener("afterprint", () => clear(this.paper));
+    const click = (/** @type {MouseEvent} */ event) => this.onRowClick(event);
+    const main = h("div", { class: "main", on: { click } }, this.panels);
     clear(root, this.paper, this.makeTools(), this.message, this.overview,
-      h("div", { class: "panes" }, h("div", { class: "main", on: { click: onClick } }, this.panels), this.detail), this.help);
+      div("panes", main, this.detail), this.help);
     mountDetail(this.detail, state);
     state.on("view", () => this.showView());
     state.on("error", () => clear(this.message, state.error));
-    for (const change of /** @type {const} */ (["shown", "matched", "row", "error", "times", "turn", "grew"])) {
+    for (const change of FOLLOWED) {
       state.on(change, () => {
         this.current?.update(change);
         this.showCounts();
       });
     }
-    state.recording.onLoaded(() => this.current?.update("loaded"));
     this.hasLetters = h("input", { type: "checkbox", checked: true });
     const isOff = (/** @type {string} */ key) => key.length === 1 && !this.hasLetters.checked;
     listenForKeys(this.commands, (key) => this.help.open || isOff(key));
@@ -101,14 +103,14 @@ class App {
   }
 
   makeTools() {
-    const options = Object.entries(TIME_FORMS).map(([value, words]) => h("option", { value }, words));
-    const setTimes = () => this.state.setTimes(/** @type {TimeForm} */ (times.value));
-    const times = h("select", { id: "times", "aria-label": "Times", on: { change: setTimes } }, options);
-    return h("div", { class: "tools" },
+    const change = () => this.state.set("times", times.value);
+    const times = h("select", { id: "times", "aria-label": "Times", on: { change } },
+      Object.entries(TIME_FORMS).map(([value, words]) => h("option", { value }, words)));
+    return div("tools",
       this.tabs.element,
       h("label", { class: "field" }, "Filter", this.filter, this.shownCount),
       h("label", { class: "field" }, "Search", this.search, this.hitCount),
-      h("span", { class: "steps" }, this.steps[0], this.stepCount, this.steps[1]),
+      span("steps", this.steps[0], this.stepCount, this.steps[1]),
       times,
       button("Keys", () => this.showHelp(), { title: "Keys (?)" }),
     );
@@ -123,10 +125,11 @@ class App {
       { keys: ["f"], words: "search", run: () => this.search.select() },
       { keys: ["j", "ArrowDown"], words: "next row", run: () => this.move(1) },
       { keys: ["k", "ArrowUp"], words: "previous row", run: () => this.move(-1) },
-      { keys: ["[", "]"], words: "the request of an answer, or its answer", run: () => this.goToPair() },
+      { keys: ["[", "]"], words: "the request of an answer or its answer", run: () => this.goToPair() },
       { keys: ["Enter"], words: "read the chosen frame", run: () => this.detail.focus() },
-      ...VIEWS.map(({ key, name, title }) => ({ keys: [key], words: title.toLowerCase(), run: () => this.choose(name) })),
-      { keys: ["Escape"], words: "back to the rows", run: () => this.current?.list?.focus() },
+      ...VIEWS.map(({ key, name, title }) =>
+        ({ keys: [key], words: title.toLowerCase(), run: () => this.choose(name) })),
+      { keys: ["Escape"], words: "back to the rows", run: () => this.current?.list.focus() },
       { keys: ["?"], words: "this help", run: () => this.showHelp() },
     ];
   }
@@ -147,39 +150,39 @@ class App {
   showView() {
     this.tabs.show(this.state.view);
     VIEWS.forEach((view, place) => {
-      const isCurrent = view.name === this.state.view;
-      this.panels[place].hidden = !isCurrent;
-      if (!isCurrent) return this.mounted.get(view.name)?.hide?.();
-      this.mount(view, place).update("view");
+      this.panels[place].hidden = view.name !== this.state.view;
+      if (this.panels[place].hidden) this.mounted.get(view.name)?.hide?.();
+      else this.mount(view).update("view");
     });
   }
 
-  /** @param {View} view @param {number} place @returns {MountedView} */
-  mount(view, place) {
-    const mounted = this.mounted.get(view.name) ?? view.mount(this.panels[place], this.state);
+  /** @param {View} view */
+  mount(view) {
+    const panel = this.panels[VIEWS.indexOf(view)];
+    const mounted = this.mounted.get(view.name) ?? view.mount(panel, this.state);
     this.mounted.set(view.name, mounted);
     return mounted;
   }
 
   /** The rows on paper, as the view shows them or else as a list. */
   printed() {
-    const list = this.mount(listView, VIEWS.indexOf(listView));
+    const list = this.mount(listView);
     if (list !== this.current) list.update("view");
-    const view = this.current?.printed ? this.current : list;
-    return view.printed?.(PRINTED);
+    return (this.current?.printed ? this.current : list).printed?.(PRINTED);
   }
 
   showCounts() {
     const { state } = this;
-    const count = new Intl.NumberFormat("en").format;
     const [all, shown, { length }] = [state.recording.rows, state.shown.length, state.stops];
-    const still = state.error ? "still " : "";
-    clear(this.shownCount, still, shown === all ? `${count(all)} rows` : `${count(shown)} of ${count(all)}`);
-    clear(this.hitCount, state.query === "" ? "" : `${countInWords(state.matched.length, "row")}${state.isSearching ? "…" : ""}`);
+    const some = `${shown.toLocaleString("en")} of ${all.toLocaleString("en")}`;
+    clear(this.shownCount, state.error && "still ", shown < all ? some : countInWords(all, "row"));
+    const hits = countInWords(state.matched.length, "row") + (state.isSearching ? "…" : "");
+    clear(this.hitCount, state.query && hits);
     for (const step of this.steps) step.disabled = length === 0;
     const place = state.stops.indexOf(state.row) + 1;
-    const noun = state.query === "" ? "finding" : "hit";
-    clear(this.stepCount, place ? `${noun} ${count(place)}/${count(length)}` : countInWords(length, noun));
+    const noun = state.query ? "hit" : "finding";
+    const which = `${noun} ${place.toLocaleString("en")}/${length.toLocaleString("en")}`;
+    clear(this.stepCount, place ? which : countInWords(length, noun));
     // A link may have set them.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
     if (document.activeElement !== this.search) this.search.value = state.query;
@@ -193,8 +196,7 @@ class App {
 
   /** @param {1 | -1} step */
   move(step) {
-    if (this.current?.list) this.current.list.move(step);
-    else this.state.selectShown(step);
+    this.current?.list.move(step);
     this.arrive();
   }
 
@@ -204,7 +206,10 @@ class App {
     if (pair >= 0) this.state.select(pair);
   }
 
-  /** Shows the detail of a row that was clicked, where it is below the rows. @param {MouseEvent} event */
+  /**
+   * Shows the detail of a row that was clicked, where it is below the rows.
+   * @param {MouseEvent} event
+   */
   onRowClick({ target }) {
     const isChosen = target instanceof Element && target.closest("[aria-selected=true]");
     if (isChosen && matchMedia(STACKED).matches) this.detail.scrollIntoView();
@@ -219,21 +224,18 @@ class App {
   /** Shows what a link led to, and puts the keyboard there. */
   arrive() {
     this.reveal();
-    this.current?.list?.focus();
+    this.current?.list.focus();
   }
 }
 
 /**
  * A field that reports its text whenever that changes.
  * @param {string} id @param {string} placeholder @param {(text: string) => void} onText
- * @param {() => void} [onEnter]
  */
-function field(id, placeholder, onText, onEnter) {
-  const keydown = (/** @type {KeyboardEvent} */ { key }) => key === "Enter" && onEnter?.();
+function field(id, placeholder, onText) {
   const report = () => onText(input.value);
-  const on = { input: report, change: report, keydown };
-  const attributes = { type: "search", spellcheck: "false", autocomplete: "off", on };
-  const input = h("input", { id, placeholder, ...attributes });
+  const input = h("input", { id, placeholder, type: "search", spellcheck: "false",
+    autocomplete: "off", on: { input: report, change: report } });
   return input;
 }
 
@@ -249,13 +251,13 @@ async function startApp() {
     const app = new App(root, state);
     await pause();
     new OverviewStrip(app.overview, state);
-    const names = VIEWS.map((view) => view.name);
-    await keepLink(state, names, () => app.arrive());
+    await keepLink(state, VIEWS.map(({ name }) => name), () => app.arrive());
     Object.assign(window, { acpReport: { state, recording } });
     const { rows } = recording;
     if (rows <= READ_AT_ONCE) for (let row = 0; row < rows; row += PRINTED) recording.cellsNow(row);
   } catch (error) {
-    clear(root, h("p", { class: "message" }, `The data of this page cannot be shown: ${messageOf(error)}`));
+    const words = `The data of this page cannot be shown: ${messageOf(error)}`;
+    clear(root, h("p", { class: "message" }, words));
     throw error;
   }
 }

@@ -5,8 +5,8 @@ import { lowerBound } from "../data/recording.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
- * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "times" | "turn" | "grew"}
- * Change
+ * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "times" | "turn" | "grew" |
+ * "loaded"} Change
  * @typedef {"elapsed" | "delta" | "clock"} TimeForm
  * @typedef {object} Services
  * @property {(state: State, text: string, signal: AbortSignal, before?: Filtered & {changed:
@@ -38,10 +38,8 @@ export class State {
     this.range = null;
     /** @type {Int32Array} */
     this.everyRow = new Int32Array(0);
-    /** The rows that match the filter, whatever the range. */
-    this.filtered = this.everyRow;
     /**
-     * The last filter without a mistake, and what it has found.
+     * The last filter without a mistake, and what it has found, whatever the range.
      * @type {Filtered & {text: string}}
      */
     this.applied = { text: "", rows: this.everyRow, meaning: "", count: 0 };
@@ -50,18 +48,15 @@ export class State {
     /** The first row that was new or had changed when "grew" was told last. */
     this.grewFrom = 0;
     /** The rows that are shown: those that match the filter, within the range. */
-    this.shown = this.filtered;
+    this.shown = this.everyRow;
+    /** Those between which `n` and `p` move: hits of the search or, without one, problems. */
+    this.stops = this.everyRow;
     /** The rows that the search has found. @type {Int32Array} */
     this.matched = new Int32Array(0);
     this.isSearching = false;
     this.problems = new Int32Array(0);
-    /** @type {Map<Change, Set<() => void>>} */
+    /** @type {Map<Change, (() => void)[]>} */
     this.listeners = new Map();
-    /**
-     * What `stops` has found last.
-     * @type {{of: Int32Array, within: Int32Array, rows: Int32Array} | null}
-     */
-    this.shownStops = null;
     this.filtering = new AbortController();
     /** Of the filter that is being applied. @type {AbortSignal | null} */
     this.applying = null;
@@ -69,6 +64,7 @@ export class State {
     /** Goes on with a search that has read all rows. */
     this.searchOn = () => {};
     recording.onGrown = (changed) => this.grow(changed);
+    recording.onLoaded = () => this.tell("loaded");
     this.grow([]);
   }
 
@@ -94,29 +90,27 @@ export class State {
   /**
    * Calls a function after every change of a kind.
    * @param {Change} change @param {() => void} listener
-   * @returns {() => void} stops it
    */
   on(change, listener) {
-    const listeners = this.listeners.get(change) ?? new Set();
-    this.listeners.set(change, listeners.add(listener));
-    return () => listeners.delete(listener);
+    this.listeners.set(change, [...(this.listeners.get(change) ?? []), listener]);
   }
 
   /** @param {number} row -1 for none */
   select(row) {
-    if (row < this.recording.rows) this.set("row", { row: Math.max(row, -1) });
+    if (row < this.recording.rows) this.set("row", Math.max(row, -1));
   }
 
   /**
    * Shows the rows that match a filter; when the filter is wrong, sets `error` and changes no row.
    * @param {string} text
    */
-  async setFilter(text) {
+  setFilter = async (text) => {
+    if (text === this.filter) return;
     this.filtering.abort();
     this.filtering = new AbortController();
     this.filter = text;
     await this.applyFilter(text, "shown");
-  }
+  };
 
   /**
    * Finds the rows that match: with the filter of before, among those that are new or have changed.
@@ -137,7 +131,6 @@ export class State {
         const known = found.meaning === this.applied.meaning ? this.applied.count : 0;
         this.grewFrom = changed.reduce((first, row) => Math.min(first, row), known);
         this.applied = { text, ...found };
-        this.filtered = found.rows;
         this.changed.splice(0, changed.length);
         this.showRange(change);
         change = "grew";
@@ -153,13 +146,15 @@ export class State {
    * all rows were read.
    * @param {string} query
    */
-  async setQuery(query) {
+  setQuery = async (query) => {
+    if (query === this.query) return;
     this.searching.abort();
     const { signal } = (this.searching = new AbortController());
     this.query = query;
     const onHits = (/** @type {Int32Array} */ rows, isSearching = true) => {
       if (signal.aborted) return;
       [this.matched, this.isSearching] = [rows, isSearching];
+      this.findStops();
       this.tell("matched");
     };
     onHits(new Int32Array(0), query !== "");
@@ -178,7 +173,7 @@ export class State {
       const searching = this.services.search(this, query, { onHits, signal, hasMore });
       searching.then((rows) => onHits(rows, false), onError).then(done);
     });
-  }
+  };
 
   /** @param {[number, number] | null} range nanoseconds since the start, both included */
   setRange(range) {
@@ -188,39 +183,29 @@ export class State {
   }
 
   /** @param {string} name */
-  setView = (name) => this.set("view", { view: name });
-
-  /** @param {TimeForm} times */
-  setTimes = (times) => this.set("times", { times });
+  setView = (name) => this.set("view", name);
 
   /** @param {number | null} turn */
-  setTurn = (turn) => this.set("turn", { turn });
+  setTurn = (turn) => this.set("turn", turn);
 
   /** @param {string} error */
-  setError = (error) => this.set("error", { error });
+  setError = (error) => this.set("error", error);
 
   /**
-   * Sets values and tells of it, unless they are so already.
-   * @param {Change} change @param {Partial<State>} values
+   * Sets a value and tells of it, unless it is so already.
+   * @param {"row" | "view" | "times" | "turn" | "error"} name @param {any} value
    */
-  set(change, values) {
-    if (Object.entries(values).every(([name, value]) => Reflect.get(this, name) === value)) return;
-    Object.assign(this, values);
-    this.tell(change);
+  set(name, value) {
+    if (this[name] === value) return;
+    Object.assign(this, { [name]: value });
+    this.tell(name);
   }
 
-  /**
-   * The shown rows between which `n` and `p` move: hits of the search or, without one, problems.
-   */
-  get stops() {
+  findStops() {
     const rows = this.query === "" ? this.problems : this.matched;
     const { shown } = this;
-    if (shown.length === this.recording.rows) return rows;
-    if (this.shownStops?.of !== rows || this.shownStops.within !== shown) {
-      const isShown = (/** @type {number} */ row) => shown[lowerBound(shown, row)] === row;
-      this.shownStops = { of: rows, within: shown, rows: rows.filter(isShown) };
-    }
-    return this.shownStops.rows;
+    const isShown = (/** @type {number} */ row) => shown[lowerBound(shown, row)] === row;
+    this.stops = shown.length === this.recording.rows ? rows : rows.filter(isShown);
   }
 
   /** @param {1 | -1} step to the next or the previous hit or problem */
@@ -229,17 +214,13 @@ export class State {
     if (next >= 0) this.select(next);
   }
 
-  /** Goes to the next or previous row that is shown. @param {1 | -1} step */
-  selectShown(step) {
-    const place = lowerBound(this.shown, step > 0 ? this.row + 1 : this.row) - (step > 0 ? 0 : 1);
-    if (place >= 0 && place < this.shown.length) this.select(this.shown[place]);
-  }
-
   /** @param {Change} [change] to tell of */
   showRange(change = "shown") {
     const [times, [from, to]] = [this.recording.numbers("t_ns"), this.range ?? [0, 0]];
     const isWithin = (/** @type {number} */ row) => times[row] >= from && times[row] <= to;
-    this.shown = this.range === null ? this.filtered : this.filtered.filter(isWithin);
+    const { rows } = this.applied;
+    this.shown = this.range === null ? rows : rows.filter(isWithin);
+    this.findStops();
     this.tell(change);
   }
 
