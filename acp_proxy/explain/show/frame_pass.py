@@ -23,7 +23,7 @@ from acp_proxy.protocol.dialects import body
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, UPDATE, kind_and_update
-from acp_proxy.recording.recording import FrameRun, needs
+from acp_proxy.recording.recording import FrameRun
 from acp_proxy.store.queries.call_frames import call_updates_of_turn
 from acp_proxy.store.queries.exchanges import exchanges
 from acp_proxy.store.queries.frames import last_update_with
@@ -244,7 +244,7 @@ def read_work(reader: RecordingReader, calls: Iterable[LoggedCall]) -> WorkDone:
             exits[word(asked.part("params"), "terminalId")] = state
     edited = [call.changed for call in calls if call.status == "completed"]
     changes = [lines for call in edited for lines in call.values()]
-    is_whole = _has_whole_texts(reader) and written <= set[str]().union(*edited)
+    is_whole = reader.recording.knows("parts", "values") and written <= set[str]().union(*edited)
     lines = sum(added for added, _ in changes), sum(removed for _, removed in changes)
     is_few = len(rows) <= LONG_LIST
     return WorkDone(
@@ -253,12 +253,6 @@ def read_work(reader: RecordingReader, calls: Iterable[LoggedCall]) -> WorkDone:
         dict(Counter(exits.values())),
         _tokens(reader),
     )
-
-
-@needs("parts", "values", unknown=False)
-def _has_whole_texts(_: RecordingReader) -> bool:
-    """Whether the recorded texts are whole, so that their lines can be counted."""
-    return True
 
 
 def _tokens(reader: RecordingReader) -> tuple[int, int | None] | None:
