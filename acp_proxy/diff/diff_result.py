@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from attrs import field, frozen
 
@@ -109,37 +109,31 @@ class DiffEntry:
     """The content of B of a changed entry, likewise."""
 
 
-class _HasChange(Protocol):
-    @property
-    def change(self) -> Change: ...
+T = TypeVar("T")
 
 
-T = TypeVar("T", bound=_HasChange)
-
-
-def in_order_of_time(
-    differences: Iterable[T], numbers: Callable[[T], tuple[int | None, int | None]]
-) -> list[T]:
+def in_order_of_time(differences: Iterable[T], entry_of: Callable[[T], DiffEntry]) -> list[T]:
     """Sorts differences by their frames in A, so that a cause comes before its effects.
 
     A message that only B has comes after the changed message before it, by their distance in B.
 
     Args:
         differences: the differences.
-        numbers: returns the numbers of a difference's frames in A and in B.
+        entry_of: returns the entry of a difference.
     """
-    every = [(item, *numbers(item)) for item in differences]
-    pairs = sorted((b, a) for item, a, b in every if item.change is Change.CHANGED and a and b)
+    items = [*differences]
+    changed = (entry for entry in map(entry_of, items) if entry.change is Change.CHANGED)
+    pairs = sorted((entry.b, entry.a) for entry in changed if entry.a and entry.b)
 
-    def place(numbered: tuple[T, int | None, int | None]) -> tuple[int, bool]:
-        _, in_a, in_b = numbered
-        if in_a is not None:
-            return in_a, False
-        at = bisect_left(pairs, (in_b or 0, 0))
+    def place(item: T) -> tuple[int, bool]:
+        entry = entry_of(item)
+        if entry.a is not None:
+            return entry.a, False
+        at = bisect_left(pairs, (entry.b or 0, 0))
         b, a = pairs[at - 1] if at else (0, 0)
-        return a + (in_b or 0) - b, True
+        return a + (entry.b or 0) - b, True
 
-    return [item for item, _, _ in sorted(every, key=place)]
+    return sorted(items, key=place)
 
 
 @frozen

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from acp_proxy.base.limits import PARTS, SHORT_LIST, SHOWN_VALUE
 from acp_proxy.base.system import signal_name
 from acp_proxy.base.text_diff import excerpts, readable_diff
-from acp_proxy.diff.diff_result import Change, DiffEntry, Field, in_order_of_time
+from acp_proxy.diff.diff_result import Change, DiffEntry, Field
 from acp_proxy.report.facts import Shortened
 
 _BESIDE_PLACES = 100
@@ -67,12 +67,9 @@ class ShownChange:
 
     number: int
     """The number of the difference, from 1."""
-    change: Change
+    entry: DiffEntry
     sign: str
     word: str
-    title: str
-    lane: str
-    direction: str
     apart: str
     a: ShownFrame | None
     b: ShownFrame | None
@@ -86,19 +83,10 @@ class ShownChange:
         return [side for side in (self.a, self.b) if side is not None]
 
 
-def in_order(changes: Sequence[ShownChange]) -> list[ShownChange]:
-    """Sorts differences, so that a cause comes before its effects; see `in_order_of_time`."""
-
-    def numbers(change: ShownChange) -> tuple[int | None, int | None]:
-        return change.a.seq if change.a else None, change.b.seq if change.b else None
-
-    return in_order_of_time(changes, numbers)
-
-
 def difference_in_words(change: ShownChange) -> str:
     """Writes a difference in words, such as ``permission allow → reject``."""
-    title = _SHORT_TITLES.get(change.title, change.title)
-    if change.change is not Change.CHANGED or not change.places.items:
+    title = _SHORT_TITLES.get(change.entry.title, change.entry.title)
+    if change.entry.change is not Change.CHANGED or not change.places.items:
         preview = next((side.preview for side in change.sides), "")
         return ": ".join(filter(None, (f"{title} {change.word}", preview)))
     place = change.places.items[0]
@@ -107,7 +95,7 @@ def difference_in_words(change: ShownChange) -> str:
         "".join(piece.text for excerpt in side or () for piece in excerpt).strip('"') or "nothing"
         for side in (place.a, place.b)
     )
-    return f"{title} {a} → {b}" if change.title in _SHORT_TITLES else f"{title}, {key}: {a} → {b}"
+    return f"{title} {a} → {b}" if title != change.entry.title else f"{title}, {key}: {a} → {b}"
 
 
 def shown_change(entry: DiffEntry, apart: str, equal: int) -> ShownChange:
@@ -130,12 +118,9 @@ def shown_change(entry: DiffEntry, apart: str, equal: int) -> ShownChange:
     of_b = entry.preview if entry.a is None else entry.b_preview
     return ShownChange(
         number=0,
-        change=entry.change,
+        entry=entry,
         sign=sign,
         word=word,
-        title=entry.title,
-        lane=entry.lane,
-        direction=entry.direction,
         apart=apart,
         a=frame(entry.a, entry.a_frames, entry.preview),
         b=frame(entry.b, entry.b_frames, of_b),

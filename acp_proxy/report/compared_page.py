@@ -20,6 +20,7 @@ from acp_proxy.diff.diff_result import (
     MethodLatency,
     Side,
     differences,
+    in_order_of_time,
     verdict,
 )
 from acp_proxy.recording.recording import clock
@@ -29,7 +30,6 @@ from acp_proxy.report.compared_changes import (
     ShownPlace,
     characters,
     difference_in_words,
-    in_order,
     numbered_places,
     shown_change,
     shown_ending,
@@ -126,7 +126,8 @@ def read_comparison(
     handshake = numbered_places(diff.handshake, 1)
     reader = _LaneReader(diff, most)
     reader.read()
-    changes = _timed_changes(readers, in_order(reader.changes), counts.handshake + 1)
+    ordered = in_order_of_time(reader.changes, lambda change: change.entry)
+    changes = _timed_changes(readers, ordered, counts.handshake + 1)
     ending = shown_ending(diff.ending, counts.total - counts.ending + 1)
     a, b, latency = diff.a, diff.b, diff.latency[:PARTS]
     return ComparisonFacts(
@@ -210,7 +211,7 @@ class _LaneReader:
     def _lane(
         self, sequence: DiffSequence, changes: list[ShownChange], equal: int, *, is_cut: bool
     ) -> ShownLane:
-        kinds = Counter(entry.change for entry in changes)
+        kinds = Counter(each.entry.change for each in changes)
         counts = Counts(
             only_a=kinds[Change.ONLY_A], only_b=kinds[Change.ONLY_B],
             changed=kinds[Change.CHANGED], moved=kinds[Change.MOVED],
@@ -241,9 +242,8 @@ def _timed_changes(
 def _linked(lane: ShownLane, changes: Iterable[ShownChange]) -> ShownLane:
     """Returns a lane with the number of its first shown difference."""
     key = lane.lane, lane.direction, lane.apart
-    numbers = (
-        change.number for change in changes if (change.lane, change.direction, change.apart) == key
-    )
+    keys = ((one.number, (one.entry.lane, one.entry.direction, one.apart)) for one in changes)
+    numbers = (number for number, its in keys if its == key)
     return evolve(lane, first=next(numbers, None))
 
 

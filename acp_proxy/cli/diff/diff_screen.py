@@ -77,7 +77,7 @@ class DiffScreen(DiffReporter):
 
     def _print_waiting(self) -> None:
         """Prints the entries so far, with a title before each change of the lane."""
-        for entry in in_order_of_time(self._waiting, lambda entry: (entry.a, entry.b)):
+        for entry in in_order_of_time(self._waiting, lambda entry: entry):
             self._entries += 1
             if self._most is not None and self._entries > self._most:
                 continue

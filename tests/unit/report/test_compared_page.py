@@ -45,7 +45,7 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
         comparison = read_comparison(actual, (a, b))
     shown = [step for step in comparison.steps if not isinstance(step, int)]
     places = {
-        (item.change, item.title, item.a and item.a.seq, item.b and item.b.seq): [
+        (item.entry.change, item.entry.title, item.a and item.a.seq, item.b and item.b.seq): [
             place.pointer for place in item.places.items
         ]
         for item in shown
@@ -57,7 +57,7 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
     assert len(shown) == len(entries)
     seqs = [item.a.seq for item in shown if item.a is not None]
     assert seqs == sorted(seqs)
-    kinds = Counter(item.change for item in shown)
+    kinds = Counter(item.entry.change for item in shown)
     assert actual.counts == Counts(
         handshake=len(comparison.handshake.items), only_a=kinds[Change.ONLY_A],
         only_b=kinds[Change.ONLY_B], changed=kinds[Change.CHANGED], moved=kinds[Change.MOVED],
