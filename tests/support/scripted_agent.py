@@ -13,7 +13,7 @@ from attrs import define, frozen
 from acp_proxy.playback.events import EndOfInput, Event, LineReceived, Send, WakeAt, Wakeup
 from acp_proxy.playback.verify.recorded_client import RecordedClient
 from acp_proxy.playback.verify.verification import Verification
-from acp_proxy.playback.verify.verify_state import VerifyOptions
+from acp_proxy.playback.verify.verify_requests import VerifyOptions
 from acp_proxy.recording.steps import LaneFinder
 from acp_proxy.store.queries.recorded_steps import RecordedSteps
 from acp_proxy.store.reader import RecordingReader

@@ -24,7 +24,7 @@ from acp_proxy.playback.events import PartReceived
 from acp_proxy.playback.verify.recorded_client import RecordedClient
 from acp_proxy.playback.verify.verification import Verification
 from acp_proxy.playback.verify.verify_report import PlayReport, report
-from acp_proxy.playback.verify.verify_state import VerifyOptions
+from acp_proxy.playback.verify.verify_requests import VerifyOptions
 from tests.support.playbook import Played, RecordedTranscript
 
 if TYPE_CHECKING:

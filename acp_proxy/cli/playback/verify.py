@@ -47,7 +47,7 @@ from acp_proxy.playback.replay.replay_report import STALLED
 from acp_proxy.playback.shared.playback_options import NS_PER_S, Pacing
 from acp_proxy.playback.verify.recorded_client import FilledScript, RecordedClient
 from acp_proxy.playback.verify.verification import Verification
-from acp_proxy.playback.verify.verify_state import VerifyOptions
+from acp_proxy.playback.verify.verify_requests import VerifyOptions
 from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.file_names import LOG_SUFFIX
 from acp_proxy.store.copies.text_export import write_text_form

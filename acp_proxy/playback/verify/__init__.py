@@ -1,6 +1,6 @@
 """Plays a recorded client to a live agent: events in, commands out.
 
-`verification` is the engine, and `verify_state` has the parts of its state.
+`verification` is the engine, and `verify_requests` has the parts of its state.
 
 - `recorded_client`, `lane`, `recorded_requests` and `stream_progress` read the recording.
 - `agent_messages` and `session_map` handle the agent's lines.

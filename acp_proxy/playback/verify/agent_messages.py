@@ -16,8 +16,7 @@ from acp_proxy.playback.verify.lane import ClientLane, SentRequest
 from acp_proxy.playback.verify.permission_guard import PermissionGuard
 from acp_proxy.playback.verify.request_matcher import AgentRequest, RequestMatch, RequestMatcher
 from acp_proxy.playback.verify.stream_progress import ITEM, Increment, increment_of
-from acp_proxy.playback.verify.verify_requests import LiveRequest
-from acp_proxy.playback.verify.verify_state import VerifyState
+from acp_proxy.playback.verify.verify_requests import LiveRequest, VerifyState
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Kind, Message, read

@@ -23,8 +23,7 @@ from acp_proxy.playback.verify.composer import Composer, cancellation
 from acp_proxy.playback.verify.known_files import READ, WRITE
 from acp_proxy.playback.verify.lane import ClientFrame, ClientLane, SentRequest
 from acp_proxy.playback.verify.permission_guard import PermissionGuard
-from acp_proxy.playback.verify.verify_requests import LiveRequest
-from acp_proxy.playback.verify.verify_state import VerifyState
+from acp_proxy.playback.verify.verify_requests import LiveRequest, VerifyState
 from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST, PERMISSION, PROMPT
 from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.typed_places import Place

@@ -17,8 +17,7 @@ from acp_proxy.playback.verify.composer import cancellation, denial
 from acp_proxy.playback.verify.lane import ClientFrame
 from acp_proxy.playback.verify.recorded_requests import RecordedRequest
 from acp_proxy.playback.verify.request_matcher import AgentRequest, RequestMatch
-from acp_proxy.playback.verify.verify_requests import LiveRequest
-from acp_proxy.playback.verify.verify_state import VerifyState
+from acp_proxy.playback.verify.verify_requests import LiveRequest, VerifyState
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_none, member
 from acp_proxy.protocol.permissions import options_of, read_answer, unambiguous

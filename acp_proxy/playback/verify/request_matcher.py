@@ -34,7 +34,7 @@ from acp_proxy.playback.verify.recorded_requests import (
     as_it_is,
     key_of,
 )
-from acp_proxy.playback.verify.verify_state import VerifyState
+from acp_proxy.playback.verify.verify_requests import VerifyState
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import params_of, parts_of
 from acp_proxy.protocol.jsonrpc import Message

@@ -24,7 +24,7 @@ from acp_proxy.playback.verify.agent_messages import AgentMessages
 from acp_proxy.playback.verify.client_sender import ClientSender
 from acp_proxy.playback.verify.lane import ClientLane
 from acp_proxy.playback.verify.recorded_client import RecordedClient
-from acp_proxy.playback.verify.verify_state import VerifyOptions, VerifyState
+from acp_proxy.playback.verify.verify_requests import VerifyOptions, VerifyState
 
 _LONGEST_NS = 10 * NS_PER_S
 """The longest wait of the client for the end while the agent sends other messages."""

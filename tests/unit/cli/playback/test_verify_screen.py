@@ -12,7 +12,7 @@ from acp_proxy.cli.playback.verify_screen import ComparisonSettings, conclude
 from acp_proxy.diff.diff_result import DiffOptions
 from acp_proxy.playback.verify.recorded_client import RecordedClient
 from acp_proxy.playback.verify.verification import Verification
-from acp_proxy.playback.verify.verify_state import VerifyOptions
+from acp_proxy.playback.verify.verify_requests import VerifyOptions
 from acp_proxy.store.reader import RecordingReader
 from tests.support.permission_playbook import END, SESSION, read
 from tests.support.playbook import record

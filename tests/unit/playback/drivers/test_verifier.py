@@ -14,7 +14,7 @@ from acp_proxy.playback.drivers.verifier import Verifier, environment
 from acp_proxy.playback.shared.playback_options import Pacing
 from acp_proxy.playback.verify.recorded_client import RecordedClient
 from acp_proxy.playback.verify.verification import Verification
-from acp_proxy.playback.verify.verify_state import VerifyOptions
+from acp_proxy.playback.verify.verify_requests import VerifyOptions
 from tests.support.playbook import Record, RecordedTranscript, wire
 
 if TYPE_CHECKING:
