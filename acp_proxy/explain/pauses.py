@@ -134,7 +134,7 @@ class Pauses:
         elif turns:
             awaited, answer = named_wait(Party.AGENT, None, calls), turns[0].end_seq
         else:
-            return "the client", False
+            return "the client's next message", False
         return awaited, answer is None and not self.reader.is_open
 
     def _running(self, turn: TurnRow, before: int) -> list[str]:

@@ -76,10 +76,7 @@ def _show_recording(page: RecordingPage, checked: CheckedRecording, most: int | 
         )  # fmt: skip
         _limits(page, checked)
         return
-    state = "running" if checked.live else checked.recording.shown_state
-    name = piece(checked.recording.name, bold=True)
-    totals = _verdict(checked.counts, checked.known)
-    page.wrap(piece(""), name, piece(f"  ({checked.recording.id})  {state}  "), *totals)
+    page.headline(checked.recording, *_verdict(checked.counts, checked.known), live=checked.live)
     why = f" ({checked.dialect_reason or 'the dialect is unknown'})"
     page.row("dialect", f"{dialect}{why}")
     page.row("checked", f"{counted(checked.rules, 'rule')}, {counted(checked.frames, 'frame')}")

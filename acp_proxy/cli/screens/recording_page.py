@@ -45,15 +45,16 @@ class RecordingPage(Page):
     """A page about one recording."""
 
     def headline(self, recording: Recording, *verdict: Piece, live: bool) -> None:
-        """Prints the name of the recording, its state, and the verdict.
+        """Prints the name of the recording, its state unless it is complete, and the verdict.
 
         Args:
             recording: the recording.
             *verdict: the findings, in words.
             live: whether the recording is still running.
         """
-        state = "running" if live else recording.shown_state
-        name, rest = piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  ")
+        is_whole = recording.state == "complete" and not live
+        state = "" if is_whole else "running  " if live else f"{recording.shown_state}  "
+        name, rest = piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}")
         self.wrap(piece(""), name, rest, *verdict)
 
     def row(self, label: str, *pieces: str | Piece) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from signal import SIGTERM
 
-from acp_proxy.base.system import SIGKILL, signals
+from acp_proxy.base.system import SIGKILL, signal_name, signals
 from acp_proxy.base.wording import counted, named_cancels, plain
 from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.explain.observed_faults import ENDING
@@ -144,7 +144,10 @@ def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str,
     if "signal" not in data:
         code = data.get("code")
         is_expected = code == 0 or (isinstance(sent, int) and code == 128 + sent)
-        return f"the agent exited with {code} {at}", is_expected
+        meaning = ""
+        if isinstance(code, int) and code > 128:
+            meaning = f" (128 + {signal_name(code - 128)})"
+        return f"the agent exited with {code}{meaning} {at}", is_expected
     name = data.get("name", f"signal {data['signal']}")
     if signal is None or sent != data["signal"]:
         return f"the agent was killed by {name} {at}, which did not come through acp-proxy", False

@@ -235,7 +235,8 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
     last_gap = next(reversed(context.of_kind("gap")), None)
     parts = [exit_words(recording)]
     if recording.state != "incomplete":
-        return ending_words(recording, _end_reason(context))
+        exits = [describe_event(event.kind, event.data) for event in context.of_kind("exit")]
+        return ending_words(recording, _end_reason(context)) or "".join(exits[-1:])
     if last_gap is not None and last_gap.seq > counts.last_seq:
         why = plain(str(last_gap.data.get("reason", "")))
         at = seconds(last_gap.t_ns)

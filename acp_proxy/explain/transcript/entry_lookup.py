@@ -40,7 +40,7 @@ from acp_proxy.explain.transcript.entries import (
 from acp_proxy.explain.transcript.request_entries import AskedRequest
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.tool_calls import NAMES, CallState, call_of
-from acp_proxy.protocol.updates import CONTENT_CHUNK, UPDATE, kind_and_update
+from acp_proxy.protocol.updates import CONTENT_CHUNK, FINAL, UPDATE, kind_and_update
 from acp_proxy.store.queries.call_frames import frames_of_call, frames_of_terminal
 from acp_proxy.store.queries.frames import Span
 from acp_proxy.store.reader import RecordingReader
@@ -309,7 +309,11 @@ class MessageLookup:
             and message.turn == row["turn"]
             and (message.kind == "notification" or message.method == PERMISSION)
         )
-        return call.entry(row["seq"], row["t_ns"])
+        entry = call.entry(row["seq"], row["t_ns"])
+        if section.last_seq is not None and entry.state not in FINAL:
+            later = next(frames_of_call(self._reader, *key, (last + 1, its[1])), None)
+            entry.remarks.extend([] if later is None else [f"goes on after the turn (#{later})"])
+        return entry
 
     def terminal(self, row: Row, terminal: str, *, is_new: bool) -> TranscriptEntry:
         """Returns the entry of a terminal, from all messages about it in the recording.

@@ -100,7 +100,7 @@ def test_a_pause_outside_of_turns_is_marked_from_five_seconds_on(tmp_path: Path)
     after = notification("session/cancel", sessionId="s")
     steps = (wait(4 * SECOND), PROMPT, END, wait(5 * SECOND), asks(after))
     assert pauses_of(record(tmp_path / "x.db", *steps)) == [
-        Pause(5, 6, 5 * SECOND, "the client", never_ended=False)
+        Pause(5, 6, 5 * SECOND, "the client's next message", never_ended=False)
     ]
 
 
@@ -180,6 +180,6 @@ def test_each_pause_names_who_was_waited_for(tmp_path: Path) -> None:
         (31, "a person: permission"),
         (9, "call npm test 测试"),
         (6, "the agent"),
-        (30, "the client"),
+        (30, "the client's next message"),
         (25, "a person: permission"),
     ]

@@ -102,7 +102,8 @@ function summaryWords({ recording: { meta } }, entry) {
     return [h("span", { class: "entry-title" }, words)];
   }
   const isRunning = meta.summary.live || meta.is_open;
-  const isLost = kind === "tool_call" && /^(pending|in_progress|)$/.test(entry.state) && !isRunning;
+  const goesOn = isRunning || entry.remarks.some((remark) => remark.startsWith("goes on"));
+  const isLost = kind === "tool_call" && /^(pending|in_progress|)$/.test(entry.state) && !goesOn;
   const outcome = [entry.state, isLost && "never ended"].filter(Boolean).join(", ");
   const isAsked = kind === "request" || kind === "notice";
   const sign = is_failed ? "✗ " : outcome === "completed" ? "✓ " : isAsked && outcome ? "→ " : "";

@@ -259,7 +259,7 @@ export class OverviewStrip {
       named("● findings", this.state.problems), named("■ faults", this.faults),
       waits.flat().length && `hatched: ${waited} of waiting`,
       waits[1].length && `red: ${never} for an answer that never came`,
-      idle.length && `dotted, drawn short: ${durationInWords(lengthOf(idle))} of waiting for nobody`,
+      idle.length && `dotted, drawn short: ${durationInWords(lengthOf(idle))} with no request open`,
     ].filter(Boolean).join(" · ");
   }
 }

@@ -143,7 +143,7 @@ def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
         every, some = (TimelineLayout(Screen(80), pauses=pauses) for _ in range(2))
         lines = [line.strip() for row in rows for line in every.lines(row)]
         assert len([line for row in (rows[0], rows[3]) for line in some.lines(row)]) == 3
-    pause = "··· 6.0 s, waiting for the client ···"
+    pause = "··· 6.0 s, waiting for the client's next message ···"
     assert [line for line in lines if line.startswith("·")] == [pause]
 
 

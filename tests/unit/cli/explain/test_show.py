@@ -50,7 +50,7 @@ def test_the_first_screen(tmp_path: Path) -> None:
     assert (
         run("inspect", "show", path).stdout
         == f"""\
-story  (c0ffee000001)  complete  agent broke a rule #9 · ✗ 3 errors, 1 warning, 7 notes
+story  (c0ffee000001)  agent broke a rule #9 · ✗ 3 errors, 1 warning, 7 notes
   ✗ #9 session/request_permission: params of session/request_permission: /params/options/0/name: \
 expected string, got nothing  [rpc.schema-params by the agent]
   ✗ #11 fs/read_text_file: fs/read_text_file needs the capability fs.readTextFile, which the \
@@ -179,7 +179,7 @@ def test_a_hint_is_no_problem(tmp_path: Path) -> None:
     lines = [*before(SESSION), "== 90 bytes are left for the agent", "== client leaves"]
     path.write_bytes(b"".join(text_form_of(lines)))
     out = run("inspect", "show", path).stdout
-    assert out.startswith("judged  (c0ffee000001)  complete  no problems, 1 note\n  - ")
+    assert out.startswith("judged  (c0ffee000001)  no problems, 1 note\n  - ")
     assert "\nnotes\n" not in out
 
 
@@ -206,7 +206,7 @@ def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
     lines = [*sound, '<- #2 result {"stopReason": "end_turn"}', "<- | late", "== client leaves"]
     path.write_bytes(b"".join(text_form_of(lines, 1)))
     out = run("inspect", "show", path).stdout
-    assert out.startswith("judged  (c0ffee000001)  complete  no problems, rules up to #3,000\n")
+    assert out.startswith("judged  (c0ffee000001)  no problems, rules up to #3,000\n")
     assert f"\n  rules were checked up to #3,000: acp-proxy check {path} checks all frames\n" in out
     checked = json.loads(run("inspect", "show", "--json", path).stdout)["checked"]
     assert (checked["frames"], checked["is_whole"], checked["last_seq"]) == (3_000, False, 3_000)

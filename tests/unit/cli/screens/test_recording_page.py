@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("live", "counts", "shown"),
     [
-        (False, {}, "complete  fine"),
+        (False, {}, "fine"),
         (True, {"error": 1, "warning": 0, "info": 2}, "running  ✗ 1 error, 2 notes"),
-        (False, {"error": 0, "warning": 1_200, "info": 0}, "complete  1,200 warnings"),
+        (False, {"error": 0, "warning": 1_200, "info": 0}, "1,200 warnings"),
     ],
 )
 def test_the_headline_has_the_state_and_what_was_found(

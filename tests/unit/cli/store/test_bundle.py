@@ -41,7 +41,7 @@ def test_it_has_all_that_is_needed(tmp_path: Path) -> None:
     assert page.lines is not None
     assert page.meta["summary"]["path"] == "tour.db"
     assert str(TOUR.parent) not in files["report.html"]
-    assert re.match(r"tour  \([0-9a-f]{12}\)  complete  no problems, 1 note\n", files["show.txt"])
+    assert re.match(r"tour  \([0-9a-f]{12}\)  no problems, 1 note\n", files["show.txt"])
     assert str(TOUR.parent) not in files["show.txt"]
     for line in (f"acp-proxy    {__version__}", "agent        demo-agent 1.0", "dialect      v1"):
         assert f"{line}\n" in files["versions.txt"]
