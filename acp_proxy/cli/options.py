@@ -16,7 +16,7 @@ from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.removed import STARTERS, instead
 from acp_proxy.cli.rules_file import ComparisonRules, pointers, rules_option
 from acp_proxy.cli.screens.pager import pages
-from acp_proxy.record.capture.option_values import read_name
+from acp_proxy.record.capture.record_options import read_name
 
 if TYPE_CHECKING:
     from acp_proxy.playback.shared.playback_options import Pacing

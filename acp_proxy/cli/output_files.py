@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from acp_proxy.base import system
 from acp_proxy.base.plain_files import reason
 from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.record.capture.option_values import read_name
+from acp_proxy.record.capture.record_options import read_name
 from acp_proxy.recording.file_names import DAMAGED_SUFFIX, LOG_SUFFIX, candidates, fresh_name
 
 

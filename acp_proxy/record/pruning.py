@@ -25,7 +25,7 @@ async def make_room(log: Log, keep: tuple[str, float], spare: Path) -> None:
 
     Args:
         log: the log of the new recording, which gets an event that lists the deleted files.
-        keep: see `capture.option_values.read_keep`.
+        keep: see `capture.record_options.read_keep`.
         spare: the new recording, which is not deleted.
     """
     what, amount = keep

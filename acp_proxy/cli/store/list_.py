@@ -36,7 +36,7 @@ from acp_proxy.explain.show.conversation_summary import first_prompt
 from acp_proxy.explain.show.result_words import result_words
 from acp_proxy.explain.show.summary import find_quickly
 from acp_proxy.explain.show.unanswered import waiting_for
-from acp_proxy.record.capture.option_values import read_keep
+from acp_proxy.record.capture.record_options import read_keep
 from acp_proxy.recording.recording import Recording
 from acp_proxy.store.files.directory import ListedRecording, list_recordings, paths
 from acp_proxy.store.files.newest import newest_first

@@ -10,7 +10,7 @@ from acp_proxy.base.wording import byte_size, counted
 from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.options import directory_argument, directory_of_recordings
 from acp_proxy.cli.screens.output import say, say_json, warn
-from acp_proxy.record.capture.option_values import read_keep
+from acp_proxy.record.capture.record_options import read_keep
 from acp_proxy.store.files.directory import OldRecording, delete, prunable, read_id_and_note
 
 

@@ -5,8 +5,7 @@ from functools import partial
 
 from acp_proxy.base.wording import did_you_mean
 from acp_proxy.editors.doctor.context import CheckResult, DoctorContext, error, ok, warning
-from acp_proxy.record.capture.option_values import read_truth
-from acp_proxy.record.capture.record_options import RECORD, Ignored
+from acp_proxy.record.capture.record_options import RECORD, Ignored, read_truth
 
 PREFIX = "ACP_PROXY_"
 _OPTIONS = {option.variable: option for option in RECORD}

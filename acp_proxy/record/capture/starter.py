@@ -24,10 +24,9 @@ from acp_proxy.record.capture.agent_process import AgentProcess
 from acp_proxy.record.capture.latch import Latch
 from acp_proxy.record.capture.log_writer import CaptureLog
 from acp_proxy.record.capture.new_recording import Identity, open_log
-from acp_proxy.record.capture.option_values import read_truth
 from acp_proxy.record.capture.process_groups import SHORTAGES
 from acp_proxy.record.capture.pumps import Interceptor
-from acp_proxy.record.capture.record_options import RecordOptions
+from acp_proxy.record.capture.record_options import RecordOptions, read_truth
 from acp_proxy.record.capture.relay import Relay
 from acp_proxy.record.capture.stdio import explain_terminal, take_stdio, unchecked, warn
 from acp_proxy.recording.file_names import LOG_SUFFIX

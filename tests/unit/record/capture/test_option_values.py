@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.record.capture.option_values import (
+from acp_proxy.record.capture.record_options import (
     read_keep,
     read_name,
     read_output,
