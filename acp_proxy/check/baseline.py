@@ -19,7 +19,7 @@ from acp_proxy.base.errors import BadBaseline
 from acp_proxy.base.forms import converter
 from acp_proxy.base.plain_files import reason
 from acp_proxy.explain.findings import Finding
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 
 _FORMAT = 1
 _LENGTH = 16

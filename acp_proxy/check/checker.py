@@ -33,7 +33,7 @@ from acp_proxy.protocol.json_text import member, parts_of
 from acp_proxy.protocol.jsonrpc import Direction, Kind, Message
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.recording import FrameRun, RecordedEvent, Recording
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 from acp_proxy.redaction.private_text import is_blanked
 from acp_proxy.store.queries.fired_faults import touched_frames
 from acp_proxy.store.queries.frames import number_after, stderr_lines_with, unterminated_frames

@@ -9,7 +9,7 @@ import re
 from acp_proxy.diff.place_rules import PlaceRule
 from acp_proxy.protocol.json_text import parts_of
 from acp_proxy.protocol.vocabulary import Role, pointers
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 
 SESSION, CALL, TERMINAL, MESSAGE, PATH = "session", "call", "term", "message", "path"
 PLAN, STEP, ELICITATION, CONNECTION = "plan", "step", "elicitation", "connection"

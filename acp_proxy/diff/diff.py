@@ -36,7 +36,7 @@ from acp_proxy.diff.place_rules import PlaceRule
 from acp_proxy.diff.sequence_reading import UNWATCHED, Watch, read
 from acp_proxy.diff.sequences import ItemGroup, MessageSequence, SequenceKey, SideIndex
 from acp_proxy.protocol.json_text import pointer
-from acp_proxy.redaction.edits import HIDDEN
+from acp_proxy.redaction.markers import HIDDEN
 from acp_proxy.store.reader import RecordingReader
 
 _TEXTS = tuple(map(pointer, PLACES))

@@ -43,7 +43,7 @@ from acp_proxy.protocol.json_text import json_or_text, pointer
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.filters import parse
 from acp_proxy.recording.recording import StoredFrame
-from acp_proxy.redaction.edits import HIDDEN, MARKER, beside_markers, strings
+from acp_proxy.redaction.markers import HIDDEN, MARKER, beside_markers, strings
 from acp_proxy.store.reader import RecordingReader
 
 _NAME = PLACEHOLDER.format(rf"(?:«{SECRET}:\d+»|{SECRET}:\d+|«{MARKER.pattern}»|{MARKER.pattern})")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Set
 from attrs import asdict, frozen
 
 from acp_proxy.protocol.json_text import pointer
-from acp_proxy.redaction.edits import MARKER
 from acp_proxy.redaction.json_strings import Decoded, StringWalk, decoded_base64
+from acp_proxy.redaction.markers import MARKER
 from acp_proxy.store.queries.fired_faults import fired_faults
 from acp_proxy.store.queries.frames import masked_frames
 from acp_proxy.store.reader import RecordingReader

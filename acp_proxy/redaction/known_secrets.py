@@ -20,7 +20,7 @@ from urllib.parse import quote, quote_plus
 from attrs import define, field
 
 from acp_proxy.base.limits import LONG_LIST, REMEMBERED
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 from acp_proxy.redaction.needles import GrowingNeedles, Places, one_byte_each
 from acp_proxy.redaction.randomness import is_path, is_plain, is_random
 from acp_proxy.redaction.text_search import SecretMatch
@@ -276,7 +276,7 @@ class HashedSecrets:
                     yield text[begin:end]
 
     def _hash(self, value: str) -> str:
-        import hashlib  # late, as in `Markers`
+        import hashlib  # late, as in `markers`
 
         data = value.encode("utf-8", "surrogatepass")
         return hashlib.blake2b(data, key=self._key, digest_size=16).hexdigest()

@@ -26,7 +26,6 @@ from acp_proxy.protocol.updates import CHUNKS
 from acp_proxy.redaction.edits import (
     Edit,
     Edits,
-    Markers,
     MaskedSpan,
     Pieces,
     edits_in,
@@ -37,6 +36,7 @@ from acp_proxy.redaction.edits import (
 )
 from acp_proxy.redaction.json_strings import Decoded, encoded_base64
 from acp_proxy.redaction.line_scan import LineScan
+from acp_proxy.redaction.markers import Markers
 from acp_proxy.redaction.private_text import blanked
 from acp_proxy.redaction.secret_finder import SecretFinder
 from acp_proxy.redaction.secret_names import is_secret_name

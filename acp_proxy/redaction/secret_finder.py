@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from urllib.parse import unquote
 
 from acp_proxy.redaction import secret_patterns
-from acp_proxy.redaction.edits import MARKER, Markers, MaskedSpan, join_spans
+from acp_proxy.redaction.edits import MaskedSpan, join_spans
 from acp_proxy.redaction.known_secrets import HashedSecrets, SecretValues
+from acp_proxy.redaction.markers import MARKER, Markers
 from acp_proxy.redaction.needles import GrowingNeedles, of_all_words, one_byte_each
 from acp_proxy.redaction.randomness import is_path, is_plain, is_random, is_switch
 from acp_proxy.redaction.text_search import Search

@@ -7,7 +7,8 @@ masked. If the end of a piece may be the beginning of a secret, the next pieces 
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from acp_proxy.redaction.edits import HASH_SIZE, MARKER, MaskedSpan, join_spans
+from acp_proxy.redaction.edits import MaskedSpan, join_spans
+from acp_proxy.redaction.markers import HASH_SIZE, MARKER
 from acp_proxy.redaction.secret_finder import SecretFinder
 from acp_proxy.redaction.secret_patterns import ends_open
 from acp_proxy.redaction.text_pieces import Piece, PieceReader

@@ -14,7 +14,8 @@ from acp_proxy.base.forms import converter
 from acp_proxy.protocol.chunks import mended
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Stream, read
-from acp_proxy.redaction.edits import MARKER, MARKER_BYTES, Edits, apply
+from acp_proxy.redaction.edits import Edits, apply
+from acp_proxy.redaction.markers import MARKER, MARKER_BYTES
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.redaction.text_streams import NotYet
 from tests.fuzz import seeds

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 from tests.support.command_line import run
 from tests.support.planted_secrets import ENV, SECRETS, record_planted
 from tests.support.shipped_recordings import HEALTHY

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import pytest
 from attrs import evolve
 
-from acp_proxy.redaction.edits import NumberedMarkers
+from acp_proxy.redaction.markers import NumberedMarkers
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from tests.integration.processes import DEADLINE_S, agent
 from tests.integration.puppet_talk import environment_in, watch

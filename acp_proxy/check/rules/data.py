@@ -13,7 +13,7 @@ from acp_proxy.check.rules.json_rpc import unanswered
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION
 from acp_proxy.protocol.json_text import member, pointer
 from acp_proxy.protocol.jsonrpc import Direction, Kind
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 
 _META = "_meta"
 _FREE = frozenset(

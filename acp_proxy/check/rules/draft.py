@@ -15,7 +15,7 @@ from acp_proxy.check.rules.mcp_servers import servers_of
 from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 from acp_proxy.protocol.json_text import member, pointer
 from acp_proxy.protocol.updates import TOOL_CALLS
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 
 _SETUP = ("session/new", "session/load")
 _OPERATIONS = frozenset(

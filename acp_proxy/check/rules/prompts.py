@@ -15,7 +15,7 @@ from acp_proxy.protocol.dialects import DRAFT, PERMISSION, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import encode_json, member
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, TURN_OUTPUT, WITH_CONTENT
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 
 _STOP_REASONS = {
     V1: frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}),

@@ -14,7 +14,7 @@ from acp_proxy.check.schema_check import DialectSchema
 from acp_proxy.check.schema_problems import Mismatch, SchemaProblem
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.json_text import member
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 
 _MOST_NAMED, _SAID = 5, 200
 _UNREADABLE = re.compile(

@@ -10,7 +10,7 @@ from acp_proxy.check.registry import ANY, is_while_opening, rule
 from acp_proxy.protocol.dialects import CLOSING, DRAFT, FORK, OPENING, PROMPT, V1
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.updates import WITH_CONTENT
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 
 _OPENS = (*OPENING, "session/list")
 _REOPENING = ("session/load", "session/resume")

@@ -9,7 +9,7 @@ from acp_proxy.check.conversation.mistaken_pairs import TERMINAL
 from acp_proxy.check.conversation.session_record import EndedTurn, TerminalRecord
 from acp_proxy.check.registry import end_rule, rule, turn_rule
 from acp_proxy.protocol.dialects import V1, V2
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 
 _CREATE, _OUTPUT, _WAIT = "terminal/create", "terminal/output", "terminal/wait_for_exit"
 _OTHERS = (_OUTPUT, _WAIT, "terminal/kill", "terminal/release")

@@ -10,7 +10,7 @@ from acp_proxy.check.rules.mcp_servers import servers_of
 from acp_proxy.protocol.dialects import OPENING, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import parts_of
 from acp_proxy.protocol.updates import MESSAGES, V1_UPDATES
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 
 _REMOVED = {method for _, method in METHODS[V1]} - {method for _, method in METHODS[V2]}
 _WORKING = ("running", "requires_action")

@@ -10,7 +10,7 @@ from acp_proxy.base.limits import LISTED, REMEMBERED_CALLS
 from acp_proxy.explain.audit.audit_values import AuditedServer, AuditedSession
 from acp_proxy.explain.audit.paths import cut
 from acp_proxy.explain.describe.phrases import Value, part, parts, word
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 
 
 class SessionLog:

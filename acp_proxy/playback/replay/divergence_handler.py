@@ -22,7 +22,7 @@ from acp_proxy.protocol.typed_places import places_of, spans, splice
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.protocol.vocabulary import Role
 from acp_proxy.recording.steps import Step
-from acp_proxy.redaction.edits import HIDDEN
+from acp_proxy.redaction.markers import HIDDEN
 
 _CANCELLED_CODE = -32800
 """The error code for a request that ``$/cancel_request`` has cancelled."""

@@ -19,7 +19,7 @@ from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.json_text import parts_of, picked, pointer
 from acp_proxy.protocol.typed_places import Place, Places
-from acp_proxy.redaction.edits import HIDDEN, beside_markers
+from acp_proxy.redaction.markers import HIDDEN, beside_markers
 
 Mask = Callable[[tuple[str, ...], Any], Any]
 """Returns a part of a message without its secrets; the arguments are the part's path and value."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.typed_places import Place, Places
-from acp_proxy.redaction.edits import HIDDEN, Markers, NumberedMarkers, kind_in
+from acp_proxy.redaction.markers import HIDDEN, Markers, NumberedMarkers, kind_in
 from acp_proxy.redaction.needles import of_all_words
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.redaction.edits import MARKER, hidden
+from acp_proxy.redaction.markers import MARKER, hidden
 
 _SIGN = "[redacted:"
 

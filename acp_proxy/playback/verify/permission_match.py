@@ -34,7 +34,7 @@ from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.tool_calls import merge
 from acp_proxy.protocol.updates import FINAL, UPDATE
-from acp_proxy.redaction.edits import beside_markers
+from acp_proxy.redaction.markers import beside_markers
 
 _ANNOUNCED, _ASKED, _ANSWERED = range(3)
 """The roles of a recorded frame for a permission request. A frame may have several of them, which

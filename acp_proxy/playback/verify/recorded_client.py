@@ -39,7 +39,7 @@ from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.typed_places import Place, places_of, spans
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.steps import Ask, LaneFinder, Script, Step, Wire
-from acp_proxy.redaction.edits import MARKER_BYTES
+from acp_proxy.redaction.markers import MARKER_BYTES
 
 
 @frozen

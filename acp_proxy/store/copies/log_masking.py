@@ -8,7 +8,8 @@ from typing import NamedTuple
 from acp_proxy.base.limits import LARGE_LINE, READ_AHEAD
 from acp_proxy.imports.connections import Happened, Sent
 from acp_proxy.protocol.jsonrpc import Stream, read
-from acp_proxy.redaction.edits import KEY_SIZE, apply
+from acp_proxy.redaction.edits import apply
+from acp_proxy.redaction.markers import KEY_SIZE
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 
 

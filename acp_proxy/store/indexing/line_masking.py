@@ -18,7 +18,8 @@ from acp_proxy.protocol.framing import Line, LineFramer
 from acp_proxy.protocol.jsonrpc import Kind, Message, Stream, read
 from acp_proxy.protocol.outline import read_outline
 from acp_proxy.recording import log_format as capture_log
-from acp_proxy.redaction.edits import KEY_SIZE, apply, apply_to_pieces
+from acp_proxy.redaction.edits import apply, apply_to_pieces
+from acp_proxy.redaction.markers import KEY_SIZE
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.redaction.text_streams import NotYet
 from acp_proxy.store.indexing.row_batch import LargeLine

@@ -18,8 +18,9 @@ from attrs import evolve, frozen
 from acp_proxy.base.limits import LARGE_LINE, LAST_NUMBER, PIECE, WHOLE_VALUE
 from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.recording import Recording
-from acp_proxy.redaction.edits import MARKER, Edits, Markers, apply, apply_to_pieces, kind_in
+from acp_proxy.redaction.edits import Edits, apply, apply_to_pieces
 from acp_proxy.redaction.json_strings import decoded_base64
+from acp_proxy.redaction.markers import MARKER, Markers, kind_in
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store.indexing.line_masking import masked_fields
 from acp_proxy.store.tables.checked_values import limited

@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acp_proxy.protocol.jsonrpc import Kind, Stream, read
-from acp_proxy.redaction.edits import HIDDEN, MARKER, apply, apply_to_pieces, hidden, strings
+from acp_proxy.redaction.edits import apply, apply_to_pieces
+from acp_proxy.redaction.markers import HIDDEN, MARKER, hidden, strings
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.redaction.text_streams import NotYet
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.protocol.jsonrpc import Stream, read
-from acp_proxy.redaction.edits import Markers, MaskedSpan, apply
+from acp_proxy.redaction.edits import MaskedSpan, apply
+from acp_proxy.redaction.markers import Markers
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.redaction.secret_finder import SecretFinder
 from acp_proxy.redaction.text_pieces import Piece, PieceReader

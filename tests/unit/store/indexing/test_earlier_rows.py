@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from acp_proxy.record.capture.new_recording import secret_hashes
 from acp_proxy.recording import log_format as capture_log
 from acp_proxy.recording.log_format import MARKER_KEY, TO_CLIENT
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 from acp_proxy.store.copies.text_export import write_text_form
 from acp_proxy.store.indexing.earlier_rows import mask_earlier
 from acp_proxy.store.indexing.indexer import Indexer

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acp_proxy.recording import log_format as capture_log
 from acp_proxy.recording.log_format import MARKER_KEY, STDERR, TO_AGENT, TO_CLIENT
-from acp_proxy.redaction.edits import MARKER
+from acp_proxy.redaction.markers import MARKER
 from acp_proxy.store.indexing import line_masking
 from acp_proxy.store.indexing.indexer import Indexer
 from acp_proxy.store.reader import RecordingReader
