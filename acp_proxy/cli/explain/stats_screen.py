@@ -16,7 +16,7 @@ from acp_proxy.explain.stats.statistics import Statistics
 from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics, halved, sparkline
 from acp_proxy.explain.stats.turn_times import Part, TurnTime, spent_in
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, WaterfallStep
-from acp_proxy.recording.recording import Recording
+from acp_proxy.recording.recording import Recording, needs
 
 _INDENTED = 40
 """Tables are indented on a screen of at least this many columns."""
@@ -194,7 +194,7 @@ class _StatisticsScreen:
     def _calls(self, heaviest: Sequence[CallStatistics]) -> list[Column]:
         calls = sorted(heaviest, key=lambda call: call.start_ns)
         return [
-            Column("at", [cell(self._start(c)) for c in calls], right=True),
+            Column("at", [cell(_start(self._recording, c)) for c in calls], right=True),
             Column("took", [cell(self._took(c.duration_ns or None)) for c in calls], right=True),
             Column("turn", [cell(str(c.turn or "")) for c in calls], right=True),
             Column("frames", [cell(f"{c.frames:,}") for c in calls], right=True, rank=1),
@@ -203,9 +203,6 @@ class _StatisticsScreen:
             Column("status", [_status(c.status) for c in calls], least=9),
             Column("title", [cell(call_label(c.title, c.tool_call)) for c in calls], least=10),
         ]
-
-    def _start(self, call: CallStatistics) -> str:
-        return seconds(call.start_ns) if self._recording.knows("times") else ""
 
     def _turns(self, turns: Sequence[TurnTime]) -> list[Column]:
         def took(name: str, ink: int | None = None) -> list[Cell]:
@@ -279,6 +276,11 @@ def _prompt(turn: TurnTime) -> Cell:
         return cell(turn.prompt)
     ink = None if state in ("open", "cancelled") else Ink.TROUBLE
     return [*cell(f"[{state}] ", ink), *cell(turn.prompt)]
+
+
+@needs("times", unknown="")
+def _start(_recording: Recording, call: CallStatistics) -> str:
+    return seconds(call.start_ns)
 
 
 def _at(step: WaterfallStep, fall: TurnWaterfall) -> str:
