@@ -24,7 +24,7 @@ PICTURED = {
     "report-sequence.png": ("tour", "dark", "#seq=17&view=sequence"),
 }
 """The recording, the colours and the part that is shown, by the name of the picture."""
-_IS_DRAWN = "() => document.querySelectorAll('#app [aria-rowindex]').length > 3"
+_IS_DRAWN = "() => document.querySelectorAll('#app [aria-rowindex], #app .entry-line').length > 3"
 
 
 def main() -> None:
