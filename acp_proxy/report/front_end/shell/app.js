@@ -54,7 +54,7 @@ class App {
     this.state = state;
     /** @type {Map<string, MountedView>} */
     this.mounted = new Map();
-    this.filter = field("filter", "e.g. method:prompt or is:failed", state.setFilter);
+    this.filter = field("filter", "like method:prompt", state.setFilter);
     this.search = field("search", "text in any message", state.setQuery);
     this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
     this.shownCount = h("output", { class: "count", for: "filter" });
