@@ -1,10 +1,13 @@
 // The pane about one frame or event: what it says, its JSON, its bytes, and its facts.
 import { linkedText, rowsOfCallAt } from "../cards/card.js";
-import { clear, h, setAttribute } from "../shell/dom.js";
+import { decodeText } from "../data/source.js";
+import { button, clear, div, h, noteLine, setAttribute, span } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { tabList } from "../shell/tabs.js";
-import { countInWords, durationInWords, secondsInWords, shellWord, visibleText } from "../shell/words.js";
-import { showBytes } from "./hex.js";
+import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
+import { shellWord, visibleText } from "../shell/words.js";
+import { labelledBlock } from "./blocks.js";
+import { bytesElements } from "./hex.js";
 import { JsonTree } from "./json_tree.js";
 import { saidElements, whyUnread } from "./said.js";
 import { fromBase64, parsedLine } from "../data/values.js";
@@ -12,19 +15,65 @@ import { fromBase64, parsedLine } from "../data/values.js";
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {import("../data/recording.js").FiredFault} FiredFault */
+/** @typedef {import("../shell/dom.js").Child} Child */
 /** @typedef {"exchange"|"call"|"turn"} Within */
-/** @typedef {{name: string, title: string, show: (container: HTMLElement, row: number, state: State) => Promise<void>}} DetailPane */
+/** @typedef {(row: number, state: State) => Promise<Child[]>} Show draws a part of the detail */
 
 const MOST_ARROWS = 30;
 const LONGEST_ARROW = 80;
-const SENDERS_IN_WORDS = new Map([["to-agent", "client → agent"], ["to-client", "agent → client"], ["stderr", "agent's stderr"]]);
+const UNSAFE_IN_MERMAID = /[^\p{L}\p{N} ._/,()?!+=*'-]/gu;
+/** @type {Record<string, string>} */
+const SENDERS_IN_WORDS = {
+  "to-agent": "client → agent", "to-client": "agent → client", stderr: "agent's stderr",
+};
 
-/** @type {DetailPane[]} */
+/** @type {Show} */
+const saidParts = async (row, state) => {
+  const said = await saidElements(state, row);
+  const members = /** @type {any[]} */ (state.recording.meta.members?.[row] ?? []);
+  return [...said, ...members.map(({ kind, method, text }) =>
+    labelledBlock(`${kind} ${method ?? ""}`, div("text", visibleText(text ?? ""))))];
+};
+
+/** @type {Show} */
+const treeParts = async (row, { recording }) => {
+  const obstacle = whyUnread(recording, row);
+  if (obstacle !== "") return [noteLine(obstacle)];
+  try {
+    const tree = new JsonTree(decodeText(await recording.line(row)));
+    return [button("open all", () => tree.openAll()), tree.box];
+  } catch {
+    return [noteLine("The line is not JSON, or nested too deeply; see its bytes.")];
+  }
+};
+
+/** @type {Show} */
+const bytesParts = async (row, { recording }) => {
+  const { fired } = await recording.cells(row);
+  const delivered = fired.flatMap(({ rule, made, delivered, base64 }) => {
+    const bytes = delivered === null ? fromBase64(base64) : new TextEncoder().encode(delivered);
+    if (bytes === null || made || !isReplaced(recording, row)) return [];
+    const heading = h("h3", null, `delivered in its place, by ${visibleText(rule)}`);
+    return [heading, ...bytesElements(() => [bytes].values(), bytes.length)];
+  });
+  const own = recording.hasPayloads
+    ? bytesElements(() => recording.pieces(row), recording.lineLength(row))
+    : [noteLine(whyUnread(recording, row))];
+  return [...own, ...delivered];
+};
+
+/** @type {Show} */
+const factsParts = async (row, state) => {
+  const facts = await factsOf(state.recording, row);
+  return [h("dl", { class: "facts" }, facts.flatMap(([name, value]) =>
+    [h("dt", null, name), h("dd", null, name === "answer" ? linkedText(state, value) : value)]))];
+};
+
 const DETAIL_PANES = [
-  { name: "said", title: "Said", show: showSaid },
-  { name: "tree", title: "Tree", show: showTree },
-  { name: "bytes", title: "Bytes", show: showLineBytes },
-  { name: "facts", title: "Facts", show: showFacts },
+  { name: "said", title: "Said", show: saidParts },
+  { name: "tree", title: "Tree", show: treeParts },
+  { name: "bytes", title: "Bytes", show: bytesParts },
+  { name: "facts", title: "Facts", show: factsParts },
 ];
 
 /**
@@ -32,11 +81,12 @@ const DETAIL_PANES = [
  * @param {FiredFault} fired
  * @param {boolean} isChanged whether other bytes were delivered
  */
-export function faultInWords(fired, isChanged) {
-  const name = fired.rule === fired.action ? fired.rule : `${fired.rule} (${fired.action})`;
-  if (fired.made) return `${name}: made up this line`;
-  if (fired.delivered === null && fired.base64 === null && !fired.size) return `${name}: nothing was delivered`;
-  return `${name}: delivered ${isChanged ? countInWords(Number(fired.size), "other byte") : "the same bytes"}`;
+export function faultInWords({ rule, action, made, delivered, base64, size }, isChanged) {
+  const name = rule === action ? rule : `${rule} (${action})`;
+  if (made) return `${name}: made up this line`;
+  if (delivered === null && base64 === null && !size) return `${name}: nothing was delivered`;
+  const bytes = isChanged ? countInWords(Number(size), "other byte") : "the same bytes";
+  return `${name}: delivered ${bytes}`;
 }
 
 /**
@@ -55,7 +105,9 @@ async function factsOf(recording, row) {
   const { started_at } = recording.meta;
   const date = new Date(Date.parse(started_at ?? "") + Number(t_ns) / 1e6);
   // A log without a zone has the same numbers wherever it is read.
-  const clock = /Z|[+-]\d\d:\d\d$/.test(started_at) ? () => date.toISOString() : () => date.toLocaleString("sv");
+  const hasZone = /Z|[+-]\d\d:\d\d$/.test(started_at);
+  const clock = () => hasZone ? date.toISOString() : date.toLocaleString("sv");
+  const delay = recording.numbers("delay_ns")[row];
   const facts = Object.entries({
     ...frame,
     time: date.getTime() > 0 && `${clock()}, ${(Number(t_ns) / 1e9).toFixed(6)} s after the start`,
@@ -63,11 +115,13 @@ async function factsOf(recording, row) {
     size: typeof size === "number" && countInWords(size, "byte"),
     newline: typeof newline === "string" && (JSON.stringify(newline).slice(1, -1) || "none"),
     answer: answerInWords(recording, row),
+    late: delay > 0 && `delivered ${durationInWords(delay)} after it came`,
   });
-  const delay = recording.numbers("delay_ns")[row];
-  if (delay > 0) facts.push(["late", `delivered ${durationInWords(delay)} after it came`]);
-  for (const one of (await recording.cells(row)).fired) facts.push(["fired", faultInWords(one, isReplaced(recording, row))]);
-  return facts.filter(([, value]) => value !== null && value !== false && value !== "").map(([name, value]) => [name, visibleText(String(value))]);
+  for (const one of (await recording.cells(row)).fired) {
+    facts.push(["fired", faultInWords(one, isReplaced(recording, row))]);
+  }
+  return facts.filter(([, value]) => value !== null && value !== false && value !== "")
+    .map(([name, value]) => [name, visibleText(String(value))]);
 }
 
 /** @param {Recording} recording @param {number} row */
@@ -75,7 +129,8 @@ function answerInWords(recording, row) {
   const isRequest = recording.text("kind", row) === "request";
   const pair = recording.pair(row);
   if (pair < 0) return isRequest ? recording.unanswered : "";
-  return `${isRequest ? "answered by" : "answers"} #${recording.numbers("seq")[pair]}${durationInWords(recording.numbers("latency_ns")[row], ", after ")}`;
+  const took = durationInWords(recording.numbers("latency_ns")[row], ", after ");
+  return `${isRequest ? "answered by" : "answers"} #${recording.numbers("seq")[pair]}${took}`;
 }
 
 /**
@@ -84,10 +139,12 @@ function answerInWords(recording, row) {
  */
 function summaryOf(recording, row, facts) {
   const turn = recording.numbers("turn")[row];
-  const odd = facts.filter(([name, value]) => name === "late" || name === "fired" || name === "parse_error" || (name === "delivered" && value !== "full"));
+  const odd = facts.filter(([name, value]) =>
+    /^(late|fired|parse_error)$/.test(name) || (name === "delivered" && value !== "full"));
   return [
-    SENDERS_IN_WORDS.get(recording.text("stream", row) ?? ""), secondsInWords(recording.numbers("t_ns")[row], "at ", " s"),
-    turn > 0 && `turn ${turn}`, answerInWords(recording, row), ...odd.map(([name, value]) => `${name}: ${value}`),
+    SENDERS_IN_WORDS[recording.text("stream", row) ?? ""],
+    secondsInWords(recording.numbers("t_ns")[row], "at ", " s"), turn > 0 && `turn ${turn}`,
+    answerInWords(recording, row), ...odd.map(([name, value]) => `${name}: ${value}`),
   ].filter(Boolean).join(" · ");
 }
 
@@ -96,11 +153,13 @@ function summaryOf(recording, row, facts) {
  * @param {Recording} recording @param {number} row @param {Within} within
  */
 export function rowsWithin(recording, row, within) {
-  if (within === "exchange") return [row, recording.pair(row)].filter((one) => one >= 0).sort((a, b) => a - b);
+  const pair = recording.pair(row);
+  if (within === "exchange") return pair < 0 ? [row] : [row, pair].sort((a, b) => a - b);
   if (within === "call") return rowsOfCallAt(recording, row);
   const turns = recording.numbers("turn");
   const [first, last] = recording.rowsOfTurn(turns[row]) ?? [0, -1];
-  return Array.from({ length: last - first + 1 }, (_, index) => first + index).filter((at) => turns[at] === turns[row]);
+  const rows = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  return rows.filter((at) => turns[at] === turns[row]);
 }
 
 /**
@@ -109,21 +168,27 @@ export function rowsWithin(recording, row, within) {
  * @param {Recording} recording @param {number} row
  */
 export async function mermaidAround(recording, row) {
-  const runs = recording.numbers("run");
-  const around = [...rowsWithin(recording, row, "turn"), ...rowsWithin(recording, row, "exchange")];
-  const rows = [...new Set(around)].filter((one) => recording.text("stream", one)?.startsWith("to-") && (Number.isNaN(runs[one]) || runs[one] === one));
-  const first = Math.max(0, Math.min(rows.findIndex((one) => one >= row) - MOST_ARROWS / 2, rows.length - MOST_ARROWS));
+  const [runs, seqs] = ["run", "seq"].map((name) => recording.numbers(name));
+  const around = ["turn", "exchange"].flatMap((within) =>
+    rowsWithin(recording, row, /** @type {Within} */ (within)));
+  const rows = [...new Set(around)].filter((one) =>
+    recording.text("stream", one)?.startsWith("to-") && [NaN, one].includes(runs[one]));
+  const middle = rows.findIndex((one) => one >= row) - MOST_ARROWS / 2;
+  const first = Math.max(0, Math.min(middle, rows.length - MOST_ARROWS));
   const lines = ["sequenceDiagram", "participant client", "participant agent"];
   for (const one of rows.slice(first, first + MOST_ARROWS)) {
-    const kind = recording.text("kind", one) ?? "";
+    const [kind, method, stream] = ["kind", "method", "stream"].map((name) =>
+      recording.text(name, one));
     const arrow = kind === "response" || kind === "error" ? "-->>" : "->>";
-    const ends = recording.text("stream", one) === "to-agent" ? `client${arrow}agent` : `agent${arrow}client`;
-    const text = `#${recording.numbers("seq")[one]} ${recording.text("method", one) ?? kind} ${(await recording.cells(one)).text}`;
+    const ends = stream === "to-agent" ? `client${arrow}agent` : `agent${arrow}client`;
+    const text = `#${seqs[one]} ${method ?? kind} ${(await recording.cells(one)).text}`;
+    const short = [...visibleText(text)].slice(0, LONGEST_ARROW).join("");
     // Mermaid takes any sign as its number.
-    const safe = [...visibleText(text)].slice(0, LONGEST_ARROW).join("").replace(/[^\p{L}\p{N} ._/,()?!+=*'-]/gu, (sign) => `#${sign.codePointAt(0)};`);
+    const safe = short.replace(UNSAFE_IN_MERMAID, (sign) => `#${sign.codePointAt(0)};`);
     lines.push(`${ends}: ${safe}`);
   }
-  if (rows.length > MOST_ARROWS) lines.push(`note over client,agent: ${first} before, ${rows.length - first - MOST_ARROWS} after are left out`);
+  const left = `${first} before, ${rows.length - first - MOST_ARROWS} after are left out`;
+  if (rows.length > MOST_ARROWS) lines.push(`note over client,agent: ${left}`);
   return `${lines.join("\n  ")}\n`;
 }
 
@@ -153,23 +218,23 @@ async function copyText(box, text) {
  */
 export function mountDetail(container, state) {
   const { recording } = state;
-  let [version, pair] = [0, -1];
-  let pane = DETAIL_PANES[0];
+  let [version, pair, pane] = [0, -1, DETAIL_PANES[0]];
   const [heading, summary] = [h("h2", { class: "detail-title" }), h("p")];
   const copied = h("div", { class: "copied", role: "status" });
-  const steppers = /** @type {Within[]} */ (["call", "turn"]).map((within) => stepper(state, within));
-  const copyButton = (/** @type {string} */ name, /** @type {() => Promise<string> | string} */ text) => h("button", {
-    type: "button", on: { click: async () => copyText(copied, await text()) } }, name);
+  const steppers = [stepper(state, "call"), stepper(state, "turn")];
+  /** @type {(name: string, text: () => Promise<string> | string) => HTMLElement} */
+  const copyButton = (name, text) => button(name, async () => copyText(copied, await text()));
   const ids = { tab: "detail-tab-", panel: () => "detail-panel" };
   const tabs = tabList("parts of the detail", DETAIL_PANES, ids, choose);
-  const panel = h("div", { class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0 });
-  const copies = h("details", { class: "copies" }, h("summary", {}, "Copy"),
-    copyButton("command", () => commandFor(recording.meta.name, recording.numbers("seq")[state.row])),
-    recording.hasPayloads && copyButton("JSON", async () => new TextDecoder().decode(await recording.line(state.row))),
+  const panel = h("div",
+    { class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0 });
+  const copies = h("details", { class: "copies" }, h("summary", null, "Copy"),
+    copyButton("command", () => commandFor(recording.meta.name, state.seq ?? 0)),
+    recording.hasPayloads
+      && copyButton("JSON", async () => decodeText(await recording.line(state.row))),
     copyButton("mermaid", () => mermaidAround(recording, state.row)));
-  const controls = h("div", { class: "detail-line" }, tabs.element, steppers.map(({ box }) => box), copies);
-  const content = [heading, summary, controls, copied, panel];
-  clear(container, h("p", { class: "note" }, recording.rows ? "" : "Nothing was recorded."));
+  const controls = div("detail-line", tabs.element, steppers.map(({ box }) => box), copies);
+  clear(container, noteLine(recording.rows ? "" : "Nothing was recorded."));
 
   /** @param {string} name */
   function choose(name) {
@@ -182,29 +247,26 @@ export function mountDetail(container, state) {
     const mine = ++version;
     if (row < 0) return;
     pair = recording.pair(row);
-    const fresh = h("div");
-    const [found, empty] = [await factsOf(recording, row), await emptyParts(recording, row)];
+    const [facts, empty] = [await factsOf(recording, row), await emptyParts(recording, row)];
     const shown = empty.includes(pane.name) ? DETAIL_PANES[0] : pane;
-    try {
-      await shown.show(fresh, row, state);
-    } catch (error) {
-      fresh.append(h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`));
-    }
+    const parts = await shown.show(row, state).catch((error) =>
+      [h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`)]);
     // Another row may have been chosen meanwhile.
     if (mine !== version) return;
-    if (!panel.isConnected) clear(container, content);
+    if (!panel.isConnected) clear(container, heading, summary, controls, copied, panel);
     const name = recording.text("update", row) ?? recording.text("method", row) ?? "event";
     const problems = (recording.problems.get(row) ?? []).map(({ text, severity }) => {
       const [kind, sign] = severity === "warning" ? ["caution", "⚠"] : ["trouble", "✗"];
-      return h("span", { class: `${kind} problem` }, `${sign} `, linkedText(state, text));
+      return span(`${kind} problem`, `${sign} `, ...linkedText(state, text));
     });
-    clear(heading, h("span", { class: "mono" }, `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ", h("span", { class: "badge" }, recording.text("kind", row)));
-    clear(summary, linkedText(state, summaryOf(recording, row, found)), problems);
+    clear(heading, span("mono", `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ",
+      span("badge", recording.text("kind", row)));
+    clear(summary, linkedText(state, summaryOf(recording, row, facts)), problems);
     steppers.forEach(({ update }) => update());
     clear(copied);
     tabs.show(shown.name, empty);
     setAttribute(panel, "aria-labelledby", `detail-tab-${shown.name}`);
-    clear(panel, fresh);
+    clear(panel, div("", parts));
     container.scrollTop = 0;
   }
 
@@ -215,66 +277,27 @@ export function mountDetail(container, state) {
 }
 
 /**
- * Buttons that go to the previous and next row of an exchange, a call or a turn.
- * @param {State} state @param {Within} within
+ * Buttons that go to the previous and next row of a call or a turn.
+ * @param {State} state @param {"call" | "turn"} within
  */
 function stepper(state, within) {
   /** @type {number[]} */
   let rows = [];
-  const button = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ word) => h("button", {
-    type: "button", "aria-label": `${word} in the ${within}`, on: { click: () => state.select(rows[rows.indexOf(state.row) + by] ?? state.row) } }, sign);
-  const [previous, place, next] = [button(-1, "‹", "previous"), h("span"), button(1, "›", "next")];
-  const box = h("span", {}, previous, place, next);
+  const step = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ word) =>
+    button(sign, () => state.select(rows[rows.indexOf(state.row) + by] ?? state.row),
+      { "aria-label": `${word} in the ${within}` });
+  const [previous, place, next] = [step(-1, "‹", "previous"), span(""), step(1, "›", "next")];
+  const box = span("", previous, place, next);
   const update = () => {
     rows = rowsWithin(state.recording, state.row, within);
     const at = rows.indexOf(state.row);
     box.hidden = rows.length < 2;
     const name = within === "call" ? "call" : `turn ${state.recording.numbers("turn")[state.row]}`;
-    clear(place, ` ${at + 1}/${rows.length} of ${name} `);
+    place.textContent = ` ${at + 1}/${rows.length} of ${name} `;
     setAttribute(previous, "aria-disabled", at === 0 && "true");
     setAttribute(next, "aria-disabled", at === rows.length - 1 && "true");
   };
   return { box, update };
-}
-
-/** @param {HTMLElement} container @param {number} row @param {State} state */
-async function showSaid(container, row, state) {
-  container.append(...(await saidElements(state, row)).filter((one) => one !== false));
-  for (const { kind, method, text } of state.recording.meta.members?.[row] ?? []) {
-    container.append(h("div", { class: "block" }, h("div", { class: "block-label" }, visibleText(`${kind} ${method ?? ""}`)), h("div", { class: "text" }, visibleText(text ?? ""))));
-  }
-}
-
-/** @param {HTMLElement} container @param {number} row @param {State} state */
-async function showTree(container, row, { recording }) {
-  const obstacle = whyUnread(recording, row);
-  if (obstacle !== "") return container.append(h("p", { class: "note" }, obstacle));
-  const text = new TextDecoder().decode(await recording.line(row));
-  try {
-    const tree = new JsonTree(text);
-    container.append(h("button", { type: "button", on: { click: () => tree.openAll() } }, "open all"), tree.box);
-  } catch {
-    container.append(h("p", { class: "note" }, "The line is not JSON, or nested too deeply; see its bytes."));
-  }
-}
-
-/** @param {HTMLElement} container @param {number} row @param {State} state */
-async function showLineBytes(container, row, { recording }) {
-  if (recording.hasPayloads) showBytes(container, () => recording.pieces(row), recording.lineLength(row));
-  else container.append(h("p", { class: "note" }, whyUnread(recording, row)));
-  for (const { rule, made, delivered, base64 } of (await recording.cells(row)).fired) {
-    const bytes = delivered === null ? fromBase64(base64) : new TextEncoder().encode(delivered);
-    if (bytes === null || made || !isReplaced(recording, row)) continue;
-    container.append(h("h3", {}, `delivered in its place, by ${visibleText(rule)}`));
-    showBytes(container, () => [bytes].values(), bytes.length);
-  }
-}
-
-/** @param {HTMLElement} container @param {number} row @param {State} state */
-async function showFacts(container, row, state) {
-  const facts = await factsOf(state.recording, row);
-  const list = facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, name === "answer" ? linkedText(state, value) : value)]);
-  container.append(h("dl", { class: "facts" }, list));
 }
 
 /**
@@ -282,7 +305,8 @@ async function showFacts(container, row, state) {
  * @param {Recording} recording @param {number} row
  */
 async function emptyParts(recording, row) {
-  if (!recording.hasPayloads) return ["tree", (await recording.cells(row)).fired.length ? "" : "bytes"];
-  if (whyUnread(recording, row) !== "") return ["tree"];
-  return parsedLine(await recording.line(row)) === null ? ["tree"] : [];
+  const { fired } = await recording.cells(row);
+  if (!recording.hasPayloads) return fired.length ? ["tree"] : ["tree", "bytes"];
+  const isNoJson = whyUnread(recording, row) || parsedLine(await recording.line(row)) === null;
+  return isNoJson ? ["tree"] : [];
 }

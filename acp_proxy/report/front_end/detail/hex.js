@@ -64,20 +64,20 @@ export function longText(text) {
 }
 
 /**
- * Shows the bytes of a line, of a large one piece by piece: as text, and from the first byte that
- * is not UTF-8 as hex; below the text as hex from the first byte on, when that is opened.
- * @param {HTMLElement} container @param {() => Pieces} pieces @param {number} size of all pieces
+ * The bytes of a line, of a large one piece by piece: as text, and from the first byte that is not
+ * UTF-8 as hex; below the text as hex from the first byte on, when that is opened.
+ * @param {() => Pieces} pieces @param {number} size of all pieces
  */
-export function showBytes(container, pieces, size) {
+export function bytesElements(pieces, size) {
   const facts = noteLine(countInWords(size, "byte"));
-  const hex = h("details", null, h("summary", null, "As hex"));
   const whole = (/** @type {string} */ note) => {
     facts.append(note);
     hex.remove();
   };
   const open = () => hex.append(bytesBox(pieces(), size, true, whole));
+  const hex = h("details", null, h("summary", null, "As hex"));
   hex.addEventListener("toggle", open, { once: true });
-  container.append(facts, bytesBox(pieces(), size, false, whole), hex);
+  return [facts, bytesBox(pieces(), size, false, whole), hex];
 }
 
 /**
