@@ -1,7 +1,7 @@
 // The tool calls as a table in the order of their start; the detail has the card of the chosen one.
 import { BLOCK_ENTRIES, Entries } from "../conversation/entries.js";
 import { pause, readJson } from "../data/source.js";
-import { clear, h } from "../shell/dom.js";
+import { clear, div, h, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
 import { sizeInWords, visibleText } from "../shell/words.js";
@@ -75,11 +75,11 @@ class CallsView {
     const on = { input: () => this.build() };
     this.kind = h("select", { "aria-label": "Kind", on });
     this.status = h("select", { "aria-label": "Status", on });
-    const search = { type: "search", placeholder: "text in a title" };
-    this.text = h("input", { ...search, "aria-label": "Title", on });
+    const search = { type: "search", placeholder: "text in a title", "aria-label": "Title" };
+    this.text = h("input", { ...search, on });
     this.count = h("span", { role: "status" }, "Reading the tool calls…");
-    const tools = [this.kind, this.status, this.text, this.count];
-    container.append(h("div", { class: "calls-tools" }, tools), this.list.element);
+    const tools = div("calls-tools", this.kind, this.status, this.text, this.count);
+    container.append(tools, this.list.element);
     void this.read();
   }
 
@@ -87,16 +87,16 @@ class CallsView {
     this.known = this.recording.rows;
     await this.entries.read();
     const calls = (this.calls = await listedCalls(this.recording, this.entries.kinds));
-    /** @param {HTMLSelectElement} select @param {string} all @param {string[]} values */
-    const offer = (select, all, values) => {
-      const chosen = select.value;
-      clear(select, [all, ...new Set(values)].map((value, at) =>
-        h("option", { value: at ? value : "" }, visibleText(value))));
-      select.value = chosen;
+    /** @type {(select: HTMLSelectElement, all: string, name: "kind" | "status") => void} */
+    const offer = (select, all, name) => {
+      const { value } = select;
+      const words = new Set([...calls.values()].map((call) => call[name]).sort());
+      clear(select, h("option", { value: "" }, all), [...words].map((word) =>
+        h("option", { value: word }, visibleText(word))));
+      select.value = value;
     };
-    const every = [...calls.values()];
-    offer(this.kind, "every kind", every.map(({ kind }) => kind).sort());
-    offer(this.status, "every status", every.map(({ status }) => status).sort());
+    offer(this.kind, "every kind", "kind");
+    offer(this.status, "every status", "status");
     this.build();
   }
 
@@ -128,7 +128,7 @@ class CallsView {
     const calls = [...this.rows].map((row) => this.callAt(row));
     const failed = calls.filter((call) => call?.isFailed).length;
     const unended = calls.filter((call) => call?.status === "never ended").length;
-    clear(this.count, countInWords(this.rows.length, "tool call"),
+    clear(this.count, countInWords(calls.length, "tool call"),
       failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`),
       unended > 0 && h("b", { class: "caution" }, ` · ${unended} never ended`));
   }
@@ -137,16 +137,16 @@ class CallsView {
   render(row, node) {
     const call = /** @type {ListedCall} */ (this.callAt(row));
     const { seq, took, kind, title, status, isFailed, bytes } = call;
-    const first = this.recording.rowOf(seq);
-    const turn = this.recording.numbers("turn")[row];
-    const tone = isFailed ? "trouble" : status === "never ended" ? "caution" : "";
-    const shown = status === "never ended" ? "▸ never ended" : statusInWords(status);
+    const [times, turns] = ["t_ns", "turn"].map((name) => this.recording.numbers(name));
+    const isEndless = status === "never ended";
+    const tone = isFailed ? "trouble" : isEndless ? "caution" : "";
     const cells = [
-      secondsInWords(this.recording.numbers("t_ns")[first]), durationInWords(took),
+      secondsInWords(times[this.recording.rowOf(seq)]), durationInWords(took),
       visibleText(kind), visibleText(title),
-      h("span", { class: tone }, shown), Number.isNaN(turn) ? "" : turn, sizeInWords(bytes),
+      span(tone, isEndless ? "▸ never ended" : statusInWords(status)),
+      turns[row] || "", sizeInWords(bytes),
     ];
-    node.classList.add("calls-row", ...(tone ? [`calls-${tone}`] : []));
+    node.classList.add("calls-row", `calls-${tone || "usual"}`);
     node.title = visibleText(title);
     node.append(...cells.map((cell) => h("span", { role: "gridcell" }, cell)));
   }

@@ -2,7 +2,7 @@
 import { contentBlocks, outputBlocks } from "../detail/blocks.js";
 import { isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
 import { countInWords, durationInWords, secondsInWords, visibleText } from "../shell/words.js";
-import { h } from "../shell/dom.js";
+import { button, div, h, noteLine, span } from "../shell/dom.js";
 import { blockElements, readFrames } from "./terminal.js";
 
 /** @typedef {import("../shell/state.js").State} State */
@@ -11,10 +11,13 @@ import { blockElements, readFrames } from "./terminal.js";
 /** @typedef {import("../detail/blocks.js").ContentBlock} ContentBlock */
 /** @typedef {import("./terminal.js").ReadFrame} ReadFrame */
 
-const STATUS_SIGNS = new Map([["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"]]);
+const STATUS_SIGNS = new Map([
+  ["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"],
+]);
 /** The states of a tool call that is over. */
 export const ENDED = /^(completed|failed|cancelled|denied)$/;
 const REQUEST_PERMISSION = "session/request_permission";
+const MOST_LOCATIONS = 20;
 
 /** What is known of one tool call from its frames, which are added in order. */
 export class CallModel {
@@ -50,15 +53,20 @@ export class CallModel {
       }
       return;
     }
-    if (update.content !== undefined && update.content !== null) [this.streamed, this.items] = ["", []];
+    if ((update.content ?? null) !== null) [this.streamed, this.items] = ["", []];
     const status = wordAt(update, "status");
-    if (status !== "" && status !== this.history.at(-1)?.status) this.history.push({ status, row, t_ns });
+    if (status && status !== this.history.at(-1)?.status) this.history.push({ status, row, t_ns });
     // A member that is left out, or null, does not change what is known.
     for (const [name, value] of Object.entries(update)) if (value !== null) this.call[name] = value;
   }
 
   get title() {
-    return wordAt(this.call, "title", "name", "tool") || wordAt(objectAt(this.asked[0]?.message, "params"), "title") || wordAt(this.call, "toolCallId", "id");
+    const asked = objectAt(this.asked[0]?.message, "params");
+    return wordAt(this.call, "title", "name", "tool") || wordAt(asked, "title") || this.id;
+  }
+
+  get id() {
+    return wordAt(this.call, "toolCallId", "id");
   }
 
   get status() {
@@ -67,7 +75,8 @@ export class CallModel {
 
   /** Nanoseconds from the first update to the last one; NaN for a call that is not over. */
   get took() {
-    return this.isOver && this.times.length > 1 ? this.times[this.times.length - 1] - this.times[0] : NaN;
+    const [first, last] = [this.times[0], this.times[this.times.length - 1]];
+    return this.isOver && this.times.length > 1 ? last - first : NaN;
   }
 
   get isOver() {
@@ -76,16 +85,17 @@ export class CallModel {
 
   /** The files that it touched. */
   get locations() {
-    return [...objectsAt(this.call, "locations"), objectAt(this.call, "location")].map(placeInWords).filter(Boolean);
+    const places = [...objectsAt(this.call, "locations"), objectAt(this.call, "location")];
+    return places.map(placeInWords).filter(Boolean);
   }
 
   /** The content in its order; without any, the output. @returns {ContentBlock[]} */
   get blocks() {
     const { content, output, rawOutput, error } = this.call;
-    const shown = [...contentBlocks(content, "output"), ...contentBlocks(this.streamed, "output"), ...this.items];
-    if (shown.length === 0) shown.push(...outputBlocks(output));
-    if (shown.length === 0) shown.push(...outputBlocks(rawOutput));
-    return [...shown, ...contentBlocks(typeof error === "string" ? error : null, "error")];
+    const texts = [content, this.streamed].flatMap((one) => contentBlocks(one, "output"));
+    const shown = [[...texts, ...this.items], outputBlocks(output), outputBlocks(rawOutput)];
+    const failed = contentBlocks(typeof error === "string" ? error : null, "error");
+    return [...(shown.find((blocks) => blocks.length > 0) ?? []), ...failed];
   }
 }
 
@@ -111,14 +121,21 @@ function placeInWords(place) {
 export function permissionModel(message, answer, known = "") {
   const [params, call] = [objectAt(message, "params"), askedCall(message)];
   const operation = `${wordAt(params, "operation")} ${wordAt(params, "resource")}`.trim();
-  const title = wordAt(params, "title") || wordAt(call, "title", "name", "tool") || known || operation || wordAt(call, "toolCallId", "id");
-  const reasons = [wordAt(params, "description", "reason"), wordAt(objectAt(params, "subject"), "command")];
+  const title = wordAt(params, "title") || wordAt(call, "title", "name", "tool") || known
+    || operation || wordAt(call, "toolCallId", "id");
+  const command = wordAt(objectAt(params, "subject"), "command");
+  const reasons = [wordAt(params, "description", "reason"), command];
   const result = objectAt(answer, "result");
-  const outcome = isObject(result.outcome) ? result.outcome : result;
+  const { optionId } = isObject(result.outcome) ? result.outcome : result;
   const offered = objectsAt(params, "options");
-  const chosen = offered.find((option) => option.optionId === outcome.optionId && outcome.optionId !== undefined);
-  const options = offered.map((option) => ({ name: wordAt(option, "name", "optionId"), kind: wordAt(option, "kind"), isChosen: option === chosen }));
-  return { title, reasons: reasons.filter((reason) => reason !== "" && reason !== title), options, blocks: contentBlocks(call.content, "output") };
+  const chosen = offered.findIndex((one) => one.optionId === optionId && optionId !== undefined);
+  return {
+    title,
+    reasons: reasons.filter((reason) => reason !== "" && reason !== title),
+    options: offered.map((one, at) => ({
+      name: wordAt(one, "name", "optionId"), kind: wordAt(one, "kind"), isChosen: at === chosen })),
+    blocks: contentBlocks(call.content, "output"),
+  };
 }
 
 /**
@@ -133,16 +150,19 @@ export async function permissionElement(state, row, title, isWhole) {
   const pair = recording.pair(row);
   const answer = pair < 0 ? null : parsedLine(await recording.line(pair));
   const model = permissionModel(parsedLine(await recording.line(row)), answer, title);
-  const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "the person" : "the client";
-  const took = durationInWords(recording.numbers("latency_ns")[row], ` — ${who} took `);
-  const choices = model.options.map(({ name, kind, isChosen }) => h("li", { class: isChosen ? "chosen" : null },
-    `${isChosen ? "●" : "○"} ${visibleText(name)} `, h("span", { class: "note" }, visibleText(kind)), isChosen ? " ← chosen" : ""));
-  return h("div", { class: "permission" },
-    h("div", {}, "asked for permission: ", h("b", {}, visibleText(model.title)), " ", seqButton(state, row)),
-    model.reasons.map((reason) => h("p", {}, visibleText(reason))),
-    h("ul", { class: "choices" }, choices),
-    pair < 0 ? h("p", { class: "trouble" }, recording.unanswered)
-      : h("p", {}, h("b", {}, visibleText((await recording.cells(pair)).text)), `${took} `, seqButton(state, pair)),
+  const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "person" : "client";
+  const took = durationInWords(recording.numbers("latency_ns")[row], ` — the ${who} took `);
+  const choices = model.options.map(({ name, kind, isChosen }) => h("li",
+    { class: isChosen && "chosen" }, `${isChosen ? "●" : "○"} ${visibleText(name)} `,
+    span("note", visibleText(kind)), isChosen && " ← chosen"));
+  const answered = pair < 0 ? h("p", { class: "trouble" }, recording.unanswered)
+    : h("p", null, h("b", null, visibleText((await recording.cells(pair)).text)), `${took} `,
+      seqButton(state, pair));
+  return div("permission",
+    div("", "asked for permission: ", h("b", null, visibleText(model.title)), " ",
+      seqButton(state, row)),
+    model.reasons.map((reason) => h("p", null, visibleText(reason))),
+    h("ul", { class: "choices" }, choices), answered,
     isWhole ? await blockElements(state, model.blocks, row) : []);
 }
 
@@ -156,19 +176,17 @@ export function seqButton(state, row, words) {
     event.stopPropagation();
     state.select(row);
   };
-  return h("button", { type: "button", class: "seq", "aria-label": `frame ${seq}`, on: { click } }, words ?? `#${seq}`);
+  return button(words ?? `#${seq}`, click, { class: "seq", "aria-label": `frame ${seq}` });
 }
 
 /**
  * A sentence in which each number of a frame, such as #6, goes to it.
  * @param {State} state @param {string} text
  */
-export function linkedText(state, text) {
-  return visibleText(text).split(/(#\d+)/).map((piece, at) => {
-    const row = at % 2 ? state.recording.rowOf(Number(piece.slice(1))) : -1;
-    return row < 0 ? piece : seqButton(state, row);
-  });
-}
+export const linkedText = (state, text) => visibleText(text).split(/(#\d+)/).map((piece, at) => {
+  const row = at % 2 ? state.recording.rowOf(Number(piece.slice(1))) : -1;
+  return row < 0 ? piece : seqButton(state, row);
+});
 
 /** The rows about the tool call of a row. @param {Recording} recording @param {number} row */
 export function rowsOfCallAt(recording, row) {
@@ -193,40 +211,52 @@ export async function readCall(recording, row) {
 }
 
 /**
- * The card of the tool call of a row, without its title.
- * @param {State} state @param {CallModel} model @param {number[]} rows
+ * The card of the tool call of a row; null for a row about none.
+ * @param {State} state @param {number} row
  */
-export async function callElement(state, model, rows) {
-  const [start, last] = [model.history[0]?.t_ns, rows[rows.length - 1]];
-  const box = h("div", {},
-    h("p", { class: "note" }, `${visibleText(wordAt(model.call, "toolCallId", "id"))} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, last)]),
-    h("ol", { class: "statuses", "aria-label": "status over time" }, model.history.map(({ status, row, t_ns }) => h("li", {},
-      `${statusInWords(status)} `, seqButton(state, row),
-      h("span", { class: "note" }, t_ns === start ? secondsInWords(t_ns, " at ", " s") : durationInWords(t_ns - start, " +"))))),
-    h("ul", { class: "choices mono" }, model.locations.slice(0, 20).map((place) => h("li", {}, visibleText(place)))));
-  for (const asked of model.asked) box.append(await permissionElement(state, asked.row, model.title, false));
-  // Its terminals were made before its last frame.
-  box.append(...(await blockElements(state, model.blocks, rows[rows.length - 1])));
-  return box;
+export async function callElement(state, row) {
+  const { model, rows } = await readCall(state.recording, row);
+  if (rows.length === 0) return null;
+  const last = rows[rows.length - 1];
+  const frames = countInWords(rows.length, "frame");
+  const statuses = model.history.map(({ status, row: at, t_ns }) => {
+    const after = durationInWords(t_ns - model.history[0].t_ns, " +");
+    const when = t_ns === model.history[0].t_ns ? secondsInWords(t_ns, " at ", " s") : after;
+    return h("li", null, `${statusInWords(status)} `, seqButton(state, at), span("note", when));
+  });
+  const permissions = [];
+  for (const asked of model.asked) {
+    permissions.push(await permissionElement(state, asked.row, model.title, false));
+  }
+  const places = model.locations.slice(0, MOST_LOCATIONS);
+  return h("section", { class: "card", "aria-label": "tool call" },
+    h("h3", null, callTitle(model, state.recording.isOpen)),
+    noteLine(`${visibleText(model.id)} · ${frames} `, seqButton(state, rows[0]),
+      rows.length > 1 && "–", rows.length > 1 && seqButton(state, last)),
+    h("ol", { class: "statuses", "aria-label": "status over time" }, statuses),
+    h("ul", { class: "choices mono" }, places.map((place) => h("li", null, visibleText(place)))),
+    permissions,
+    // Its terminals were made before its last frame.
+    await blockElements(state, model.blocks, last));
 }
 
 /** A status with its sign. @param {string} status */
-export function statusInWords(status) {
-  return `${STATUS_SIGNS.get(status) ?? "·"} ${visibleText(status)}`;
-}
+export const statusInWords = (status) =>
+  `${STATUS_SIGNS.get(status) ?? "·"} ${visibleText(status)}`;
 
 /**
  * The title of a card: what, which kind, how it ended.
  * @param {CallModel} model @param {boolean} isOpen whether its end may still come
  */
-export function callTitle(model, isOpen) {
-  const [kind, took] = [wordAt(model.call, "kind"), durationInWords(model.took)];
-  const isFailed = model.status === "failed" || model.status === "denied";
+function callTitle(model, isOpen) {
+  const kind = wordAt(model.call, "kind").replace(/^other$/, "");
   const isEndless = !model.isOver && !isOpen;
+  const tone = /^(failed|denied)$/.test(model.status) ? "trouble" : isEndless ? "caution" : "note";
+  const end = durationInWords(model.took, " after ") + (isEndless ? ", never ended" : "");
   return [
-    h("b", {}, visibleText(model.title)), " ", kind !== "" && kind !== "other" && h("span", { class: "badge" }, visibleText(kind)),
-    h("span", { class: isFailed ? "trouble" : isEndless ? "caution" : "note" },
-      ` ${statusInWords(model.status || "no status")}${took && ` after ${took}`}${isEndless ? ", never ended" : ""}`),
+    h("b", null, visibleText(model.title)), " ",
+    kind !== "" && span("badge", visibleText(kind)),
+    span(tone, ` ${statusInWords(model.status || "no status")}${end}`),
   ];
 }
 

@@ -1,7 +1,6 @@
 // What a frame says to a person: its text, its question, its plan, its output; of a streamed message
 // the whole text.
-import { callElement, callTitle, permissionElement, readCall } from "../cards/card.js";
-import { seqButton, statusInWords } from "../cards/card.js";
+import { callElement, permissionElement, seqButton, statusInWords } from "../cards/card.js";
 import { blockElements, terminalElement } from "../cards/terminal.js";
 import { markdownElements } from "../conversation/markdown.js";
 import { decodeText } from "../data/source.js";
@@ -157,12 +156,8 @@ export async function saidElements(state, row) {
   if (chunks.rows.length > 0) return joinedElements(state, chunks, "piece");
   const steps = planSteps(message);
   if (steps.length > 0) return [h("ul", { class: "choices" }, steps.map(stepElement))];
-  const { model, rows } = await readCall(recording, row);
-  if (rows.length > 0) {
-    const title = h("h3", null, callTitle(model, recording.isOpen));
-    const card = await callElement(state, model, rows);
-    return [h("section", { class: "card", "aria-label": "tool call" }, title, card)];
-  }
+  const card = await callElement(state, row);
+  if (card !== null) return [card];
   const asked = kind === "request" ? row : recording.pair(row);
   if (method === "session/request_permission" && asked >= 0) {
     return [await permissionElement(state, asked, "", true)];
