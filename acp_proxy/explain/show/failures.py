@@ -249,13 +249,18 @@ def _severity(context: DiagnosisContext, error: ErrorTally) -> Severity:
     if error.direction == "to-client" or error.method not in _NEEDED:
         return least
     # An error is overcome if the same request succeeds after a login, or if a new session is opened
-    # after an old session or its directory was gone.
-    again = error.method if error.name == _LOGIN_NEEDED else None
+    # after an old session or its directory was gone. If the login fails or hangs, that is told.
+    span, again = (error.seq + 1, LAST_NUMBER), None
+    if error.name == _LOGIN_NEEDED:
+        if any(
+            row.outcome != "result" for row in exchanges(context.reader, methods=LOGIN, span=span)
+        ):
+            return least
+        again = error.method
     if error.method in OPENING:
         again = OPENING[0]
     if again is None:
         return Severity.ERROR
-    span = error.seq + 1, LAST_NUMBER
     later = exchanges(context.reader, methods=[again], outcome="result", span=span)
     is_overcome = any(row.direction == "to-agent" for row in later)
     return least if is_overcome else Severity.ERROR

@@ -132,7 +132,7 @@ def _request(
             text = f"{text}; the client left at once"  # no person could read the request so fast
             asked = _Judgement(CLIENT, severity=Severity.WARNING)
         elif request.method in LOGIN and (waited_ns or 0) >= _LOGIN_NS:
-            asked = _Judgement(AGENT, severity=Severity.WARNING)
+            asked = _Judgement(AGENT)
         return _finding(request.seq, text, related, asked, rule)
     if request.awaited == Party.PROGRAM:
         ran = _Judgement(None, "a program was running", Severity.INFO)

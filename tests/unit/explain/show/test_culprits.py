@@ -183,9 +183,11 @@ def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWrit
     assert judged(chat) == [("wait.unanswered", "warning", "client")]
 
 
-@pytest.mark.parametrize(("minutes", "by"), [(4, None), (20, "agent")])
+@pytest.mark.parametrize(
+    ("minutes", "severity", "by"), [(4, "warning", None), (20, "error", "agent")]
+)
 def test_an_agent_does_not_wait_for_a_login_for_ever(
-    chat: LogWriter, minutes: int, by: str | None
+    chat: LogWriter, minutes: int, severity: str, by: str | None
 ) -> None:
     """An agent that waits for a login for a quarter of an hour is to blame."""
     chat.to_agent(INITIALIZE)
@@ -193,7 +195,7 @@ def test_an_agent_does_not_wait_for_a_login_for_ever(
     chat.to_agent(request(1, "authenticate", methodId="m"))
     chat.t_ns += minutes * MINUTE
     leaves(chat)
-    assert judged(chat) == [("wait.unanswered", "warning", by)]
+    assert judged(chat) == [("wait.unanswered", severity, by)]
 
 
 def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
