@@ -242,8 +242,8 @@ def _timed_changes(
 def _linked(lane: ShownLane, changes: Iterable[ShownChange]) -> ShownLane:
     """Returns a lane with the number of its first shown difference."""
     key = lane.lane, lane.direction, lane.apart
-    keys = ((one.number, (one.entry.lane, one.entry.direction, one.apart)) for one in changes)
-    numbers = (number for number, its in keys if its == key)
+    entries = ((change.number, change.entry, change.apart) for change in changes)
+    numbers = (n for n, entry, apart in entries if (entry.lane, entry.direction, apart) == key)
     return evolve(lane, first=next(numbers, None))
 
 
