@@ -55,7 +55,7 @@ _COLUMNS = (
     Column("ID", rank=3),
     Column("NAME", least=18, most=38),
     Column(_RESULT, least=34, most=44),
-    Column("WHEN"),
+    Column("WHEN", rank=1),
     Column("TOOK", rank=5, right=True),
     Column("DIRECTORY", rank=6, least=12, most=24, keeps_end=True),
     Column("AGENT", rank=4, least=16, most=22),
