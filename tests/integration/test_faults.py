@@ -267,7 +267,7 @@ def test_fired_faults_are_recorded_beside_their_frames(forked: Recorder) -> None
     assert 'name = "twice"' in conversation.recording.field("fault_plan")
     shown = forked.inspect("log", conversation.recording.path, "fault:twice").splitlines()
     assert ["[twice]" in line or "[injected by twice]" in line for line in shown] == [True, True]
-    assert "faults      drop 1 ×, twice 1 ×, truncate 1 ×, late 1 × (seed 5)" in forked.inspect(
+    assert "faults      drop once, twice once, truncate once, late once (seed 5)" in forked.inspect(
         "show", conversation.recording.path
     )
 
