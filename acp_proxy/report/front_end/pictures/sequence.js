@@ -1,7 +1,7 @@
 // The sequence diagram: client and agent, who else answers, and the proxy where faults did
 // something. It is a virtual list; each row is a small drawing with its text beside the arrow.
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
-import { clear, h, svg } from "../shell/dom.js";
+import { clear, div, h, span, svg } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { readable, textOfRows } from "../list/texts.js";
 import { pauseWords, pausesOf } from "./pauses.js";
@@ -28,7 +28,9 @@ const KEY = { request: "request", response: "answer", bar: "has to answer", neve
 const KEY_OF_FAULTS = "by a fault: ✗ dropped, ≠ changed, + made up, ■ held";
 
 /** @type {View} */
-export const sequenceView = { name: "sequence", title: "Sequence", key: "2", mount: (container, state) => new SequenceView(container, state) };
+export const sequenceView = {
+  name: "sequence", title: "Sequence", key: "2", mount: (...place) => new SequenceView(...place),
+};
 
 class SequenceView {
   /** @param {HTMLElement} container @param {State} state */
@@ -46,21 +48,26 @@ class SequenceView {
       render: (item, node) => this.render(this.items[item], node),
       onActive: (item) => state.select(this.items[item].row),
     });
-    this.empty = h("p", { class: "list-empty", hidden: true }, "No frame matches the filter and the chosen time.");
-    const lines = Object.entries(KEY).map(([name, words]) => h("span", null, h("i", { class: `key-${name}` }), words));
-    this.faults = h("span", null, KEY_OF_FAULTS);
+    const none = "No frame matches the filter and the chosen time.";
+    this.empty = h("p", { class: "list-empty", hidden: true }, none);
+    const lines = Object.entries(KEY).map(([name, words]) =>
+      span("", h("i", { class: `key-${name}` }), words));
+    this.faults = span("", KEY_OF_FAULTS);
     const key = h("p", { class: "sequence-key" }, lines, this.faults);
-    this.element = h("div", { class: "sequence" }, this.list.element, this.empty, key);
+    this.element = div("sequence", this.list.element, this.empty, key);
     container.append(this.element);
   }
 
   /** Takes what the recording says at the moment. */
   read() {
-    this.facts = diagramFacts(this.recording);
-    this.faults.hidden = !this.facts.places.has("proxy");
-    clear(this.heads, this.facts.lanes.map((lane) =>
-      h("span", { class: `sequence-head lane-${lane}`, style: { left: `${this.place(lane)}%` } }, lane)));
-    const lifelines = [...this.facts.places.values()].map((place) => `linear-gradient(var(--line), var(--line)) ${place}% 0 / 1px 100% no-repeat`);
+    const { lanes, places } = (this.facts = diagramFacts(this.recording));
+    this.faults.hidden = !places.has("proxy");
+    clear(this.heads, lanes.map((lane) => {
+      const style = { left: `${this.place(lane)}%` };
+      return h("span", { class: `sequence-head lane-${lane}`, style }, lane);
+    }));
+    const line = "linear-gradient(var(--line), var(--line))";
+    const lifelines = [...places.values()].map((at) => `${line} ${at}% 0 / 1px 100% no-repeat`);
     this.element.style.setProperty("--lifelines", lifelines.join(", "));
   }
 
@@ -72,9 +79,7 @@ class SequenceView {
     else if (change === "grew") this.build("kept");
   }
 
-  hide() {
-    this.list.setItems([]);
-  }
+  hide = () => this.list.setItems([]);
 
   /** @param {"center" | "kept"} place of the chosen row */
   build(place) {
@@ -86,14 +91,13 @@ class SequenceView {
 
   goTo() {
     const { row } = this.state;
-    const active = this.items[this.list.active];
-    if (active === undefined || row < active.row || row > active.last) this.list.setActive(this.indexOf(row));
+    const { row: first, last } = this.items[this.list.active] ?? { row: Infinity, last: -1 };
+    if (row < first || row > last) this.list.setActive(this.indexOf(row));
   }
 
   /** @param {number} row */
-  indexOf(row) {
-    return this.items.findIndex((item) => item.kind === "frame" && item.row <= row && row <= item.last);
-  }
+  indexOf = (row) => this.items.findIndex((item) =>
+    item.kind === "frame" && item.row <= row && row <= item.last);
 
   /** @param {Lane} lane */
   place = (lane) => this.facts.places.get(lane) ?? EDGE;
@@ -104,19 +108,22 @@ class SequenceView {
     const { row, kind, after } = item;
     const labels = this.labels(item, recording.cellsNow(row));
     const words = labels.map(({ textContent }) => textContent ?? "");
-    const problems = kind === "frame" ? recording.problems.get(row)?.map(({ text }) => text) : undefined;
-    const number = kind === "frame" ? this.number(item) : "";
+    const isFrame = kind === "frame";
+    const problems = isFrame ? recording.problems.get(row)?.map(({ text }) => text) ?? [] : [];
+    const number = isFrame ? this.number(item) : "";
     const pause = after >= 0 ? durationInWords(after, ", ") : "";
-    const trouble = problems ? `. Problem: ${problems.join(" ")}` : "";
+    const trouble = problems.length ? `. Problem: ${problems.join(" ")}` : "";
     const classes = ["stream", "tone"].map((name) => `${name}-${recording.text(name, row)}`);
     node.classList.add("sequence-row", `sequence-${kind}`, ...classes);
-    node.classList.toggle("sequence-trouble", problems !== undefined);
-    node.title = visibleText([...words, ...(problems ?? [])].join("\n"));
-    node.setAttribute("aria-label", `${number} ${words.join("; ")}${pause && `${pause} after`}${trouble}`);
+    node.classList.toggle("sequence-trouble", problems.length > 0);
+    node.title = visibleText([...words, ...problems].join("\n"));
+    const name = `${number} ${words.join("; ")}${pause && `${pause} after`}${trouble}`;
+    node.setAttribute("aria-label", name);
     const time = kind === "gap" || kind === "turn" ? "" : secondsInWords(item.time, "", " s");
+    const when = [h("b", null, trouble && "▼ ", number), time];
     const drawing = svg("svg", { "aria-hidden": "true" }, this.bars(item), this.arrows(item));
     node.append(
-      h("span", { class: "sequence-when", role: "gridcell" }, h("b", null, problems ? "▼ " : "", number), time),
+      h("span", { class: "sequence-when", role: "gridcell" }, when),
       h("span", { class: "sequence-field", role: "gridcell" }, drawing, labels));
   }
 
@@ -151,17 +158,19 @@ class SequenceView {
 
   /** @param {Item} item */
   arrows(item) {
-    const kind = `kind-${this.recording.text("kind", item.row)}`;
-    const drawn = arrowsOf(this.recording, item).flatMap(({ from, to, end, slanted }) => {
-      const [x1, x2] = [this.place(from), this.place(to)];
+    const { recording } = this;
+    const name = `sequence-arrow kind-${recording.text("kind", item.row)}`;
+    const drawn = arrowsOf(recording, item).flatMap(({ from, to, end, slanted }) => {
+      const [x1, x2] = [from, to].map((lane) => this.place(lane));
       const y1 = slanted && !item.delivered ? SLANT_FROM : ARROW_Y;
       const y2 = slanted ? SLANT_TO : ARROW_Y;
-      const line = svg("line", { class: `sequence-arrow ${kind}`, x1: `${x1}%`, x2: `${x2}%`, y1, y2 });
-      const head = svg("path", { class: "sequence-point", d: `M0 0L${x1 < x2 ? -9 : 9} -4.5V4.5Z` });
-      const point = svg("svg", { x: `${x2}%`, y: y2 }, head);
-      return [line, end === "head" ? point : this.figure(to, y2, end)];
+      const line = svg("line", { class: name, x1: `${x1}%`, x2: `${x2}%`, y1, y2 });
+      const head = `M0 0L${x1 < x2 ? -9 : 9} -4.5V4.5Z`;
+      const point = svg("path", { class: "sequence-point", d: head });
+      const shape = svg("svg", { x: `${x2}%`, y: y2 }, point);
+      return [line, end === "head" ? shape : this.figure(to, y2, end)];
     });
-    const isMade = item.kind === "frame" && this.recording.text("fate", item.row) === "injected";
+    const isMade = item.kind === "frame" && recording.text("fate", item.row) === "injected";
     return [...drawn, isMade && this.figure("proxy", ARROW_Y, "made")];
   }
 
@@ -177,49 +186,41 @@ class SequenceView {
    */
   labels(item, cells) {
     const { recording } = this;
-    const ends = endsOf(recording, item.row);
-    const pause = item.kind === "gap" && this.facts.pauses.get(item.row);
-    if (pause) return [h("span", { class: `sequence-box debt-${pause.debt}` }, pauseWords(pause))];
-    if (item.kind === "turn") return [h("b", null, `turn ${recording.numbers("turn")[item.row]}`)];
-    if (ends === null) return [this.boxed(recording.text("kind", item.row) ?? "", cells?.text ?? "")];
+    const { row, kind, delay, delivered } = item;
+    const ends = endsOf(recording, row);
+    const pause = kind === "gap" && this.facts.pauses.get(row);
+    if (pause) return [span(`sequence-box debt-${pause.debt}`, pauseWords(pause))];
+    if (kind === "turn") return [h("b", null, `turn ${recording.numbers("turn")[row]}`)];
+    if (ends === null) {
+      const name = recording.text("kind", row) ?? "";
+      const box = span(`sequence-box box-${name}`, h("b", null, name), ` ${cells?.text ?? ""}`);
+      return [this.between("client", "agent", box)];
+    }
     const { from, to } = ends;
-    const fate = recording.text("fate", item.row);
+    const fate = recording.text("fate", row);
     const rules = cells?.fired.map((one) => one.rule).join(", ");
-    const rule = visibleText(rules || recording.text("fault", item.row) || "");
-    const said = (/** @type {Lane} */ from, /** @type {Lane} */ to) =>
-      this.label(from, to, ...this.badges(item), h("b", null, this.verb(item)), " ", ...readable(this.text(item, cells)));
-    const fault = (/** @type {Lane} */ from, /** @type {Lane} */ to, /** @type {string} */ words) =>
-      this.label(from, to, h("span", { class: "fault" }, words));
-    if (fate === "undelivered" || (!fate && !item.delay)) return [said(from, to)];
-    const late = item.delay ? durationInWords(item.delay) : "";
+    const rule = visibleText(rules || recording.text("fault", row) || "");
+    /** @type {(from: Lane, to: Lane, ...text: (Node | string)[]) => HTMLElement} */
+    const label = (from, to, ...text) =>
+      this.between(from, to, span("visually-hidden", `${from} → ${to} `), ...text);
+    const verb = h("b", null, this.verb(item));
+    const said = [...this.badges(item), verb, " ", ...readable(this.text(item, cells))];
+    if (fate === "undelivered" || (!fate && !delay)) return [label(from, to, ...said)];
+    const late = delay ? durationInWords(delay) : "";
     const by = rule ? ` (${rule})` : ", in the queue";
     const other = fate === "changed" ? `as ${instead(cells)}` : "";
-    if (item.kind === "delivery") {
-      return [fault("proxy", to, `${this.number(item)} arrives ${late} late ${other}`)];
+    const fault = (/** @type {string} */ words) => span("fault", words);
+    if (kind === "delivery") {
+      return [label("proxy", to, fault(`${this.number(item)} arrives ${late} late ${other}`))];
     }
     if (fate === "injected") {
-      return [said("proxy", to), fault(from, "proxy", `made up by ${rule}${late && `, held ${late}`}`)];
+      const made = fault(`made up by ${rule}${late && `, held ${late}`}`);
+      return [label("proxy", to, ...said), label(from, "proxy", made)];
     }
-    const arrived = item.delivered ? `${late} late${by} ${other}` : late ? `held ${late}${by}` : `${other}${by}`;
-    return [said(from, "proxy"), fault("proxy", to, fate === "dropped" ? `dropped by ${rule}` : arrived)];
-  }
-
-  /**
-   * A text beside an arrow.
-   * @param {Lane} from @param {Lane} to @param {...(Node | string)} text
-   */
-  label(from, to, ...text) {
-    const ends = h("span", { class: "visually-hidden" }, `${from} → ${to} `);
-    return this.between(from, to, ends, ...text);
-  }
-
-  /**
-   * The text of what is no message: an event, a line on stderr, a pause.
-   * @param {string} name @param {string} text
-   */
-  boxed(name, text) {
-    const box = h("span", { class: `sequence-box box-${name}` }, h("b", null, name), ` ${text}`);
-    return this.between("client", "agent", box);
+    const held = late ? `held ${late}${by}` : `${other}${by}`;
+    const arrived = delivered ? `${late} late${by} ${other}` : held;
+    const became = fault(fate === "dropped" ? `dropped by ${rule}` : arrived);
+    return [label(from, "proxy", ...said), label("proxy", to, became)];
   }
 
   /** @param {Lane} from @param {Lane} to @param {...(Node | string)} text */
@@ -234,8 +235,9 @@ class SequenceView {
   verb({ row, last, count }) {
     const { recording } = this;
     const verb = recording.verb(row);
-    if (/ [✓✗]$/.test(verb)) return verb + durationInWords(recording.numbers("latency_ns")[row], " after ");
-    const took = recording.numbers("t_ns")[last] - recording.numbers("t_ns")[row];
+    const [times, latencies] = ["t_ns", "latency_ns"].map((name) => recording.numbers(name));
+    if (/ [✓✗]$/.test(verb)) return verb + durationInWords(latencies[row], " after ");
+    const took = times[last] - times[row];
     return count === 1 ? verb : `${verb} ×${count}${took > 0 ? durationInWords(took, " in ") : ""}`;
   }
 
@@ -253,10 +255,10 @@ class SequenceView {
     const { recording } = this;
     const isUnanswered = Number.isNaN(recording.numbers("response_seq")[row]);
     if (recording.text("kind", row) === "request" && isUnanswered) {
-      return [h("span", { class: "badge trouble" }, recording.isOpen ? "open" : "never answered"), " "];
+      return [span("badge trouble", recording.isOpen ? "open" : "never answered"), " "];
     }
     const isLate = this.facts.late.has(row) || this.facts.late.has(last);
-    return isLate ? [h("span", { class: "badge caution" }, "after the end of its turn"), " "] : [];
+    return isLate ? [span("badge caution", "after the end of its turn"), " "] : [];
   }
 }
 
@@ -266,26 +268,21 @@ class SequenceView {
  */
 function diagramFacts(recording) {
   const lanes = lanesOf(recording);
-  return { lanes, places: lanePlaces(lanes), spans: openSpans(recording), late: lateUpdates(recording), pauses: pausesOf(recording) };
-}
-
-/**
- * Where the lanes are, in percent of the width.
- * @param {Lane[]} lanes from left to right
- * @returns {Map<Lane, number>}
- */
-function lanePlaces(lanes) {
   const client = EDGE + lanes.indexOf("client") * SUB_LANE;
-  const agent = 100 - EDGE;
-  return new Map(lanes.map((lane, at) =>
-    [lane, lane === "agent" ? agent : lane === "proxy" ? (client + agent) / 2 : EDGE + at * SUB_LANE]));
+  /** Where the lanes are, in percent of the width. @type {Map<Lane, number>} */
+  const places = new Map(lanes.map((lane, at) => [lane, EDGE + at * SUB_LANE]));
+  if (places.has("proxy")) places.set("proxy", (client + 100 - EDGE) / 2);
+  places.set("agent", 100 - EDGE);
+  const [spans, late] = [openSpans(recording), lateUpdates(recording)];
+  return { lanes, places, spans, late, pauses: pausesOf(recording) };
 }
 
 /** What was delivered in place of a frame. @param {RowCells | null} cells */
 function instead(cells) {
   const found = cells?.fired.find((one) => !one.made && one.size > 0);
   if (!found) return "other bytes";
-  const end = found.delivered === null || found.delivered.endsWith("\n") ? "" : " without a newline";
-  return `${sizeInWords(found.size)}${end}: ${visibleText((found.delivered ?? "no text").trimEnd().slice(0, LABEL_CHARACTERS))}`;
+  const { size, delivered } = found;
+  const end = (delivered ?? "\n").endsWith("\n") ? "" : " without a newline";
+  const text = visibleText((delivered ?? "no text").trimEnd().slice(0, LABEL_CHARACTERS));
+  return `${sizeInWords(size)}${end}: ${text}`;
 }
-
