@@ -34,8 +34,8 @@ const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", 
  * @param {Recording} recording @param {number} row @returns {{from: Lane, to: Lane} | null}
  */
 export function endsOf(recording, row) {
-  const [from, to] = ["from", "to"].map((name) =>
-    /** @type {Lane | null} */ (recording.text(name, row)));
+  const [from, to] = /** @type {(Lane | null)[]} */ (
+    ["from", "to"].map((name) => recording.text(name, row)));
   return from && to && { from, to };
 }
 
@@ -124,27 +124,23 @@ export function sequenceItems(recording, shown, pauses = new Map()) {
   const deliver = (/** @type {number} */ until) => {
     for (; next < late.length && late[next].arrived < until; next++) {
       const item = late[next];
+      const { arrived: time } = item;
+      const isAtOnce = items[items.length - 1] === item;
       held--;
-      if (items[items.length - 1] === item) [item.delivered, item.held] = [true, held];
-      else {
-        const after = item.arrived - before;
-        items.push({ ...item, kind: "delivery", time: item.arrived, after, seen, held });
-      }
-      before = item.arrived;
+      if (isAtOnce) Object.assign(item, { delivered: true, held });
+      else items.push({ ...item, kind: "delivery", time, after: time - before, seen, held });
+      before = time;
     }
   };
   for (const item of frames) {
-    const began = times[item.row] - (waits[item.row] || 0);
-    deliver(began);
+    deliver(times[item.row] - (waits[item.row] || 0));
     const aside = { ...item, after: NaN, delay: 0, seen, held };
-    const pause = pauses.get(item.row);
-    if (pause && pause.before === seqs[seen]) items.push({ ...aside, kind: "gap" });
+    const isPaused = seen >= 0 && pauses.get(item.row)?.before === seqs[seen];
+    if (isPaused) items.push({ ...aside, kind: "gap" });
     const isTurn = recording.text("tone", item.row) === "prompt" && turns[item.row] >= 0;
     if (isTurn) items.push({ ...aside, kind: "turn" });
     if (item.delay > 0) held++;
-    item.after = item.time - before;
-    item.held = held;
-    items.push(item);
+    items.push(Object.assign(item, { after: item.time - before, held }));
     [before, seen] = [times[item.last], item.last];
   }
   deliver(Infinity);
@@ -157,19 +153,17 @@ function framesOf(recording, shown) {
   /** @type {Item[]} */
   const frames = [];
   for (const row of shown) {
-    const time = times[row];
-    const delay = delays[row] || 0;
+    const [time, delay] = [times[row], delays[row] || 0];
     const frame = frames[frames.length - 1];
     if (frame !== undefined && runs[row] === runs[frame.row]) {
-      frame.last = row;
       frame.count++;
+      frame.last = row;
       frame.delay = Math.max(frame.delay, delay);
       frame.arrived = Math.max(frame.arrived, time + delay);
     } else {
       frames.push({
         kind: "frame", row, last: row, count: 1, time, after: NaN, delay, arrived: time + delay,
-        delivered: false, seen: row - 1, held: 0,
-      });
+        delivered: false, seen: row - 1, held: 0 });
     }
   }
   return frames;
@@ -184,15 +178,14 @@ export function arrowsOf(recording, item) {
   if (ends === null) return [];
   const fate = recording.text("fate", item.row);
   const isLate = item.delay > 0;
-  const arrives = !isLate || item.delivered || item.kind === "delivery";
-  /** @type {Arrow} */
-  const onward = { from: "proxy", to: ends.to, end: "head", slanted: isLate };
   const isWhole = fate === "undelivered" || (!fate && !isLate);
   if (isWhole) return [{ ...ends, end: fate ? "cross" : "head", slanted: false }];
+  /** @type {Arrow} */
+  const onward = { from: "proxy", to: ends.to, end: "head", slanted: isLate };
   if (item.kind === "delivery") return [onward];
   const end = fate === "dropped" ? "cross" : fate === "changed" ? "changed" : "clock";
   /** @type {Arrow} */
-  const first = { from: ends.from, to: "proxy", end, slanted: false };
-  const inward = fate === "injected" ? [] : [first];
-  return arrives && fate !== "dropped" ? [...inward, onward] : inward;
+  const inward = { from: ends.from, to: "proxy", end, slanted: false };
+  const arrives = (!isLate || item.delivered) && fate !== "dropped";
+  return [fate !== "injected" && inward, arrives && onward].filter((one) => one !== false);
 }

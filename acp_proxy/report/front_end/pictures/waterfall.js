@@ -1,7 +1,7 @@
 // The waterfall: the steps of one turn in time, the requests of a tool call below it, each bar by
 // who was waited for.
 import { durationInWords } from "../shell/words.js";
-import { clear, h } from "../shell/dom.js";
+import { button, clear, div, h, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { tickStep } from "./time_axis.js";
 
@@ -84,17 +84,14 @@ class WaterfallView {
     });
     const change = () => state.setTurn(Number(this.chooser.value));
     this.chooser = h("input", { type: "number", on: { change } });
-    this.summary = h("span", { class: "faint" });
-    this.keys = h("span", { class: "waterfall-keys" });
-    const [previous, next] = [-1, 1].map((by) => {
-      const attributes = { type: "button", "aria-label": by < 0 ? "Previous turn" : "Next turn" };
-      const on = { click: () => this.stepTurn(by) };
-      return h("button", { ...attributes, on }, by < 0 ? "‹" : "›");
-    });
-    const chosen = h("span", null, previous, h("label", null, "Turn ", this.chooser), next);
-    this.tools = h("div", { class: "waterfall-tools" }, chosen, this.summary, this.keys);
+    this.summary = span("faint");
+    this.keys = span("waterfall-keys");
+    const [previous, next] = [-1, 1].map((by) => button(by < 0 ? "‹" : "›",
+      () => this.stepTurn(by), { "aria-label": by < 0 ? "Previous turn" : "Next turn" }));
+    const chosen = span("", previous, h("label", null, "Turn ", this.chooser), next);
+    this.tools = div("waterfall-tools", chosen, this.summary, this.keys);
     this.none = this.recording.meta.why_no_times ?? "There is no turn in this recording.";
-    this.element = h("div", { class: "waterfall" }, this.none);
+    this.element = div("waterfall", this.none);
     container.append(this.element);
   }
 
@@ -141,24 +138,22 @@ class WaterfallView {
     this.steps = nestedSteps(turn.steps, (seq) =>
       this.recording.text("tool_call", this.recording.rowOf(seq)));
     const more = turn.left_out ? `, ${turn.left_out} shorter ones are left out` : "";
-    const took = durationInWords(turn.duration_ns);
-    this.summary.textContent = `${took}, ${turn.steps.length} steps${more}`;
+    clear(this.summary, durationInWords(turn.duration_ns), `, ${turn.steps.length} steps${more}`);
     const length = Math.max(1, turn.duration_ns);
     const step = tickStep(length, Math.max(1, this.scale.clientWidth / TICK_WIDTH));
     const [unit, name] = length < 1e9 ? [1e6, "ms"] : [1e9, "s"];
     const cancel = this.cancelOf(turn) / length;
     const left = cancel <= 1 ? `${cancel * 100}%` : "-9px";
-    clear(this.scale, h("span", { class: "visually-hidden" }, "When"),
+    clear(this.scale, span("visually-hidden", "When"),
       cancel <= 1 && h("b", { class: "waterfall-cancel", style: { left } }, "cancel"));
     this.element.style.setProperty("--cancel", left);
     const used = new Set(turn.steps.map(whoIn));
     const keys = Object.entries(WAITED_FOR).filter(([who]) => used.has(who));
     clear(this.keys, keys.map(([who, words]) =>
-      h("span", null, h("i", { class: `waterfall-bar who-${who}` }), words)));
+      span("", h("i", { class: `waterfall-bar who-${who}` }), words)));
     for (let time = 0; time < length * 0.97; time += step) {
-      const style = { left: `${(time / length) * 100}%` };
-      const words = `${Number((time / unit).toPrecision(3))} ${name}`;
-      this.scale.append(h("span", { class: "waterfall-tick", style }, words));
+      const attributes = { class: "waterfall-tick", style: { left: `${(time / length) * 100}%` } };
+      this.scale.append(h("span", attributes, `${Number((time / unit).toPrecision(3))} ${name}`));
     }
     this.element.style.setProperty("--tick", `${(step / length) * 100}%`);
     this.list.setItems(this.steps.map((_, at) => at));
@@ -206,8 +201,7 @@ class WaterfallView {
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),
         ` ${step.title}${times}`),
       cell("field",
-        h("span", { class: "visually-hidden" },
-          `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
+        span("visually-hidden", `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
         h("i", { class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style }),
         h("span", { class: "waterfall-outcome", style: side }, outcome)),
       cell("time", isPoint ? "" : durationInWords(step.duration_ns)));
@@ -215,6 +209,5 @@ class WaterfallView {
 }
 
 /** Who is waited for in a step. @param {Step} step */
-function whoIn({ kind, waits_for }) {
-  return kind === "request" ? waits_for ?? "other" : kind === "silence" ? "silent" : "agent";
-}
+const whoIn = ({ kind, waits_for }) =>
+  kind === "request" ? waits_for ?? "other" : kind === "silence" ? "silent" : "agent";
