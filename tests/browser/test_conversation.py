@@ -43,9 +43,9 @@ READ_ALL = """async (opened) => {
     last = flow.scrollTop;
     for (const it of flow.querySelectorAll("article")) {
       const images = [...it.querySelectorAll("img")];
-      if (found.has(Number(it.dataset.place)) && images.length === 0) continue;
+      if (found.has(Number(it.dataset.index)) && images.length === 0) continue;
       await Promise.all(images.map((one) => one.decode().catch(() => {})));
-      found.set(Number(it.dataset.place), {
+      found.set(Number(it.dataset.index), {
         classes: [...it.classList], text: it.innerText,
         pauses: [...it.querySelectorAll(".entry-pause")].map((one) => one.textContent),
         height: (it.querySelector(":scope > .entry-line") ?? it).offsetHeight,

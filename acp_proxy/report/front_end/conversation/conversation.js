@@ -5,7 +5,7 @@ import { clear, h } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { countInWords } from "../shell/words.js";
 import { BLOCK_ENTRIES, Entries, SECTION } from "./entries.js";
-import { entryElement } from "./entry_element.js";
+import { fillEntry } from "./entry_element.js";
 import { FlowList } from "./flow_list.js";
 
 /**
@@ -18,6 +18,7 @@ const HEIGHTS = { section: 60, prompt: 90, message: 130, plan: 110, permission: 
 /** Of a line that opens. */
 const FOLDED_HEIGHT = 38;
 const PENDING_ENTRY = "entry-pending";
+const isPending = (/** @type {Element} */ node) => node.classList.contains(PENDING_ENTRY);
 /** Entries that are read ahead for a printer, which does not wait. */
 const ENTRIES_AHEAD = 4 * BLOCK_ENTRIES;
 
@@ -32,7 +33,7 @@ class ConversationView {
   constructor(container, state) {
     this.state = state;
     this.entries = new Entries(state.recording);
-    this.entries.blocks.onRead = () => this.list.refresh(PENDING_ENTRY);
+    this.entries.blocks.onRead = () => this.list.refresh(isPending);
     /** How many rows there were when the entries were read. */
     this.rows = -1;
     /** The entry of each row; empty until it is known. */
@@ -46,12 +47,12 @@ class ConversationView {
     /** The entries in which the search has found something. @type {Set<number>} */
     this.hits = new Set();
     this.notes = h("div", { class: "conversation-notes" });
-    this.list = new FlowList("Conversation", {
-      estimate: (item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT,
-      render: (item) => this.render(item),
+    const estimate = (/** @type {number} */ item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT;
+    this.list = new FlowList({
+      label: "Conversation",
+      render: (item, node) => this.render(item, node),
       onActive: (item) => this.select(item),
-    });
-    this.list.element.addEventListener("click", (event) => this.onClick(event));
+    }, estimate);
     container.append(this.notes, this.list.element);
     void this.read();
   }
@@ -133,35 +134,30 @@ class ConversationView {
     if (first >= 0 && this.ofRows[row] !== item) this.state.select(first);
   }
 
-  /** @param {MouseEvent} event */
-  onClick({ target }) {
-    const isOther = !(target instanceof Element) || target.closest("button, a, input, summary");
-    if (isOther || String(window.getSelection())) return;
-    const place = target.closest("[data-place]")?.getAttribute("data-place");
-    if (place) this.list.move(Number(place) - this.list.active);
-  }
-
   /** The conversation on paper, as far as it is in memory. @param {number} most entries */
   printed(most) {
     const ready = this.items.slice(0, most).filter((item) => this.entries.now(item) !== null);
     const left = this.items.length - ready.length;
     const more = left > 0 && h("p", { class: "note" }, `${countInWords(left, "step")} not printed`);
-    return h("div", { class: "view-conversation" }, ready.map((item) => this.render(item)), more);
+    const entries = ready.map((item) => this.render(item, h("article")));
+    return h("div", { class: "view-conversation" }, entries, more);
   }
 
-  /** @param {number} item */
-  render(item) {
-    const { entries, state, toggled } = this;
-    const entry = entries.now(item);
-    const style = { height: `${HEIGHTS[entries.kinds[item]] ?? FOLDED_HEIGHT}px` };
-    if (entry === null) return h("article", { class: `entry ${PENDING_ENTRY}`, style });
-    const made = entryElement(state, entry, toggled);
-    made.classList.toggle("hit", this.hits.has(item));
+  /** @param {number} item @param {HTMLElement} node to be filled */
+  render(item, node) {
+    const entry = this.entries.now(item);
+    if (entry === null) {
+      node.className = `entry ${PENDING_ENTRY}`;
+      node.style.setProperty("height", `${this.list.estimate(item)}px`);
+      return node;
+    }
+    fillEntry(node, this.state, entry, this.toggled);
+    node.classList.toggle("hit", this.hits.has(item));
     const [before, after] = this.pauses.map((places) => (places.get(item) ?? []).map((pause) =>
       h("p", { class: `entry-pause debt-${pause.debt}` }, pauseWords(pause))));
-    made.prepend(...before);
-    made.append(...after);
-    return made;
+    node.prepend(...before);
+    node.append(...after);
+    return node;
   }
 }
 

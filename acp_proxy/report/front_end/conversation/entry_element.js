@@ -27,16 +27,16 @@ const OWN_TEXTS = new Set(["thought", "not-acp", "stderr"]);
 const BEGINNING = 120;
 
 /**
- * @param {State} state @param {Entry} entry
+ * @param {HTMLElement} node to be filled @param {State} state @param {Entry} entry
  * @param {Set<number>} toggled frames of entries that are not open or closed as at first
  */
-export function entryElement(state, entry, toggled) {
+export function fillEntry(node, state, entry, toggled) {
   const { kind = "section", by, is_failed, remarks = [] } = entry;
-  const isChild = remarks.some((remark) => remark.startsWith("subagent "));
-  const classes = ["entry", `entry-${kind}`, `by-${by}`, is_failed && "failed", isChild && "child"];
-  const parts = kind === "section" ? sectionParts(entry)
-    : kind in OPEN ? openParts(state, entry) : foldedParts(state, entry, toggled);
-  return h("article", { class: classes.filter(Boolean).join(" ") }, parts);
+  node.classList.add("entry", `entry-${kind}`, `by-${by}`);
+  node.classList.toggle("failed", Boolean(is_failed));
+  node.classList.toggle("child", remarks.some((remark) => remark.startsWith("subagent ")));
+  clear(node, kind === "section" ? sectionParts(entry)
+    : kind in OPEN ? openParts(state, entry) : foldedParts(state, entry, toggled));
 }
 
 /** @param {Entry} section @returns {Child[]} */

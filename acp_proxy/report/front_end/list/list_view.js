@@ -55,7 +55,7 @@ class ListView {
         h("span", { class: `list-${name}`, role: "columnheader" }, title)),
       render: (item, node) => this.render(item, node),
       onActive: (item) => state.select(rowOfItem(item)),
-      onFold: (item, _, isOpen) => this.fold(item, isOpen),
+      onFold: (item, isOpen) => this.fold(item, isOpen),
     });
     this.list.element.addEventListener("click", (event) => this.onClick(event), { capture: true });
     container.append(this.list.element, this.empty);
@@ -82,7 +82,7 @@ class ListView {
     const digits = secondsInWords(this.recording.numbers("t_ns")[last] || 0).length;
     const wide = { elapsed: digits, delta: digits && digits + 3, clock: 12 }[this.state.times];
     this.list.element.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
-    this.list.setRowHeight(matchMedia(NARROW).matches ? TWO_LINES_HEIGHT : LINE_HEIGHT);
+    this.list.rowHeight = matchMedia(NARROW).matches ? TWO_LINES_HEIGHT : LINE_HEIGHT;
     const from = !this.openFor(this.state.row) && hasGrown ? this.state.grewFrom : 0;
     this.pauses = pausesOf(this.recording);
     const { recording, state: { shown }, opened, pauses } = this;

@@ -1,7 +1,7 @@
-// A list of any length that keeps only the rows on the screen in the page. Browsers give up on
+// A list of any length that keeps only the rows near the screen in the page. Browsers give up on
 // elements of some 16 million pixels, so a longer list is scaled: its scroll bar moves in larger
 // steps, while the wheel and the keyboard move by rows as ever.
-import { h, setAttribute } from "./dom.js";
+import { div, h, setAttribute } from "./dom.js";
 import { countInWords } from "./words.js";
 
 /**
@@ -9,10 +9,10 @@ import { countInWords } from "./words.js";
  * @property {string} label what the list is, for screen readers
  * @property {"grid" | "treegrid"} [role] `treegrid` where rows can be opened
  * @property {number} [rowHeight] in pixels
- * @property {HTMLElement[]} [head] the cells above the columns
- * @property {(item: number, node: HTMLElement, index: number) => void} render fills an empty row
- * @property {(item: number, index: number) => void} [onActive] the reader has moved to a row
- * @property {(item: number, index: number, isOpen: boolean) => void} [onFold] right and left arrow
+ * @property {HTMLElement[]} [head] the cells above the columns of a grid
+ * @property {(item: number, node: HTMLElement) => void} render fills an empty row
+ * @property {(item: number) => void} onActive the reader has moved to a row
+ * @property {(item: number, isOpen: boolean) => void} [onFold] right and left arrow
  */
 
 const LARGEST_HEIGHT = 8_000_000;
@@ -32,13 +32,30 @@ export class ScrollGeometry {
     this.count = count;
     this.rowHeight = rowHeight;
     this.viewport = viewport;
-    this.height = Math.min(count * rowHeight, LARGEST_HEIGHT);
-    this.isScaled = count * rowHeight > LARGEST_HEIGHT;
+  }
+
+  /** Where a row begins, or where the last one ends. @param {number} index */
+  topOf(index) {
+    return index * this.rowHeight;
+  }
+
+  /** The index of the row at an offset. @param {number} offset */
+  indexAt(offset) {
+    return Math.floor(offset / this.rowHeight);
+  }
+
+  /** Of the element that is scrolled, in pixels. */
+  get height() {
+    return Math.min(this.topOf(this.count), LARGEST_HEIGHT);
+  }
+
+  get isScaled() {
+    return this.topOf(this.count) > LARGEST_HEIGHT;
   }
 
   /** The largest offset. */
   get lastOffset() {
-    return Math.max(0, this.count * this.rowHeight - this.viewport);
+    return Math.max(0, this.topOf(this.count) - this.viewport);
   }
 
   /** @param {number} offset */
@@ -62,8 +79,8 @@ export class ScrollGeometry {
    * @param {number} offset @returns {[number, number]}
    */
   drawn(offset) {
-    const first = Math.max(0, Math.floor(offset / this.rowHeight) - MARGIN_ROWS);
-    const last = Math.ceil((offset + this.viewport) / this.rowHeight) + MARGIN_ROWS - 1;
+    const first = Math.max(0, this.indexAt(offset) - MARGIN_ROWS);
+    const last = this.indexAt(offset + this.viewport - 1) + MARGIN_ROWS;
     return [first, Math.min(last, first + MOST_ROWS - 1, this.count - 1)];
   }
 
@@ -74,8 +91,8 @@ export class ScrollGeometry {
    * @param {"nearest" | "center"} place `nearest` moves no further than it must
    */
   offsetFor(index, offset, place) {
-    const top = index * this.rowHeight;
-    const highest = top + this.rowHeight - this.viewport;
+    const top = this.topOf(index);
+    const highest = Math.min(top, this.topOf(index + 1) - this.viewport);
     if (place === "nearest") return this.within(Math.min(Math.max(offset, highest), top));
     return top >= offset && highest <= offset ? offset : this.within((top + highest) / 2);
   }
@@ -87,12 +104,15 @@ export class ScrollGeometry {
 }
 
 export class VirtualList {
-  /** @param {ListOptions} options */
-  constructor(options) {
+  /** @param {ListOptions} options @param {HTMLElement} [body] what scrolls */
+  constructor(options, body = h("div", { class: "list-body", role: "rowgroup", tabindex: 0 })) {
     this.options = options;
+    const { label, role = "grid", rowHeight = ROW_HEIGHT, head } = options;
     /** @type {ArrayLike<number>} */
     this.items = [];
-    this.geometry = new ScrollGeometry(0, options.rowHeight ?? ROW_HEIGHT, 0);
+    /** In pixels; another one is taken by `setItems`. */
+    this.rowHeight = rowHeight;
+    this.geometry = new ScrollGeometry(0, rowHeight, 0);
     this.offset = 0;
     /** What `scrollTop` was set to, or was when rows were drawn last. */
     this.scrollTop = 0;
@@ -100,19 +120,18 @@ export class VirtualList {
     this.active = -1;
     /** @type {Map<number, HTMLElement>} */
     this.nodes = new Map();
-    this.space = h("div", { class: "list-space", role: "presentation" });
-    this.body = h("div", { class: "list-body", role: "rowgroup", tabindex: 0 }, this.space);
-    const head = options.head && h("div", { class: "list-head", role: "rowgroup" },
-      h("div", { class: "list-row", role: "row", "aria-rowindex": 1 }, options.head));
-    this.headRows = head ? 1 : 0;
-    const { label, role = "grid" } = options;
+    this.drawn = h("div", { class: "list-drawn", role: "presentation" });
+    this.space = h("div", { class: "list-space", role: "presentation" }, this.drawn);
+    this.body = body;
+    body.append(this.space);
     const attributes = { class: "list", role, "aria-label": label, "aria-readonly": "true" };
-    this.element = h("div", attributes, head, this.body);
-    this.body.addEventListener("scroll", () => this.onScroll());
-    this.body.addEventListener("keydown", (event) => this.onKey(event));
-    this.body.addEventListener("click", (event) => this.onClick(event));
-    this.onWheel = this.onWheel.bind(this);
-    new ResizeObserver(() => this.onResize()).observe(this.body);
+    this.element = head === undefined ? body : h("div", attributes,
+      h("div", { class: "list-head", role: "rowgroup" },
+        h("div", { class: "list-row", role: "row", "aria-rowindex": 1 }, head)), body);
+    body.addEventListener("scroll", () => this.onScroll());
+    body.addEventListener("keydown", (event) => this.onKey(event));
+    body.addEventListener("click", (event) => this.onClick(event));
+    new ResizeObserver(() => this.onResize()).observe(body);
   }
 
   /**
@@ -124,14 +143,9 @@ export class VirtualList {
   setItems(items, active = -1, place = "nearest") {
     this.items = items;
     this.active = active;
-    setAttribute(this.element, "aria-rowcount", items.length + this.headRows);
-    this.layOut(this.geometry.rowHeight, this.geometry.viewport, place);
-  }
-
-  /** @param {number} rowHeight in pixels */
-  setRowHeight(rowHeight) {
-    this.offset = (this.offset / this.geometry.rowHeight) * rowHeight;
-    this.layOut(rowHeight, this.geometry.viewport);
+    if (this.options.head) setAttribute(this.element, "aria-rowcount", items.length + 1);
+    this.layOut(this.geometry.viewport, place);
+    this.refresh();
   }
 
   /**
@@ -152,7 +166,7 @@ export class VirtualList {
     const index = Math.max(0, Math.min(this.active + by, this.items.length - 1));
     if (index === this.active || this.items.length === 0) return;
     this.setActive(index, { place: "nearest" });
-    this.options.onActive?.(this.items[index], index);
+    this.options.onActive(this.items[index]);
   }
 
   /**
@@ -161,23 +175,18 @@ export class VirtualList {
    */
   refresh(isStale = () => true) {
     const hasFocus = this.hasFocus();
-    for (const [index, node] of this.nodes) {
-      if (isStale(node) && this.nodes.delete(index)) node.remove();
-    }
+    for (const [index, node] of this.nodes) if (isStale(node)) this.remove(index, node);
     this.draw();
     if (hasFocus) this.focus();
   }
 
   /** The first rows in an element that scrolls nowhere, for paper. @param {number} most */
   printed(most) {
-    const rows = Array.from({ length: Math.min(most, this.items.length) }, (_, index) => {
-      const node = h("div", { class: "list-row" });
-      this.options.render(this.items[index], node, index);
-      return node;
-    });
+    const length = Math.min(most, this.items.length);
+    const rows = Array.from({ length }, (_, index) => this.make(index));
     const more = this.items.length - rows.length;
     const rest = more > 0 && h("p", null, `and ${countInWords(more, "more line")}`);
-    return h("div", { class: "list" }, rows, rest);
+    return div("list", rows, rest);
   }
 
   /** Puts the keyboard on the active row, or on the list where that is not on the screen. */
@@ -188,18 +197,27 @@ export class VirtualList {
   hasFocus = () => this.body.contains(document.activeElement);
 
   /**
-   * @param {number} rowHeight @param {number} viewport
-   * @param {"nearest" | "center" | "kept"} [place] of the active row
+   * @param {number} viewport
+   * @param {"nearest" | "center" | "kept"} place of the active row
    */
-  layOut(rowHeight, viewport, place = "kept") {
-    this.geometry = new ScrollGeometry(this.items.length, rowHeight, viewport);
+  layOut(viewport, place) {
+    const isKept = place === "kept" || this.active < 0;
+    const offset = (this.offset / this.geometry.rowHeight) * this.rowHeight;
+    const geometry = this.measured(viewport);
+    this.scrollTo(isKept ? geometry.within(offset) : geometry.offsetFor(this.active, offset, place));
+  }
+
+  /** @param {number} viewport */
+  measured(viewport) {
+    this.geometry = this.newGeometry(viewport);
     this.space.style.setProperty("height", `${this.geometry.height}px`);
-    this.body.removeEventListener("wheel", this.onWheel);
-    const { geometry, active, offset } = this;
-    if (geometry.isScaled) this.body.addEventListener("wheel", this.onWheel, { passive: false });
-    const isKept = place === "kept" || active < 0;
-    this.scrollTo(isKept ? geometry.within(offset) : geometry.offsetFor(active, offset, place));
-    this.refresh();
+    this.body.onwheel = this.geometry.isScaled ? (event) => this.onWheel(event) : null;
+    return this.geometry;
+  }
+
+  /** Where rows are now. @param {number} viewport */
+  newGeometry(viewport) {
+    return new ScrollGeometry(this.items.length, this.rowHeight, viewport);
   }
 
   /**
@@ -217,34 +235,39 @@ export class VirtualList {
     const [first, last] = this.geometry.drawn(this.offset);
     const hasFocus = this.hasFocus();
     for (const [index, node] of this.nodes) {
-      if ((index < first || index > last) && this.nodes.delete(index)) node.remove();
+      if (index < first || index > last) this.remove(index, node);
     }
-    for (let index = first; index <= last; index++) this.place(index);
+    for (let index = last; index >= first; index--) {
+      const node = this.nodes.get(index) ?? this.make(index);
+      // In their order, as a screen reader goes through them.
+      if (!this.nodes.has(index)) this.drawn.insertBefore(node, this.nodes.get(index + 1) ?? null);
+      this.nodes.set(index, node);
+      this.mark(node, index === this.active);
+    }
+    const top = this.scrollTop - this.offset + this.geometry.topOf(first);
+    this.drawn.style.setProperty("top", `${top}px`);
     this.body.tabIndex = this.nodes.has(this.active) ? -1 : 0;
     if (hasFocus && !this.hasFocus()) this.focus();
   }
 
-  /** @param {number} index */
-  place(index) {
-    const before = this.nodes.get(index);
-    const number = index + 1 + this.headRows;
-    const attributes = { role: "row", "aria-rowindex": number, "data-index": index };
-    const node = before ?? h("div", { class: "list-row", ...attributes });
-    if (before === undefined || this.geometry.isScaled) {
-      const top = this.scrollTop + index * this.geometry.rowHeight - this.offset;
-      node.style.setProperty("top", `${top}px`);
-    }
-    const isActive = index === this.active;
-    if (before === undefined || isActive !== (node.tabIndex === 0)) {
-      node.tabIndex = isActive ? 0 : -1;
-      node.setAttribute("aria-selected", String(isActive));
-    }
-    if (before !== undefined) return;
-    this.options.render(this.items[index], node, index);
-    this.nodes.set(index, node);
-    // In their order, as a screen reader goes through them.
-    const above = this.nodes.get(index - 1);
-    this.space.insertBefore(node, above ? above.nextSibling : this.space.firstChild);
+  /** Makes a row. @param {number} index @returns {HTMLElement} */
+  make(index) {
+    const place = { "aria-rowindex": index + 2, "data-index": index };
+    const node = h("div", { class: "list-row", role: "row", ...place });
+    this.options.render(this.items[index], node);
+    return node;
+  }
+
+  /** @param {number} index @param {HTMLElement} node */
+  remove(index, node) {
+    this.nodes.delete(index);
+    node.remove();
+  }
+
+  /** @param {HTMLElement} node @param {boolean} isActive */
+  mark(node, isActive) {
+    node.tabIndex = isActive ? 0 : -1;
+    setAttribute(node, "aria-selected", String(isActive));
   }
 
   /**
@@ -254,11 +277,12 @@ export class VirtualList {
   onResize() {
     const height = this.body.clientHeight;
     if (height === 0) return;
-    const { rowHeight, viewport } = this.geometry;
+    const { viewport } = this.geometry;
     const nearest = this.geometry.offsetFor(this.active, this.offset, "nearest");
     const isSeen = nearest === this.offset;
     this.scrollTop = this.body.scrollTop;
-    this.layOut(rowHeight, height, viewport === 0 ? "center" : isSeen ? "nearest" : "kept");
+    this.layOut(height, viewport === 0 ? "center" : isSeen ? "nearest" : "kept");
+    this.draw();
   }
 
   onScroll() {
@@ -294,7 +318,7 @@ export class VirtualList {
     const isOnRow = active >= 0 && (target === this.body || target === this.nodes.get(active));
     if (key in moves) this.move(moves[key]);
     else if (isOnRow && ["ArrowRight", "ArrowLeft"].includes(key) && options.onFold) {
-      options.onFold(item, active, key === "ArrowRight");
+      options.onFold(item, key === "ArrowRight");
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -306,6 +330,6 @@ export class VirtualList {
     if (node === null) return;
     const index = Number(node.getAttribute("data-index"));
     this.setActive(index, { focus: true, place: "nearest" });
-    this.options.onActive?.(this.items[index], index);
+    this.options.onActive(this.items[index]);
   }
 }
