@@ -120,10 +120,12 @@ class _StatisticsScreen:
         """Yields the parts of the recording's time, then the parts of its turns' time."""
         whole, turns = statistics.time, statistics.turns
         if turns or whole.before_turns_ns < statistics.duration_ns:
+            after = whole.between_turns_ns
             yield self._line(
                 f"{self._took(whole.before_turns_ns)} before the first prompt,"
-                f" {self._took(whole.in_turns_ns)} in turns,"
-                f" {self._took(whole.between_turns_ns)} between and after them"
+                f" {self._took(whole.in_turns_ns)} in turns"
+                + f", {self._took(after)} between and after them"
+                * (after > 0)
             )
         else:
             yield self._line("no prompt was sent")

@@ -39,6 +39,8 @@ STREAM_INKS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": I
 
 Piece = tuple[str, int | None, bool]
 """Text without control characters, its colour if it has one, and whether it is bold."""
+_GAP = re.compile(r" (?!(?<=\d )(?:[mµ]?s|[kMG]?B|min|h)\b)")
+"""The blanks where a line may end: not between a number and its unit."""
 _NARROW = re.compile("[ -~¡-¬®-ʯ–—…←→−⋮─▁-█▏░▒▸▹✓✗]*")
 """Matches characters that take one column: Latin letters, and the marks of acp-proxy's screens."""
 _LONG = 4
@@ -263,7 +265,7 @@ def _stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
 def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
     """Yields words with the space after them; one wider than a line is split, at best after `/`."""
     for text, ink, bold in pieces:
-        for word in text.replace(" ", " \0").split("\0"):
+        for word in _GAP.sub(" \0", text).split("\0"):
             if columns_of(word) <= columns:
                 if word:
                     yield word, ink, bold

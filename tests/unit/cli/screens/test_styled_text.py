@@ -171,3 +171,9 @@ def test_a_long_path_breaks_after_a_slash() -> None:
     lines = [*Screen(20).wrapped(piece("  "), piece(f"at {path}"))]
     parts = ["  at /home/someone/", "  projects/", "  acp-proxy/.venv/", "  bin/python"]
     assert lines == parts
+
+
+def test_a_number_and_its_unit_stay_on_a_line() -> None:
+    """A line never ends between a number and its unit; other words after a number may begin one."""
+    lines = [*Screen(14).wrapped(piece(""), piece("it waited 3.5 s; 12 steps, 4 kB"))]
+    assert [line.strip() for line in lines] == ["it waited", "3.5 s; 12", "steps, 4 kB"]
