@@ -91,8 +91,8 @@ class CallsView {
     const offer = (select, all, name) => {
       const { value } = select;
       const words = new Set([...calls.values()].map((call) => call[name]).sort());
-      clear(select, h("option", { value: "" }, all), [...words].map((word) =>
-        h("option", { value: word }, visibleText(word))));
+      const options = [...words].map((word) => h("option", { value: word }, word));
+      clear(select, h("option", { value: "" }, all), options);
       select.value = value;
     };
     offer(this.kind, "every kind", "kind");
@@ -141,10 +141,9 @@ class CallsView {
     const isEndless = status === "never ended";
     const tone = isFailed ? "trouble" : isEndless ? "caution" : "";
     const cells = [
-      secondsInWords(times[this.recording.rowOf(seq)]), durationInWords(took),
-      visibleText(kind), visibleText(title),
-      span(tone, isEndless ? "▸ never ended" : statusInWords(status)),
-      turns[row] || "", sizeInWords(bytes),
+      secondsInWords(times[this.recording.rowOf(seq)]), durationInWords(took), kind, title,
+      span(tone, isEndless ? "▸ never ended" : statusInWords(status)), turns[row] || "",
+      sizeInWords(bytes),
     ];
     node.classList.add("calls-row", `calls-${tone || "usual"}`);
     node.title = visibleText(title);

@@ -1,7 +1,7 @@
 // The card of a tool call: all frames about it as one picture.
 import { contentBlocks, outputBlocks } from "../detail/blocks.js";
 import { isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
-import { countInWords, durationInWords, secondsInWords, visibleText } from "../shell/words.js";
+import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
 import { button, div, h, noteLine, span } from "../shell/dom.js";
 import { blockElements, readFrames } from "./terminal.js";
 
@@ -153,15 +153,14 @@ export async function permissionElement(state, row, title, isWhole) {
   const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "person" : "client";
   const took = durationInWords(recording.numbers("latency_ns")[row], ` — the ${who} took `);
   const choices = model.options.map(({ name, kind, isChosen }) => h("li",
-    { class: isChosen && "chosen" }, `${isChosen ? "●" : "○"} ${visibleText(name)} `,
-    span("note", visibleText(kind)), isChosen && " ← chosen"));
+    { class: isChosen && "chosen" }, `${isChosen ? "●" : "○"} ${name} `,
+    span("note", kind), isChosen && " ← chosen"));
   const answered = pair < 0 ? h("p", { class: "trouble" }, recording.unanswered)
-    : h("p", null, h("b", null, visibleText((await recording.cells(pair)).text)), `${took} `,
+    : h("p", null, h("b", null, (await recording.cells(pair)).text), `${took} `,
       seqButton(state, pair));
   return div("permission",
-    div("", "asked for permission: ", h("b", null, visibleText(model.title)), " ",
-      seqButton(state, row)),
-    model.reasons.map((reason) => h("p", null, visibleText(reason))),
+    div("", "asked for permission: ", h("b", null, model.title), " ", seqButton(state, row)),
+    model.reasons.map((reason) => h("p", null, reason)),
     h("ul", { class: "choices" }, choices), answered,
     isWhole ? await blockElements(state, model.blocks, row) : []);
 }
@@ -183,7 +182,7 @@ export function seqButton(state, row, words) {
  * A sentence in which each number of a frame, such as #6, goes to it.
  * @param {State} state @param {string} text
  */
-export const linkedText = (state, text) => visibleText(text).split(/(#\d+)/).map((piece, at) => {
+export const linkedText = (state, text) => text.split(/(#\d+)/).map((piece, at) => {
   const row = at % 2 ? state.recording.rowOf(Number(piece.slice(1))) : -1;
   return row < 0 ? piece : seqButton(state, row);
 });
@@ -231,18 +230,17 @@ export async function callElement(state, row) {
   const places = model.locations.slice(0, MOST_LOCATIONS);
   return h("section", { class: "card", "aria-label": "tool call" },
     h("h3", null, callTitle(model, state.recording.isOpen)),
-    noteLine(`${visibleText(model.id)} · ${frames} `, seqButton(state, rows[0]),
+    noteLine(`${model.id} · ${frames} `, seqButton(state, rows[0]),
       rows.length > 1 && "–", rows.length > 1 && seqButton(state, last)),
     h("ol", { class: "statuses", "aria-label": "status over time" }, statuses),
-    h("ul", { class: "choices mono" }, places.map((place) => h("li", null, visibleText(place)))),
+    h("ul", { class: "choices mono" }, places.map((place) => h("li", null, place))),
     permissions,
     // Its terminals were made before its last frame.
     await blockElements(state, model.blocks, last));
 }
 
 /** A status with its sign. @param {string} status */
-export const statusInWords = (status) =>
-  `${STATUS_SIGNS.get(status) ?? "·"} ${visibleText(status)}`;
+export const statusInWords = (status) => `${STATUS_SIGNS.get(status) ?? "·"} ${status}`;
 
 /**
  * The title of a card: what, which kind, how it ended.
@@ -254,8 +252,7 @@ function callTitle(model, isOpen) {
   const tone = /^(failed|denied)$/.test(model.status) ? "trouble" : isEndless ? "caution" : "note";
   const end = durationInWords(model.took, " after ") + (isEndless ? ", never ended" : "");
   return [
-    h("b", null, visibleText(model.title)), " ",
-    kind !== "" && span("badge", visibleText(kind)),
+    h("b", null, model.title), " ", kind !== "" && span("badge", kind),
     span(tone, ` ${statusInWords(model.status || "no status")}${end}`),
   ];
 }

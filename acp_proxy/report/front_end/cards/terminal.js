@@ -2,7 +2,7 @@
 // back.
 import { blockElement, exitInWords } from "../detail/blocks.js";
 import { fromBase64, objectAt, parsedLine, updateOf, wordAt } from "../data/values.js";
-import { countInWords, durationInWords, shellWord, visibleText } from "../shell/words.js";
+import { countInWords, durationInWords, shellWord } from "../shell/words.js";
 import { button, clear, div, h, noteLine, span } from "../shell/dom.js";
 import { ansiLines, ansiPieces } from "./ansi.js";
 
@@ -65,7 +65,8 @@ export class TerminalModel {
     if (isRequest) return;
     const refusal = method === "terminal/create" && kind === "error"
       && (wordAt(objectAt(message, "error"), "message") || "error");
-    const ending = refusal || exitInWords("exitStatus" in said ? objectAt(said, "exitStatus") : said);
+    const status = "exitStatus" in said ? objectAt(said, "exitStatus") : said;
+    const ending = refusal || exitInWords(status);
     if (ending) [this.ending, this.isFailed] = [ending, ending !== "exit 0"];
   }
 
@@ -146,10 +147,10 @@ export async function terminalElement({ recording }, id, row) {
   frames.forEach((frame) => model.add(frame));
   const { command, directory, remarks, steps, isFailed } = model;
   const ending = model.ending || (remarks.size > 0 ? "" : "did not end");
-  const notes = [directory && `in ${visibleText(directory)}`, ...remarks].filter(Boolean);
+  const notes = [directory && `in ${directory}`, ...remarks].filter(Boolean);
   return div("terminal",
-    div("terminal-head", span("mono", `$ ${visibleText(command || id)}`),
-      span(isFailed ? "trouble" : "note", visibleText(ending))),
+    div("terminal-head",
+      span("mono", `$ ${command || id}`), span(isFailed ? "trouble" : "note", ending)),
     notes.map((text) => noteLine(text)), steps.length > 0 && outputElements(model));
 }
 

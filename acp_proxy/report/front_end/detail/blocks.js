@@ -88,7 +88,7 @@ export function describedContent(block) {
  * @param {ContentBlock} block
  */
 export function blockElement({ form, text, label, diff }) {
-  if (form === "note") return noteLine(visibleText(text));
+  if (form === "note") return noteLine(text);
   return diff ? diffElement(diff) : labelledBlock(label, longText(text));
 }
 
@@ -97,7 +97,7 @@ export function blockElement({ form, text, label, diff }) {
  * @param {string} label @param {...import("../shell/dom.js").Child} parts
  */
 export const labelledBlock = (label, ...parts) =>
-  div("block", label !== "" && div("block-label", visibleText(label)), parts);
+  div("block", label !== "" && div("block-label", label), parts);
 
 /** @param {DiffModel} diff */
 function diffElement({ path, rows, notes }) {
@@ -109,7 +109,7 @@ function diffElement({ path, rows, notes }) {
     add(...rows.slice(shown, (shown += DIFF_ROWS_AT_ONCE)).map(diffRowElement));
     return shown < rows.length ? countInWords(rows.length - shown, "more line") : "";
   });
-  return labelledBlock(name, ...notes.map((note) => noteLine(visibleText(note))),
+  return labelledBlock(name, ...notes.map((note) => noteLine(note)),
     rows.length > 0 && table);
 }
 
@@ -118,7 +118,7 @@ function diffRowElement({ kind, pieces, oldNumber, newNumber }) {
   const numbers = (kind === "head" ? [] : [oldNumber, newNumber]).map((number) =>
     h("span", { class: "diff-number", "aria-hidden": "true" }, number > 0 && number));
   const texts = pieces.map(({ text, changed }) =>
-    changed ? h(kind === "removed" ? "del" : "ins", null, visibleText(text)) : visibleText(text));
+    changed ? h(kind === "removed" ? "del" : "ins", null, text) : text);
   return div(`diff-row ${kind}`, numbers,
     span("diff-sign", DIFF_SIGNS[kind]), span("diff-text", texts));
 }

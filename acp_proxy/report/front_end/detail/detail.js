@@ -32,7 +32,7 @@ const saidParts = async (row, state) => {
   const said = await saidElements(state, row);
   const members = /** @type {any[]} */ (state.recording.meta.members?.[row] ?? []);
   return [...said, ...members.map(({ kind, method, text }) =>
-    labelledBlock(`${kind} ${method ?? ""}`, div("text", visibleText(text ?? ""))))];
+    labelledBlock(`${kind} ${method ?? ""}`, div("text", text ?? "")))];
 };
 
 /** @type {Show} */
@@ -53,7 +53,7 @@ const bytesParts = async (row, { recording }) => {
   const delivered = fired.flatMap(({ rule, made, delivered, base64 }) => {
     const bytes = delivered === null ? fromBase64(base64) : new TextEncoder().encode(delivered);
     if (bytes === null || made || !isReplaced(recording, row)) return [];
-    const heading = h("h3", null, `delivered in its place, by ${visibleText(rule)}`);
+    const heading = h("h3", null, `delivered in its place, by ${rule}`);
     return [heading, ...bytesElements(() => [bytes].values(), bytes.length)];
   });
   const own = recording.hasPayloads
@@ -205,7 +205,8 @@ async function copyText(box, text) {
     await navigator.clipboard.writeText(text);
     clear(box, `copied (${countInWords(text.length, "character")})`);
   } catch {
-    const area = h("textarea", { readonly: true, rows: 4, "aria-label": "text to copy" }, text);
+    const area = h("textarea", { readonly: true, rows: 4, "aria-label": "text to copy" });
+    area.value = text;
     clear(box, "press Ctrl+C to copy: ", area);
     area.select();
   }
@@ -259,7 +260,7 @@ export function mountDetail(container, state) {
       const [kind, sign] = severity === "warning" ? ["caution", "⚠"] : ["trouble", "✗"];
       return span(`${kind} problem`, `${sign} `, ...linkedText(state, text));
     });
-    clear(heading, span("mono", `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ",
+    clear(heading, span("mono", `#${recording.numbers("seq")[row]} ${name}`), " ",
       span("badge", recording.text("kind", row)));
     clear(summary, linkedText(state, summaryOf(recording, row, facts)), problems);
     steppers.forEach(({ update }) => update());

@@ -9,7 +9,7 @@ import { contentBlocks } from "./blocks.js";
 import { longText } from "./hex.js";
 import { chunkOf, isObject, objectAt, objectsAt } from "../data/values.js";
 import { parsedLine, updateOf, wordAt } from "../data/values.js";
-import { countInWords, durationInWords, sizeInWords, visibleText } from "../shell/words.js";
+import { countInWords, durationInWords, sizeInWords } from "../shell/words.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -143,8 +143,8 @@ export async function saidElements(state, row) {
   const { recording } = state;
   const [kind, method, stream] = ["kind", "method", "stream"].map((name) =>
     recording.text(name, row) ?? "");
-  const words = visibleText((await recording.cells(row)).text);
-  const preview = h("p", { class: "text" }, words || span("note", "nothing"));
+  const { text } = await recording.cells(row);
+  const preview = h("p", { class: "text" }, text || span("note", "nothing"));
   const obstacle = whyUnread(recording, row);
   if (obstacle !== "") return [noteLine(obstacle), preview];
   if (stream === "event") return [preview];
@@ -172,7 +172,7 @@ export async function saidElements(state, row) {
 
 /** @param {{text: string, detail: string, status: string}} step of a plan */
 const stepElement = ({ text, detail, status }) => h("li", null,
-  `${statusInWords(status)}: ${visibleText(text)} `, span("note", visibleText(detail)));
+  `${statusInWords(status)}: ${text} `, span("note", detail));
 
 /** @param {State} state @param {Joined} joined @param {string} noun */
 function joinedElements(state, { rows, text }, noun) {

@@ -73,7 +73,8 @@ const STATUSES = [
 const SIZES = { "": 1, b: 1, k: 1e3, kb: 1e3, m: 1e6, mb: 1e6, g: 1e9, gb: 1e9 };
 const TIMES = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, "": 1e9, s: 1e9, m: 60e9, min: 60e9, h: 3600e9 };
 const ONES = { "": 1 };
-export const SPACE = "[\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
+export const SPACE =
+  "[\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const BOUND = new RegExp(`^(<=|>=|<|>|=)?${SPACE}*([0-9]*\\.?[0-9]+)${SPACE}*([a-zA-Zµ]*)$`);
 const UPDATE_KIND = /^(?=.*_)[\p{XIDS}_]\p{XIDC}*$/u;
 

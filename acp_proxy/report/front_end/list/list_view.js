@@ -196,7 +196,7 @@ class ListView {
         h("span", { class: "list-verb" }, verb), sign ?? (isRun && ` ×${count}`),
         pair && h("span", { class: "list-pair" }, pair),
       ],
-      id: id && `#${visibleText(id)}`,
+      id: id && `#${id}`,
       size: !Number.isNaN(size) && sizeInWords(size),
       text: text === null ? null : this.textNodes(text),
     };
@@ -261,7 +261,7 @@ class ListView {
   /** @param {number} row */
   turnWords(row) {
     const session = this.recording.text("session", row);
-    const name = session === null ? "" : ` · ${visibleText(session)}`;
+    const name = session === null ? "" : ` · ${session}`;
     return `turn ${this.recording.numbers("turn")[row]}${name}`;
   }
 }

@@ -270,7 +270,7 @@ export class OverviewStrip {
  */
 function stretch(name, left, right, words) {
   const style = { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
-  const texts = words.filter(Boolean).map((one) => h("span", null, visibleText(one)));
+  const texts = words.filter(Boolean).map((one) => h("span", null, one));
   return h("div", { class: `overview-stretch overview-${name}`, style },
     texts.length > 0 && [h("i", null), ...texts]);
 }

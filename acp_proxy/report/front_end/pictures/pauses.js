@@ -1,5 +1,5 @@
 // The pauses that `log` marks: where a conversation stood still, and who was waited for.
-import { durationInWords, visibleText } from "../shell/words.js";
+import { durationInWords } from "../shell/words.js";
 
 /**
  * `before` is the number of the frame before it, `debt` as that of a gap of the time axis.
@@ -22,7 +22,5 @@ export function pausesOf(recording) {
 }
 
 /** @param {Pause} pause */
-export function pauseWords({ ns, awaited, debt }) {
-  const end = debt === 2 ? " · never ended" : "";
-  return `${durationInWords(ns)} · waiting for ${visibleText(awaited)}${end}`;
-}
+export const pauseWords = ({ ns, awaited, debt }) =>
+  `${durationInWords(ns)} · waiting for ${awaited}${debt === 2 ? " · never ended" : ""}`;

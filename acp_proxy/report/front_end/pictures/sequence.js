@@ -199,7 +199,7 @@ class SequenceView {
     const { from, to } = ends;
     const fate = recording.text("fate", row);
     const rules = cells?.fired.map((one) => one.rule).join(", ");
-    const rule = visibleText(rules || recording.text("fault", row) || "");
+    const rule = rules || recording.text("fault", row) || "";
     /** @type {(from: Lane, to: Lane, ...text: (Node | string)[]) => HTMLElement} */
     const label = (from, to, ...text) =>
       this.between(from, to, span("visually-hidden", `${from} → ${to} `), ...text);
@@ -283,6 +283,6 @@ function instead(cells) {
   if (!found) return "other bytes";
   const { size, delivered } = found;
   const end = (delivered ?? "\n").endsWith("\n") ? "" : " without a newline";
-  const text = visibleText((delivered ?? "no text").trimEnd().slice(0, LABEL_CHARACTERS));
+  const text = (delivered ?? "no text").trimEnd().slice(0, LABEL_CHARACTERS);
   return `${sizeInWords(size)}${end}: ${text}`;
 }

@@ -1,5 +1,7 @@
 // Makes elements out of names and values; no string is ever parsed as HTML, and no name of an
-// attribute that could run or fetch something is taken.
+// attribute that could run or fetch something is taken. Characters that nobody would see are
+// escapes in every text.
+import { visibleText } from "./words.js";
 
 /**
  * @typedef {Node | string | number | null | undefined | false} Child
@@ -102,4 +104,4 @@ function fill(element, attributes, children) {
 
 /** @param {(Child | Child[])[]} children @returns {(Node | string)[]} */
 const nodesOf = (children) => children.flat().flatMap((child) =>
-  child instanceof Node ? child : child || child === 0 ? String(child) : []);
+  child instanceof Node ? child : child || child === 0 ? visibleText(String(child)) : []);
