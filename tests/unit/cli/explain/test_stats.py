@@ -108,7 +108,7 @@ def test_prompts_are_counted_in_a_recording_without_times(
     path = tmp_path / "x.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in (said, *frames)), encoding="utf-8")
     out = screen(monkeypatch, None, path)
-    assert "\n<1 µs before the first prompt, <1 µs in turns, <1 µs between and after them\n" in out
+    assert "\n<1 µs before the first prompt, <1 µs in turns\n" in out
 
 
 def test_turns_and_calls_beyond_the_top_are_only_counted(
