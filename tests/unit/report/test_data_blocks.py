@@ -156,14 +156,20 @@ def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
 
 
 def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory for making blocks does not grow with the number of rows."""
+    """The memory for making blocks does not grow with the number of rows.
+
+    Blocks wait for the entries of the conversation about their rows, so messages are short here.
+    """
     for name in ("CHUNK_ROWS", "CELL_ROWS", "PAYLOAD_ROWS"):
         monkeypatch.setattr(data_blocks, name, 64)
+    monkeypatch.setattr("acp_proxy.report.conversation_entries.ENTRIES", 4)
     monkeypatch.setattr("acp_proxy.report.report_model.CHECKED_FRAMES", 1)  # findings are held
     peaks = []
     for count in (200, 1600):
         with LogWriter(tmp_path / f"{count}.db") as recorder:
-            recorder.to_client(*(chunk(f"{n} {'word ' * 40}") for n in range(count)))
+            for n in range(count):
+                kind = ("agent_message_chunk", "agent_thought_chunk")[n // 16 % 2]
+                recorder.to_client(update("s", kind, content=text(f"{n} {'word ' * 40}")))
             recorder.close()
             recorder.finish()
         with RecordingReader(recorder.path, unredacted=True) as reader:
