@@ -53,10 +53,10 @@ export class TerminalModel {
     const { data } = objectAt(said, "output");
     this.command = commandLine(said) || this.command;
     this.directory = wordAt(said, "cwd") || this.directory;
-    if (update.kind === "terminal_output_chunk") this.addOutput(frame, this.decoded(said.data));
+    if (update.kind === "terminal_output_chunk") this.addBytes(frame, said.data);
     else if (data !== undefined) {
       this.decoder = new TextDecoder();
-      this.addOutput(frame, this.decoded(data), true);
+      this.addBytes(frame, data, true);
     } else if (typeof said.output === "string") this.addOutput(frame, said.output, true);
     // In the 1.0 draft, the client pushes the output.
     else if (isRequest && typeof said.data === "string") this.addOutput(frame, said.data);
@@ -70,17 +70,16 @@ export class TerminalModel {
     if (ending) [this.ending, this.isFailed] = [ending, ending !== "exit 0"];
   }
 
-  /** @param {unknown} data in base64 */
-  decoded(data) {
+  /** @param {ReadFrame} frame @param {unknown} data in base64 @param {boolean} [isWhole] */
+  addBytes(frame, data, isWhole) {
     const bytes = fromBase64(data);
     if (bytes === null) this.remarks.add("output that is not base64");
-    return bytes && this.decoder.decode(bytes, { stream: true });
+    else this.addOutput(frame, this.decoder.decode(bytes, { stream: true }), isWhole);
   }
 
-  /** @param {ReadFrame} frame @param {string | null} text @param {boolean} isWhole */
-  addOutput({ t_ns, seq }, text, isWhole = false) {
-    if (text !== null) this.steps.push({ t_ns, seq, text, isWhole });
-  }
+  /** @param {ReadFrame} frame @param {string} text @param {boolean} isWhole */
+  addOutput = ({ t_ns, seq }, text, isWhole = false) =>
+    this.steps.push({ t_ns, seq, text, isWhole });
 
   /** The output after a step. @param {number} index */
   output(index = this.steps.length - 1) {
@@ -127,8 +126,8 @@ export function rowsOfTerminal(recording, id, row) {
   for (let at = 0; wanted > 0 && at < recording.rows; at++) {
     const isNamed = named[at] === wanted || answered[at] === wanted;
     if (!isNamed || calls[at] > 0 || sessions[at] !== sessions[row]) continue;
-    const [kind, method] = ["kind", "method"].map((name) => recording.text(name, at));
-    const isCreation = kind === "request" && method === "terminal/create";
+    const isCreation = recording.text("kind", at) === "request"
+      && recording.text("method", at) === "terminal/create";
     if (isCreation && at > row) break;
     if (isCreation) rows = [];
     rows.push(at);

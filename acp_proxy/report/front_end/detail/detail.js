@@ -56,10 +56,8 @@ const bytesParts = async (row, { recording }) => {
     const heading = h("h3", null, `delivered in its place, by ${rule}`);
     return [heading, ...bytesElements(() => [bytes].values(), bytes.length)];
   });
-  const own = recording.hasPayloads
-    ? bytesElements(() => recording.pieces(row), recording.lineLength(row))
-    : [noteLine(whyUnread(recording, row))];
-  return [...own, ...delivered];
+  if (!recording.hasPayloads) return [noteLine(whyUnread(recording, row)), ...delivered];
+  return [...bytesElements(() => recording.pieces(row), recording.lineLength(row)), ...delivered];
 };
 
 /** @type {Show} */
@@ -69,12 +67,9 @@ const factsParts = async (row, state) => {
     [h("dt", null, name), h("dd", null, name === "answer" ? linkedText(state, value) : value)]))];
 };
 
-const DETAIL_PANES = [
-  { name: "said", title: "Said", show: saidParts },
-  { name: "tree", title: "Tree", show: treeParts },
-  { name: "bytes", title: "Bytes", show: bytesParts },
-  { name: "facts", title: "Facts", show: factsParts },
-];
+const DETAIL_PANES = Object.entries(
+  { Said: saidParts, Tree: treeParts, Bytes: bytesParts, Facts: factsParts },
+).map(([title, show]) => ({ name: title.toLowerCase(), title, show }));
 
 /**
  * What a rule of a plan of faults did to a frame, in words.
@@ -120,8 +115,8 @@ async function factsOf(recording, row) {
   for (const one of (await recording.cells(row)).fired) {
     facts.push(["fired", faultInWords(one, isReplaced(recording, row))]);
   }
-  return facts.filter(([, value]) => value !== null && value !== false && value !== "")
-    .map(([name, value]) => [name, visibleText(String(value))]);
+  const known = facts.filter(([, value]) => value !== null && value !== false && value !== "");
+  return known.map(([name, value]) => [name, String(value)]);
 }
 
 /** @param {Recording} recording @param {number} row */
@@ -169,18 +164,17 @@ export function rowsWithin(recording, row, within) {
  */
 export async function mermaidAround(recording, row) {
   const [runs, seqs] = ["run", "seq"].map((name) => recording.numbers(name));
-  const around = ["turn", "exchange"].flatMap((within) =>
-    rowsWithin(recording, row, /** @type {Within} */ (within)));
+  const around = [...rowsWithin(recording, row, "turn"), ...rowsWithin(recording, row, "exchange")];
   const rows = [...new Set(around)].filter((one) =>
     recording.text("stream", one)?.startsWith("to-") && [NaN, one].includes(runs[one]));
   const middle = rows.findIndex((one) => one >= row) - MOST_ARROWS / 2;
   const first = Math.max(0, Math.min(middle, rows.length - MOST_ARROWS));
   const lines = ["sequenceDiagram", "participant client", "participant agent"];
   for (const one of rows.slice(first, first + MOST_ARROWS)) {
-    const [kind, method, stream] = ["kind", "method", "stream"].map((name) =>
-      recording.text(name, one));
+    const [kind, method] = ["kind", "method"].map((name) => recording.text(name, one));
     const arrow = kind === "response" || kind === "error" ? "-->>" : "->>";
-    const ends = stream === "to-agent" ? `client${arrow}agent` : `agent${arrow}client`;
+    const isToAgent = recording.text("stream", one) === "to-agent";
+    const ends = isToAgent ? `client${arrow}agent` : `agent${arrow}client`;
     const text = `#${seqs[one]} ${method ?? kind} ${(await recording.cells(one)).text}`;
     const short = [...visibleText(text)].slice(0, LONGEST_ARROW).join("");
     // Mermaid takes any sign as its number.
@@ -231,8 +225,7 @@ export function mountDetail(container, state) {
     { class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0 });
   const copies = h("details", { class: "copies" }, h("summary", null, "Copy"),
     copyButton("command", () => commandFor(recording.meta.name, state.seq ?? 0)),
-    recording.hasPayloads
-      && copyButton("JSON", async () => decodeText(await recording.line(state.row))),
+    recording.hasPayloads && copyButton("JSON", () => recording.line(state.row).then(decodeText)),
     copyButton("mermaid", () => mermaidAround(recording, state.row)));
   const controls = div("detail-line", tabs.element, steppers.map(({ box }) => box), copies);
   clear(container, noteLine(recording.rows ? "" : "Nothing was recorded."));
@@ -260,8 +253,8 @@ export function mountDetail(container, state) {
       const [kind, sign] = severity === "warning" ? ["caution", "⚠"] : ["trouble", "✗"];
       return span(`${kind} problem`, `${sign} `, ...linkedText(state, text));
     });
-    clear(heading, span("mono", `#${recording.numbers("seq")[row]} ${name}`), " ",
-      span("badge", recording.text("kind", row)));
+    const number = span("mono", `#${recording.numbers("seq")[row]} ${name}`);
+    clear(heading, number, " ", span("badge", recording.text("kind", row)));
     clear(summary, linkedText(state, summaryOf(recording, row, facts)), problems);
     steppers.forEach(({ update }) => update());
     clear(copied);

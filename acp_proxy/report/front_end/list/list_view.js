@@ -3,7 +3,7 @@
 import { seqButton } from "../cards/card.js";
 import { lowerBound } from "../data/recording.js";
 import { pauseWords, pausesOf } from "../pictures/pauses.js";
-import { h, setAttribute } from "../shell/dom.js";
+import { h, setAttribute, span } from "../shell/dom.js";
 import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";
 import { ROW, RUN, TURN } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";
@@ -131,8 +131,9 @@ class ListView {
     if (isOpen && kindOfItem(item) !== RUN) return;
     if (isOpen) this.opened.add(run);
     else this.opened.delete(run);
-    const first = this.state.shown[lowerBound(this.state.shown, run)];
-    this.items = buildItems(this.recording, this.state.shown, this.opened, this.pauses);
+    const { recording, state: { shown }, opened, pauses } = this;
+    const first = shown[lowerBound(shown, run)];
+    this.items = buildItems(recording, shown, opened, pauses);
     // The line of the run comes before its rows.
     this.list.setItems(this.items, indexOfRow(this.items, first) - (isOpen ? 1 : 0));
     this.state.select(first);
@@ -164,9 +165,8 @@ class ListView {
     setAttribute(node, "aria-level", isMember ? 2 : 1);
     if (kind === RUN) setAttribute(node, "aria-expanded", String(isOpen));
     const values = this.values(row, kind === RUN);
-    for (const name of ["tone", "stream"]) {
-      node.classList.add(`${name}-${this.recording.text(name, row)}`);
-    }
+    const classes = ["tone", "stream"].map((name) => `${name}-${this.recording.text(name, row)}`);
+    node.classList.add(...classes);
     node.classList.toggle("list-member", isMember);
     node.classList.toggle(PENDING, values.text === null);
     node.append(...Object.keys(COLUMNS).map((name) =>
@@ -178,23 +178,23 @@ class ListView {
    * @param {number} row @param {boolean} isRun @returns {Record<string, Child | Child[]>}
    */
   values(row, isRun) {
-    const { recording } = this;
-    const [seqs, times] = [recording.numbers("seq"), recording.numbers("t_ns")];
-    const alone = { last: row, count: 1, size: recording.numbers("size")[row] };
-    const { last, count, size } = isRun ? runExtent(recording, this.state.shown, row) : alone;
-    const text = textOfRows(recording, this.state.shown, row, last);
+    const { recording, state: { shown } } = this;
+    const [seqs, times, sizes, runs] = ["seq", "t_ns", "size", "run"].map((name) =>
+      recording.numbers(name));
+    const alone = { last: row, count: 1, size: sizes[row] };
+    const { last, count, size } = isRun ? runExtent(recording, shown, row) : alone;
+    const text = textOfRows(recording, shown, row, last);
     const id = isRun ? null : recording.cellsNow(row)?.rpc_id;
     const pair = isRun ? durationInWords(times[last] - times[row]) : this.pairWords(row);
     const [, verb, sign] = /^(.*?)( [✓✗])?$/s.exec(recording.verb(row)) ?? [];
-    const shape = this.opened.has(recording.numbers("run")[row]) ? "▾" : "▸";
-    const fold = isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, shape);
+    const shape = this.opened.has(runs[row]) ? "▾" : "▸";
     return {
-      number: [...this.marks(row, last), isRun ? numberOfRun(`${seqs[row]}`, `${seqs[last]}`) : seqs[row]],
+      number: [...this.marks(row, last), numberOfRun(`${seqs[row]}`, `${seqs[last]}`)],
       time: this.time(row),
       method: [
-        arrow(recording.text("stream", row)), fold,
-        h("span", { class: "list-verb" }, verb), sign ?? (isRun && ` ×${count}`),
-        pair && h("span", { class: "list-pair" }, pair),
+        arrow(recording.text("stream", row)),
+        isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, shape),
+        span("list-verb", verb), sign ?? (isRun && ` ×${count}`), pair && span("list-pair", pair),
       ],
       id: id && `#${id}`,
       size: !Number.isNaN(size) && sizeInWords(size),
@@ -210,8 +210,7 @@ class ListView {
     const pattern = query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
     const flags = query === query.toLowerCase() ? "iu" : "u";
     const pieces = query === "" ? [text] : text.split(new RegExp(`(${pattern})`, flags));
-    return pieces.flatMap((piece, place) =>
-      (place % 2 === 0 ? readable(piece) : h("mark", null, piece)));
+    return pieces.flatMap((piece, at) => at % 2 === 0 ? readable(piece) : h("mark", null, piece));
   }
 
   /** @param {number} first @param {number} last */
@@ -234,16 +233,15 @@ class ListView {
     const pair = recording.pair(row);
     const link = (/** @type {string} */ words) => {
       if (pair < 0) return words;
-      const button = seqButton(this.state, pair, words);
+      const made = seqButton(this.state, pair, words);
+      made.classList.toggle("list-asked", words.startsWith("↩"));
       // By keyboard there are [ and ].
-      button.tabIndex = -1;
-      button.classList.toggle("list-asked", words.startsWith("↩"));
-      return button;
+      return Object.assign(made, { tabIndex: -1 });
     };
-    const isAsked = recording.text("kind", row) === "request";
-    if (!isAsked) return [link(`↩${request}`), durationInWords(took, " ")];
+    const isAnswer = recording.text("kind", row) !== "request";
+    if (isAnswer) return [link(`↩${request}`), durationInWords(took, " ")];
     const open = recording.isOpen ? "open" : "unanswered";
-    return Number.isNaN(answer) ? h("span", { class: "trouble" }, open) : link(`→${answer}`);
+    return Number.isNaN(answer) ? span("trouble", open) : link(`→${answer}`);
   }
 
   /** @param {number} row */
@@ -261,8 +259,7 @@ class ListView {
   /** @param {number} row */
   turnWords(row) {
     const session = this.recording.text("session", row);
-    const name = session === null ? "" : ` · ${session}`;
-    return `turn ${this.recording.numbers("turn")[row]}${name}`;
+    return `turn ${this.recording.numbers("turn")[row]}${session === null ? "" : ` · ${session}`}`;
   }
 }
 
@@ -273,23 +270,22 @@ function arrow(stream) {
 }
 
 /** @param {string} name @param {string} shape @param {string} words */
-function sign(name, shape, words) {
-  const attributes = { role: "img", "aria-label": words, title: words };
-  return h("span", { class: `sign-${name}`, ...attributes }, shape);
-}
+const sign = (name, shape, words) => h("span",
+  { class: `sign-${name}`, role: "img", "aria-label": words, title: words }, shape);
 
 /**
- * Two numbers, without digits of the second that are as in the first, but for the last two.
+ * Two numbers, without digits of the second that are as in the first, but for the last two; one if
+ * they are the same.
  * @param {string} first @param {string} last
  */
 function numberOfRun(first, last) {
+  if (first === last) return first;
   let same = 0;
-  if (first.length !== last.length) return `${first}–${last}`;
-  while (same < last.length - 2 && first[same] === last[same]) same++;
+  const most = first.length === last.length ? last.length - 2 : 0;
+  while (same < most && first[same] === last[same]) same++;
   return `${first}–${last.slice(same)}`;
 }
 
 /** @param {Date} time of day, where the reader is */
-function clock(time) {
-  return `${time.toTimeString().slice(0, 8)}.${String(time.getMilliseconds()).padStart(3, "0")}`;
-}
+const clock = (time) =>
+  `${time.toTimeString().slice(0, 8)}.${String(time.getMilliseconds()).padStart(3, "0")}`;

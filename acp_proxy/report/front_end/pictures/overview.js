@@ -1,6 +1,6 @@
 // The strip above the views: how much passed when, turns, problems and faults, and the part of the
 // time that is shown, which mouse and keyboard change.
-import { clear, h, svg } from "../shell/dom.js";
+import { button, clear, div, h, span, svg } from "../shell/dom.js";
 import { durationInWords, secondsInWords, visibleText } from "../shell/words.js";
 import { linkedText } from "../cards/card.js";
 import { debtsOf, openSpans } from "./lanes.js";
@@ -47,25 +47,23 @@ export class OverviewStrip {
     this.bars = svg("g", null);
     this.hits = svg("g", null);
     this.cursor = svg("g", null);
-    this.veil = h("div", { class: "overview-veil" });
+    this.veil = div("overview-veil");
     this.handles = ["Show from", "Show until"].map((label, end) => h("input", {
       class: "overview-handle", type: "range", min: 0, max: STEPS, "aria-label": label,
       on: { input: () => this.moveHandle(end), change: () => this.apply() },
     }));
     const types = ["pointerdown", "pointermove", "pointerup", "pointercancel"];
     const on = Object.fromEntries(types.map((type) => [type, this.onPointer]));
-    this.scene = h("div", { class: "overview-scene" });
+    this.scene = div("overview-scene");
     this.strip = h("div", { class: "overview-strip", on }, this.scene, this.veil, this.handles);
-    this.hint = h("span", { class: "overview-hint" });
-    const showAll = () => state.setRange(null);
-    this.all = h("button", { type: "button", on: { click: showAll } }, "Show all of the time");
-    this.said = h("span", null);
-    const foot = h("div", { class: "overview-foot" }, this.said, this.hint, this.all);
+    this.hint = span("overview-hint");
+    this.all = button("Show all of the time", () => state.setRange(null));
+    this.said = span("");
+    const foot = div("overview-foot", this.said, this.hint, this.all);
     const attributes = { class: "overview-box", "aria-label": "Overview" };
     container.append(h("section", attributes, this.strip, foot));
     // The rows come first.
-    const drawBars = () => setTimeout(() => this.drawBars());
-    state.on("shown", drawBars);
+    state.on("shown", () => setTimeout(() => this.drawBars()));
     state.on("grew", () => (this.timer ||= window.setTimeout(() => this.draw(), DRAWN_AFTER_MS)));
     state.on("range", () => this.showRange());
     state.on("row", () => this.drawCursor());
@@ -162,9 +160,7 @@ export class OverviewStrip {
     clear(this.bars, bars("client", "to-agent", -HALF), bars("agent", "to-client", HALF));
   }
 
-  drawHits() {
-    clear(this.hits, this.path("hit", this.state.matched, () => "72v4"));
-  }
+  drawHits = () => clear(this.hits, this.path("hit", this.state.matched, () => "72v4"));
 
   drawCursor() {
     const place = placeOf(this.axis, this.times[this.state.row]) * PARTS;
@@ -247,19 +243,20 @@ export class OverviewStrip {
     const { times, axis } = this;
     const length = durationInWords(times[times.length - 1] - times[0]);
     const named = (/** @type {string} */ what, /** @type {Int32Array} */ rows) => {
-      const all = this.recording.numbers("seq");
-      const seqs = [...rows.subarray(0, NAMED_ROWS)].map((row) => all[row]);
+      const seqs = this.recording.numbers("seq");
+      const some = Array.from(rows.subarray(0, NAMED_ROWS), (row) => `#${seqs[row]}`).join(" ");
       const more = rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : "";
-      return rows.length && `${what} at ${seqs.map((seq) => `#${seq}`).join(" ")}${more}`;
+      return rows.length && `${what} at ${some}${more}`;
     };
     const [idle, ...waits] = [0, 1, 2].map((debt) => axis.gaps.filter((gap) => gap.debt === debt));
-    const [waited, never] = [waits.flat(), waits[1]].map((gaps) => durationInWords(lengthOf(gaps)));
+    const [waited, never, short] = [waits.flat(), waits[1], idle].map((gaps) =>
+      durationInWords(lengthOf(gaps)));
     return [
       times.length ? length || "no times: in the order of the frames" : "nothing was recorded",
       named("● findings", this.state.problems), named("■ faults", this.faults),
       waits.flat().length && `hatched: ${waited} of waiting`,
       waits[1].length && `red: ${never} for an answer that never came`,
-      idle.length && `dotted, drawn short: ${durationInWords(lengthOf(idle))} with no request open`,
+      idle.length && `dotted, drawn short: ${short} of waiting for nobody`,
     ].filter(Boolean).join(" · ");
   }
 }
@@ -270,7 +267,7 @@ export class OverviewStrip {
  */
 function stretch(name, left, right, words) {
   const style = { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
-  const texts = words.filter(Boolean).map((one) => h("span", null, one));
+  const texts = words.filter(Boolean).map((one) => span("", one));
   return h("div", { class: `overview-stretch overview-${name}`, style },
     texts.length > 0 && [h("i", null), ...texts]);
 }
