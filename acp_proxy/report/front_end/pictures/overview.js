@@ -256,7 +256,7 @@ export class OverviewStrip {
       named("● findings", this.state.problems), named("■ faults", this.faults),
       waits.flat().length && `hatched: ${waited} of waiting`,
       waits[1].length && `red: ${never} for an answer that never came`,
-      idle.length && `dotted, drawn short: ${short} of waiting for nobody`,
+      idle.length && `dotted, drawn short: ${short} with no request open`,
     ].filter(Boolean).join(" · ");
   }
 }
