@@ -189,11 +189,9 @@ export const linkedText = (state, text) => text.split(/(#\d+)/).map((piece, at) 
 
 /** The rows about the tool call of a row. @param {Recording} recording @param {number} row */
 export function rowsOfCallAt(recording, row) {
-  const calls = recording.numbers("call");
+  const [calls, call] = [recording.numbers("call"), recording.numbers("call")[row]];
   const rows = [];
-  for (let at = recording.rowOf(calls[row]); at >= 0 && at < recording.rows; at++) {
-    if (calls[at] === calls[row]) rows.push(at);
-  }
+  for (let at = recording.rowOf(call); at >= 0; at = calls.indexOf(call, at + 1)) rows.push(at);
   return rows;
 }
 
@@ -223,10 +221,8 @@ export async function callElement(state, row) {
     const when = t_ns === model.history[0].t_ns ? secondsInWords(t_ns, " at ", " s") : after;
     return h("li", null, `${statusInWords(status)} `, seqButton(state, at), span("note", when));
   });
-  const permissions = [];
-  for (const asked of model.asked) {
-    permissions.push(await permissionElement(state, asked.row, model.title, false));
-  }
+  const permissions = await Promise.all(model.asked.map((asked) =>
+    permissionElement(state, asked.row, model.title, false)));
   const places = model.locations.slice(0, MOST_LOCATIONS);
   return h("section", { class: "card", "aria-label": "tool call" },
     h("h3", null, callTitle(model, state.recording.isOpen)),

@@ -57,9 +57,9 @@ export class TerminalModel {
     else if (data !== undefined) {
       this.decoder = new TextDecoder();
       this.addBytes(frame, data, true);
-    } else if (typeof said.output === "string") this.addOutput(frame, said.output, true);
+    } else if (typeof said.output === "string") this.addText(frame, said.output, true);
     // In the 1.0 draft, the client pushes the output.
-    else if (isRequest && typeof said.data === "string") this.addOutput(frame, said.data);
+    else if (isRequest && typeof said.data === "string") this.addText(frame, said.data);
     if (isRequest && Object.hasOwn(REMARKS, method)) this.remarks.add(REMARKS[method]);
     if (said.truncated === true) this.remarks.add(TRUNCATED);
     if (isRequest) return;
@@ -74,12 +74,11 @@ export class TerminalModel {
   addBytes(frame, data, isWhole) {
     const bytes = fromBase64(data);
     if (bytes === null) this.remarks.add("output that is not base64");
-    else this.addOutput(frame, this.decoder.decode(bytes, { stream: true }), isWhole);
+    else this.addText(frame, this.decoder.decode(bytes, { stream: true }), isWhole);
   }
 
   /** @param {ReadFrame} frame @param {string} text @param {boolean} isWhole */
-  addOutput = ({ t_ns, seq }, text, isWhole = false) =>
-    this.steps.push({ t_ns, seq, text, isWhole });
+  addText = ({ t_ns, seq }, text, isWhole = false) => this.steps.push({ t_ns, seq, text, isWhole });
 
   /** The output after a step. @param {number} index */
   output(index = this.steps.length - 1) {

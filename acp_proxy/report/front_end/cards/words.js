@@ -141,10 +141,9 @@ export function comparedTexts(before, after) {
     }
   }
   if (!isAligned) return { rows, notes: [UNALIGNED] };
-  const characters = before.length + after.length;
-  if (edits.length > 2 * MOST_COMPARED_LINES || characters > MOST_COMPARED_CHARACTERS) {
-    return { rows, notes: [UNCOMPARED] };
-  }
+  const isLong = edits.length > 2 * MOST_COMPARED_LINES
+    || before.length + after.length > MOST_COMPARED_CHARACTERS;
+  if (isLong) return { rows, notes: [UNCOMPARED] };
   markWords(rows);
   return { rows, notes: [] };
 }

@@ -78,9 +78,7 @@ export const typeOfCodes = ({ BYTES_PER_ELEMENT }, width) =>
  * Writes the codes of a text column in the last rows: the index of the text, plus one; 0 is null.
  * @param {Codes} codes @param {number} rows @param {Column} column
  */
-export function decodeCodes(codes, rows, { width, planes }) {
-  const first = codes.length - rows;
-  for (let at = 0; at < width * rows; at++) {
-    codes[first + (at % rows)] |= planes[at] << (8 * Math.floor(at / rows));
-  }
+export function decodeCodes(codes, rows, { planes }) {
+  const last = codes.subarray(codes.length - rows);
+  planes.forEach((byte, at) => (last[at % rows] |= byte << (8 * Math.floor(at / rows))));
 }

@@ -7,8 +7,7 @@ import { decodeBase64, decodeText } from "./source.js";
  * Whether a value is an object, and no array.
  * @param {unknown} value @returns {value is JsonObject}
  */
-export const isObject = (value) =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export const isObject = (value) => value instanceof Object && !Array.isArray(value);
 
 /**
  * The object in a member; an empty one if there is none.
@@ -69,15 +68,14 @@ export function parsedRaw(text) {
   return JSON.parse(text, /** @type {any} */ (raw));
 }
 
-const CHUNK_KIND =
-  /^((user|agent|session|thought)_message|agent_thought|compaction_summary)_chunk$/;
+const CHUNK = /^((user|agent|session|thought)_message|agent_thought|compaction_summary)_chunk$/;
 
 /** A piece of a streamed message; null for anything else. @param {unknown} message */
 export function chunkOf(message) {
   const { kind, update } = updateOf(message);
   const { content } = update;
   const text = isObject(content) && content.type === "text" ? content.text : content;
-  if (!CHUNK_KIND.test(kind) || typeof text !== "string") return null;
+  if (!CHUNK.test(kind) || typeof text !== "string") return null;
   return { kind, id: wordAt(update, "messageId", "compactionId"), text };
 }
 

@@ -16,7 +16,8 @@ import { countInWords, sizeInWords, visibleText } from "../shell/words.js";
  * @property {DiffModel} [diff]
  */
 
-const DEEPEST_CONTENT = 10;
+/** How deep content may be. */
+const NESTING = 10;
 const LONGEST_NOTE = 500;
 const DIFF_ROWS_AT_ONCE = 400;
 const DIFF_SIGNS = { same: " ", removed: "−", added: "+", head: "" };
@@ -31,27 +32,22 @@ export function contentBlocks(value, label = "", depth = 0) {
   if (typeof value === "string") return value ? [{ form: "text", text: value, label }] : [];
   const inner = Array.isArray(value) ? value : isObject(value) && value.type === "content"
     ? [value.content] : null;
-  if (inner && depth < DEEPEST_CONTENT) {
-    return inner.flatMap((one) => contentBlocks(one, label, depth + 1));
-  }
+  if (inner && depth < NESTING) return inner.flatMap((one) => contentBlocks(one, label, depth + 1));
   if (!isObject(value)) return [];
   const { type, text, terminalId, resource } = value;
   if (type === "text" && typeof text === "string") return contentBlocks(text, label);
   if (type === "diff") return [{ form: "diff", text: "", label, diff: diffModel(value) }];
-  if (type === "terminal" && typeof terminalId === "string") {
-    return [{ form: "terminal", text: terminalId, label }];
-  }
   if (type === "terminal") {
+    if (typeof terminalId === "string") return [{ form: "terminal", text: terminalId, label }];
     const words = ["terminal", wordAt(value, "command"), exitInWords(value)].filter(Boolean);
     const outputs = ["stdout", "stderr"].flatMap((name) => contentBlocks(value[name], name));
     return [{ form: "note", text: words.join(" "), label }, ...outputs];
   }
   const held = isObject(resource) ? resource : value;
-  const written = held.text ?? held.content;
-  if (type === "resource" && typeof written === "string" && written !== "") {
-    return contentBlocks(written, wordAt(held, "uri") || "resource");
-  }
-  return [{ form: "note", text: describedContent(value), label }];
+  const written = type === "resource" && (held.text ?? held.content);
+  return typeof written === "string" && written !== ""
+    ? contentBlocks(written, wordAt(held, "uri") || "resource")
+    : [{ form: "note", text: describedContent(value), label }];
 }
 
 /**

@@ -112,9 +112,8 @@ async function factsOf(recording, row) {
     answer: answerInWords(recording, row),
     late: delay > 0 && `delivered ${durationInWords(delay)} after it came`,
   });
-  for (const one of (await recording.cells(row)).fired) {
-    facts.push(["fired", faultInWords(one, isReplaced(recording, row))]);
-  }
+  const { fired } = await recording.cells(row);
+  for (const one of fired) facts.push(["fired", faultInWords(one, isReplaced(recording, row))]);
   const known = facts.filter(([, value]) => value !== null && value !== false && value !== "");
   return known.map(([name, value]) => [name, String(value)]);
 }

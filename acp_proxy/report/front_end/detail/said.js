@@ -1,5 +1,5 @@
-// What a frame says to a person: its text, its question, its plan, its output; of a streamed message
-// the whole text.
+// What a frame says to a person: its text, its question, its plan, its output; of a streamed
+// message the whole text.
 import { callElement, permissionElement, seqButton, statusInWords } from "../cards/card.js";
 import { blockElements, terminalElement } from "../cards/terminal.js";
 import { markdownElements } from "../conversation/markdown.js";
@@ -114,9 +114,8 @@ export function longStrings(value, place = "") {
 export function saidBlocks(message, method, kind) {
   const { prompt, content, attachments } = objectAt(message, "params");
   const { kind: name, update } = updateOf(message);
-  if (kind === "request" && method === "session/prompt") {
-    return contentBlocks([prompt ?? content, attachments]);
-  }
+  const isPrompt = kind === "request" && method === "session/prompt";
+  if (isPrompt) return contentBlocks([prompt ?? content, attachments]);
   const isMessage = method === "session/update" && /message|thought/.test(name);
   return isMessage ? contentBlocks(update.content) : longStrings(message);
 }
@@ -158,14 +157,12 @@ export async function saidElements(state, row) {
   if (steps.length > 0) return [h("ul", { class: "choices" }, steps.map(stepElement))];
   const card = await callElement(state, row);
   if (card !== null) return [card];
-  const asked = kind === "request" ? row : recording.pair(row);
-  if (method === "session/request_permission" && asked >= 0) {
-    return [await permissionElement(state, asked, "", true)];
-  }
+  const isPermission = method === "session/request_permission";
+  const asked = !isPermission ? -1 : kind === "request" ? row : recording.pair(row);
+  if (asked >= 0) return [await permissionElement(state, asked, "", true)];
   const terminal = recording.text("terminal", row) ?? recording.text("answer_terminal", row);
-  if (terminal !== null) {
-    return [method !== "session/update" && preview, await terminalElement(state, terminal, row)];
-  }
+  const above = method !== "session/update" && preview;
+  if (terminal !== null) return [above, await terminalElement(state, terminal, row)];
   const blocks = await blockElements(state, saidBlocks(message, method, kind), row);
   return method === "session/prompt" && kind === "request" ? blocks : [preview, ...blocks];
 }

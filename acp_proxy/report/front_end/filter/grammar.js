@@ -44,15 +44,13 @@ export function parseFilter(text, rows) {
   const one = () => {
     if (next >= tokens.length) throw wrong(text.length, "expected a term here");
     const { token, place } = tokens[next++];
-    if ([")", "or", "and"].includes(token)) {
-      throw wrong(place, `expected a term, got ${quoted(token)}`);
-    }
+    const isTerm = ![")", "or", "and"].includes(token);
+    if (!isTerm) throw wrong(place, `expected a term, got ${quoted(token)}`);
     if (token !== "not" && token !== "(") return termOf(token, place, rows, wrong);
     if (++depth > DEEPEST) throw wrong(place, `nested more deeply than ${DEEPEST} levels`);
     const inner = token === "not" ? noneOf(one()) : either();
-    if (token === "(" && tokens[next++]?.token !== ")") {
-      throw wrong(place, "a parenthesis that is never closed");
-    }
+    const isClosed = token === "not" || tokens[next++]?.token === ")";
+    if (!isClosed) throw wrong(place, "a parenthesis that is never closed");
     depth--;
     return inner;
   };

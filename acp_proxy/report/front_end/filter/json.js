@@ -21,9 +21,8 @@ function rewritten(raw) {
   if (!/[.eE]/.test(raw)) return "0";
   if (!Number.isFinite(value)) return value < 0 ? "-Infinity" : "Infinity";
   const size = Math.abs(value);
-  if (size >= 1e16 || (size > 0 && size < 1e-4)) {
-    return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
-  }
+  const isOdd = size >= 1e16 || (size > 0 && size < 1e-4);
+  if (isOdd) return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
   const text = Object.is(value, -0) ? "-0" : String(value);
   return text.includes(".") ? text : `${text}.0`;
 }

@@ -48,9 +48,8 @@ function textFilter(rows, columns, fits) {
   return anyOf(found.map((codes) => (row) => answers[codes[row]]));
 }
 
-/** @param {FilterRows} rows @param {string} column @param {string[]} words one of which it has */
-const wordFilter = (rows, column, words) =>
-  textFilter(rows, [column], (text) => words.includes(text));
+/** @param {FilterRows} rows @param {string} column @param {string[]} any one of which it has */
+const wordFilter = (rows, column, any) => textFilter(rows, [column], (text) => any.includes(text));
 
 /**
  * @param {FilterRows} rows @param {string} column @param {(value: number) => boolean} fits

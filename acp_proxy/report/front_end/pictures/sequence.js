@@ -24,7 +24,9 @@ const EDGE = 5;
 const LABEL_CHARACTERS = 300;
 const FIGURES = { cross: "✗", changed: "≠", made: "+", clock: "■" };
 /** What lines mean, by the class that draws them. */
-const KEY = { request: "request", response: "answer", bar: "has to answer", never: "never answers" };
+const KEY = {
+  request: "request", response: "answer", bar: "has to answer", never: "never answers",
+};
 const KEY_OF_FAULTS = "by a fault: ✗ dropped, ≠ changed, + made up, ■ held";
 
 /** @type {View} */
@@ -210,9 +212,8 @@ class SequenceView {
     const by = rule ? ` (${rule})` : ", in the queue";
     const other = fate === "changed" ? `as ${instead(cells)}` : "";
     const fault = (/** @type {string} */ words) => span("fault", words);
-    if (kind === "delivery") {
-      return [label("proxy", to, fault(`${this.number(item)} arrives ${late} late ${other}`))];
-    }
+    const arrives = `${this.number(item)} arrives ${late} late ${other}`;
+    if (kind === "delivery") return [label("proxy", to, fault(arrives))];
     if (fate === "injected") {
       const made = fault(`made up by ${rule}${late && `, held ${late}`}`);
       return [label("proxy", to, ...said), label(from, "proxy", made)];

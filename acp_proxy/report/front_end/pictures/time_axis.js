@@ -60,8 +60,8 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   const unit = rest > 0 ? (1 - part) / rest : 0;
   let done = 0;
   const ends = widths.map((width, at) => (done += isWait(at) ? wide.shift() ?? 0 : width * unit));
-  const isShort = (/** @type {Gap} */ { from, to }) =>
-    active > 0 && short < SHORTENED * (to - from);
+  /** @type {(gap: Gap) => boolean} */
+  const isShort = ({ from, to }) => active > 0 && short < SHORTENED * (to - from);
   const places = [0, ...ends].map((end) => end / (done || 1));
   const gaps = found.filter((gap) => gap.debt || isShort(gap));
   return { times: breaks, places, gaps, rows: Math.max(times.length, 1), long };

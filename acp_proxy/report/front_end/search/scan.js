@@ -11,6 +11,7 @@ import { Scanner } from "./scanner.js";
  * @typedef {{take: (block: LineBlock) => Promise<number[][]>, stop: () => void}} Scan
  */
 
+const NO_LINES = "this report was made without payloads, so nothing can be looked up in lines";
 /** The address of the worker's script. @type {Promise<string> | null} */
 let workerUrl = null;
 
@@ -23,9 +24,7 @@ let workerUrl = null;
  * none
  */
 export async function readLines(rows, questions, first, signal, onBlock, next = async () => null) {
-  if (!rows.recording.hasPayloads) {
-    throw new Error("this report was made without payloads, so nothing can be looked up in lines");
-  }
+  if (!rows.recording.hasPayloads) throw new Error(NO_LINES);
   const scan = await startScan(rows.recording.source, questions);
   try {
     for (let wanted = /** @type {Int32Array | null} */ (first); wanted; wanted = await next()) {

@@ -103,10 +103,8 @@ async function answer(rows, unread, signal) {
 
 /** The places that have a value, in order. @param {Uint8Array} marks @param {number} wanted */
 function placesOf(marks, wanted) {
-  let count = 0;
+  let [count, at] = [0, -1];
   const places = new Int32Array(marks.length);
-  for (let at = marks.indexOf(wanted); at >= 0; at = marks.indexOf(wanted, at + 1)) {
-    places[count++] = at;
-  }
+  while ((at = marks.indexOf(wanted, at + 1)) >= 0) places[count++] = at;
   return places.slice(0, count);
 }

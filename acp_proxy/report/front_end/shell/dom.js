@@ -18,11 +18,10 @@ const PICTURE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
 /**
  * Makes an HTML element. `on` holds event listeners by name, `style` holds CSS properties by name;
  * an attribute that is null or false is left out, and one that is true is empty.
- * @template {keyof HTMLElementTagNameMap} T @param {T} tag @param {Attributes | null} [attributes]
+ * @template {keyof HTMLElementTagNameMap} T @param {T} tag @param {Attributes | null} [values]
  * @param {...(Child | Child[])} children @returns {HTMLElementTagNameMap[T]}
  */
-export const h = (tag, attributes, ...children) =>
-  fill(document.createElement(tag), attributes, children);
+export const h = (tag, values, ...children) => fill(document.createElement(tag), values, children);
 
 /**
  * Makes an SVG element, in the same way.
