@@ -47,8 +47,7 @@ if (changes.length > 0) {
   document.getElementById("next")?.addEventListener("click", () => step(1));
   document.getElementById("previous")?.addEventListener("click", () => step(-1));
   document.addEventListener("keydown", ({ key, ctrlKey, metaKey, altKey }) => {
-    const isPlain = !ctrlKey && !metaKey && !altKey;
-    if (isPlain && (key === "n" || key === "p")) step(key === "n" ? 1 : -1);
+    if (!ctrlKey && !metaKey && !altKey && /^[np]$/.test(key)) step(key === "n" ? 1 : -1);
   });
   window.addEventListener("hashchange", followAddress);
   markChange(-1);

@@ -66,12 +66,11 @@ export function openSpans(recording) {
   const spans = [];
   for (let row = 0; row < recording.rows; row++) {
     if (Number.isNaN(requests[row])) continue;
-    const isDropped = recording.text("fate", row) === "dropped";
     const ends = recording.text("kind", row) === "request" ? endsOf(recording, row) : null;
     const end = Number(turnEnds.has(requests[row]) ? turnEnds.get(requests[row]) : answers[row]);
     const to = ends && end > 0 ? recording.nearest(end) : Infinity;
     const from = delays[row] > 0 ? recording.rowAt(times[row] + delays[row]) : row;
-    if (isDropped) spans.push({ lane: "proxy", from: row, to });
+    if (recording.text("fate", row) === "dropped") spans.push({ lane: "proxy", from: row, to });
     else if (ends) spans.push({ lane: ends.to, from, to });
   }
   return spans;

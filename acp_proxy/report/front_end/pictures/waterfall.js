@@ -51,12 +51,12 @@ export const waterfallView = {
  */
 export function nestedSteps(steps, callOf) {
   const calls = steps.filter(({ kind }) => kind === "tool_call");
-  const callAround = (/** @type {Step} */ { kind, seq, start_ns }) => {
+  const callAround = (/** @type {Step} */ { kind, seq, start_ns: at }) => {
     const named = kind === "request" && callOf(seq ?? -1);
-    if (named || kind !== "request") return calls.find(({ tool_call }) => tool_call === named);
-    const running = calls.filter((call) =>
-      call.start_ns <= start_ns && start_ns <= call.start_ns + call.duration_ns);
-    return running.length === 1 ? running[0] : undefined;
+    const found = calls.filter(({ tool_call, start_ns, duration_ns }) =>
+      named ? tool_call === named : start_ns <= at && at <= start_ns + duration_ns);
+    const isKnown = kind === "request" && (named || found.length === 1);
+    return isKnown ? found[0] : undefined;
   };
   const around = new Map(steps.map((step) => [step, callAround(step)]));
   const below = (/** @type {Step} */ call) => steps.filter((step) => around.get(step) === call);
@@ -163,8 +163,7 @@ class WaterfallView {
   cancelOf({ turn }) {
     const [times, methods] = [this.recording.numbers("t_ns"), this.recording.codes("method")];
     const [first, last] = this.recording.rowsOfTurn(turn) ?? [0, -1];
-    const code = this.recording.code("session/cancel") || -1;
-    const row = methods.indexOf(code, first);
+    const row = methods.indexOf(this.recording.code("session/cancel") || -1, first);
     return row >= 0 && row <= last ? times[row] - times[first] : NaN;
   }
 

@@ -52,8 +52,7 @@ async function startScan(source, asked) {
   const questions = asked.map((question) => ({ ...question, answers: null }));
   try {
     workerUrl ??= makeWorkerUrl(source);
-    const url = await workerUrl;
-    const worker = new Worker(url);
+    const worker = new Worker(await workerUrl);
     const ask = (/** @type {object} */ message) => new Promise((resolve, reject) => {
       worker.onmessage = ({ data }) => resolve(data);
       worker.onerror = reject;

@@ -96,8 +96,7 @@ function pathTest({ keys, wanted, isPattern }) {
       hasOthers ||= typeof value !== "string";
       return typeof value === "string" && fits(value);
     };
-    const values = valuesOf(line, JSON.parse);
-    if (values.some((value) => reaches(value, keys, isFitting))) return true;
+    if (valuesOf(line, JSON.parse).some((value) => reaches(value, keys, isFitting))) return true;
     if (!hasOthers || isString) return false;
     const isFittingExactly = (/** @type {any} */ value) => fits(jsonText(value));
     return valuesOf(line, parsedRaw).some((value) => reaches(value, keys, isFittingExactly));
