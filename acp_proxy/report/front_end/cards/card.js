@@ -130,8 +130,7 @@ export function permissionModel(message, answer, known = "") {
   const offered = objectsAt(params, "options");
   const chosen = offered.findIndex((one) => one.optionId === optionId && optionId !== undefined);
   return {
-    title,
-    reasons: reasons.filter((reason) => reason !== "" && reason !== title),
+    title, reasons: reasons.filter((reason) => reason !== "" && reason !== title),
     options: offered.map((one, at) => ({
       name: wordAt(one, "name", "optionId"), kind: wordAt(one, "kind"), isChosen: at === chosen })),
     blocks: contentBlocks(call.content, "output"),

@@ -49,14 +49,17 @@ export function updateOf(message) {
 /** A message as values; null if the line is no JSON. @param {Uint8Array} bytes */
 export const parsedLine = (bytes) => parsedText(decodeText(bytes));
 
-/** @param {string} text @returns {any} null if it is no JSON */
-export function parsedText(text) {
+/** What a function makes; null if it fails. @template T @param {() => T} make @returns {T | null} */
+export function attempted(make) {
   try {
-    return JSON.parse(text);
+    return make();
   } catch {
     return null;
   }
 }
+
+/** @param {string} text @returns {any} null if it is no JSON */
+export const parsedText = (text) => attempted(() => JSON.parse(text));
 
 /** A string, number or word of JSON as it is written, so that nothing of it is lost. */
 export class RawValue extends String {}
@@ -83,10 +86,5 @@ export function chunkOf(message) {
  * The bytes in a base64 text; null if it is none.
  * @param {unknown} text @returns {Uint8Array|null}
  */
-export function fromBase64(text) {
-  try {
-    return typeof text === "string" ? decodeBase64(text) : null;
-  } catch {
-    return null;
-  }
-}
+export const fromBase64 = (text) =>
+  typeof text === "string" ? attempted(() => decodeBase64(text)) : null;

@@ -10,13 +10,12 @@ import { labelledBlock } from "./blocks.js";
 import { bytesElements } from "./hex.js";
 import { JsonTree } from "./json_tree.js";
 import { saidElements, whyUnread } from "./said.js";
-import { fromBase64, parsedLine } from "../data/values.js";
+import { attempted, fromBase64, parsedLine } from "../data/values.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {import("../data/recording.js").FiredFault} FiredFault */
 /** @typedef {import("../shell/dom.js").Child} Child */
-/** @typedef {"exchange"|"call"|"turn"} Within */
 /** @typedef {(row: number, state: State) => Promise<Child[]>} Show draws a part of the detail */
 
 const MOST_ARROWS = 30;
@@ -39,12 +38,10 @@ const saidParts = async (row, state) => {
 const treeParts = async (row, { recording }) => {
   const obstacle = whyUnread(recording, row);
   if (obstacle !== "") return [noteLine(obstacle)];
-  try {
-    const tree = new JsonTree(decodeText(await recording.line(row)));
-    return [button("open all", () => tree.openAll()), tree.box];
-  } catch {
-    return [noteLine("The line is not JSON, or nested too deeply; see its bytes.")];
-  }
+  const line = decodeText(await recording.line(row));
+  const tree = attempted(() => new JsonTree(line));
+  if (tree !== null) return [button("open all", () => tree.openAll()), tree.box];
+  return [noteLine("The line is not JSON, or nested too deeply; see its bytes.")];
 };
 
 /** @type {Show} */
@@ -144,11 +141,9 @@ function summaryOf(recording, row, facts) {
 
 /**
  * The rows to step through from a row.
- * @param {Recording} recording @param {number} row @param {Within} within
+ * @param {Recording} recording @param {number} row @param {"call" | "turn"} within
  */
-export function rowsWithin(recording, row, within) {
-  const pair = recording.pair(row);
-  if (within === "exchange") return pair < 0 ? [row] : [row, pair].sort((a, b) => a - b);
+function rowsWithin(recording, row, within) {
   if (within === "call") return rowsOfCallAt(recording, row);
   const turns = recording.numbers("turn");
   const [first, last] = recording.rowsOfTurn(turns[row]) ?? [0, -1];
@@ -163,8 +158,8 @@ export function rowsWithin(recording, row, within) {
  */
 export async function mermaidAround(recording, row) {
   const [runs, seqs] = ["run", "seq"].map((name) => recording.numbers(name));
-  const around = [...rowsWithin(recording, row, "turn"), ...rowsWithin(recording, row, "exchange")];
-  const rows = [...new Set(around)].filter((one) =>
+  const around = new Set([...rowsWithin(recording, row, "turn"), row, recording.pair(row)]);
+  const rows = [...around].sort((a, b) => a - b).filter((one) =>
     recording.text("stream", one)?.startsWith("to-") && [NaN, one].includes(runs[one]));
   const middle = rows.findIndex((one) => one >= row) - MOST_ARROWS / 2;
   const first = Math.max(0, Math.min(middle, rows.length - MOST_ARROWS));

@@ -49,8 +49,7 @@ class ListView {
     const none = "No frame matches the filter and the chosen time.";
     this.empty = h("p", { class: "list-empty", hidden: true }, none);
     this.list = new VirtualList({
-      label: "Frames and events",
-      role: "treegrid",
+      label: "Frames and events", role: "treegrid",
       head: Object.entries(COLUMNS).map(([name, title]) =>
         h("span", { class: `list-${name}`, role: "columnheader" }, title)),
       render: (item, node) => this.render(item, node),
@@ -196,8 +195,7 @@ class ListView {
         isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, shape),
         span("list-verb", verb), sign ?? (isRun && ` ×${count}`), pair && span("list-pair", pair),
       ],
-      id: id && `#${id}`,
-      size: !Number.isNaN(size) && sizeInWords(size),
+      id: id && `#${id}`, size: !Number.isNaN(size) && sizeInWords(size),
       text: text === null ? null : this.textNodes(text),
     };
   }

@@ -44,8 +44,7 @@ class SequenceView {
     this.items = [];
     this.heads = h("span", { class: "sequence-field", role: "columnheader" });
     this.list = new VirtualList({
-      label: "Sequence of messages",
-      rowHeight: SEQUENCE_ROW,
+      label: "Sequence of messages", rowHeight: SEQUENCE_ROW,
       head: [h("span", { role: "columnheader" }, "Frame"), this.heads],
       render: (item, node) => this.render(this.items[item], node),
       onActive: (item) => state.select(this.items[item].row),

@@ -76,8 +76,7 @@ class WaterfallView {
     this.scale = h("span", { class: "waterfall-field", role: "columnheader" });
     const head = (/** @type {string} */ words) => h("span", { role: "columnheader" }, words);
     this.list = new VirtualList({
-      label: "Steps of the turn",
-      rowHeight: STEP_ROW,
+      label: "Steps of the turn", rowHeight: STEP_ROW,
       head: [head("Step"), this.scale, head("Took")],
       render: (item, node) => this.render(this.steps[item], node),
       onActive: (item) => state.select(this.recording.rowOf(this.steps[item].step.seq ?? -1)),

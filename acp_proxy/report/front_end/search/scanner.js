@@ -1,6 +1,6 @@
 // Reads lines block by block, and says in which rows the answers to questions are yes.
 // It runs in the worker.
-import { RawValue, isObject, parsedRaw } from "../data/values.js";
+import { RawValue, attempted, isObject, parsedRaw } from "../data/values.js";
 import { jsonText } from "../filter/json.js";
 import { patternTest } from "../filter/patterns.js";
 import { decodeBase64, inflate, joinedBytes } from "../data/source.js";
@@ -108,14 +108,10 @@ function pathTest({ keys, wanted, isPattern }) {
  * @returns {any[]} its messages; none if it is no JSON
  */
 function valuesOf(line, read) {
-  try {
-    // Python reads these words as numbers.
-    const text = /NaN|Infinity/.test(line)
-      ? line.replace(NO_JSON_NUMBER, (word, string) => string ?? `"${word}"`) : line;
-    return [read(text)].flat();
-  } catch {
-    return [];
-  }
+  // Python reads these words as numbers.
+  const text = /NaN|Infinity/.test(line)
+    ? line.replace(NO_JSON_NUMBER, (word, string) => string ?? `"${word}"`) : line;
+  return [attempted(() => read(text)) ?? []].flat();
 }
 
 /**

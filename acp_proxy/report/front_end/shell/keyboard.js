@@ -18,20 +18,18 @@ const LIST_KEYS = [
 ];
 
 /** @param {Command[]} commands @param {(key: string) => boolean} isOff */
-export function listenForKeys(commands, isOff) {
-  document.addEventListener("keydown", (event) => {
-    const { key, target } = event;
-    /** @type {(selector: string) => boolean} */
-    const isOn = (selector) => target instanceof HTMLElement && target.matches(selector);
-    const isTyping = key !== "Escape" && isOn("input, textarea, select, [contenteditable]");
-    const isPressing = key === "Enter" && isOn("button, a, summary, [role=tab]");
-    const command = commands.find(({ keys }) => keys.includes(key));
-    const isModified = event.ctrlKey || event.altKey || event.metaKey;
-    if (event.defaultPrevented || isModified || isTyping || isPressing || isOff(key)) return;
-    if (command) event.preventDefault();
-    command?.run();
-  });
-}
+export const listenForKeys = (commands, isOff) => document.addEventListener("keydown", (event) => {
+  const { key, target } = event;
+  /** @type {(selector: string) => boolean} */
+  const isOn = (selector) => target instanceof HTMLElement && target.matches(selector);
+  const isTyping = key !== "Escape" && isOn("input, textarea, select, [contenteditable]");
+  const isPressing = key === "Enter" && isOn("button, a, summary, [role=tab]");
+  const command = commands.find(({ keys }) => keys.includes(key));
+  const isModified = event.ctrlKey || event.altKey || event.metaKey;
+  if (event.defaultPrevented || isModified || isTyping || isPressing || isOff(key)) return;
+  if (command) event.preventDefault();
+  command?.run();
+});
 
 /** The table of the help. @param {Command[]} commands */
 export function keyTable(commands) {
