@@ -1,7 +1,7 @@
 // State: what changes is told once, late answers of older texts are dropped.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { neighbour, State } from "../../acp_proxy/report/front_end/shell/state.js";
+import { State } from "../../acp_proxy/report/front_end/shell/state.js";
 
 /** @param {Partial<import("../../acp_proxy/report/front_end/shell/state.js").Services>} [services] */
 function stateOf(services = {}) {
@@ -107,10 +107,17 @@ test("next and previous stop at no row that the filter hides", async () => {
   assert.deepEqual([...state.stops], [3]);
 });
 
-test("neighbours of a row that is not in the list are those around it", () => {
-  const rows = Int32Array.of(2, 5, 9);
-  assert.deepEqual([neighbour(rows, 4, 1), neighbour(rows, 4, -1), neighbour(rows, 9, 1), neighbour(rows, 2, -1)], [5, 2, 2, 9]);
-  assert.equal(neighbour(new Int32Array(0), 4, 1), -1);
+test("next and previous of a row that is no stop are those around it", async () => {
+  const { state } = stateOf();
+  await state.setQuery("x");
+  const from = (row, step) => {
+    state.select(row);
+    state.selectNext(step);
+    return state.row;
+  };
+  assert.deepEqual([from(3, 1), from(3, -1), from(4, 1), from(2, -1), from(-1, 1)], [4, 2, 2, 4, 2]);
+  await state.setFilter("01");
+  assert.equal(from(0, 1), 0);
 });
 
 test("who listens hears of a change once", () => {

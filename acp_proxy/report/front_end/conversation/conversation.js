@@ -1,7 +1,7 @@
 // The view that reads like a chat: prompts, thoughts, messages, calls with cards, ends of turns.
 import { lowerBound } from "../data/recording.js";
 import { pauseWords, pausesOf } from "../pictures/pauses.js";
-import { clear, h } from "../shell/dom.js";
+import { clear, div, h, noteLine } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { countInWords } from "../shell/words.js";
 import { BLOCK_ENTRIES, Entries, SECTION } from "./entries.js";
@@ -46,13 +46,12 @@ class ConversationView {
     this.toggled = new Set();
     /** The entries in which the search has found something. @type {Set<number>} */
     this.hits = new Set();
-    this.notes = h("div", { class: "conversation-notes" });
-    const estimate = (/** @type {number} */ item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT;
+    this.notes = div("conversation-notes");
     this.list = new FlowList({
       label: "Conversation",
       render: (item, node) => this.render(item, node),
       onActive: (item) => this.select(item),
-    }, estimate);
+    }, (item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT);
     container.append(this.notes, this.list.element);
     void this.read();
   }
@@ -116,9 +115,7 @@ class ConversationView {
   }
 
   /** Writes sentences above the conversation. @param {(string | false | undefined)[]} sentences */
-  say(sentences) {
-    clear(this.notes, sentences.map((text) => text && h("p", { class: "note" }, text)));
-  }
+  say = (sentences) => clear(this.notes, sentences.map((text) => text && noteLine(text)));
 
   /** The place of the entry that shows a row; -1 for none. @param {number} row */
   placeOf(row) {
@@ -136,11 +133,11 @@ class ConversationView {
 
   /** The conversation on paper, as far as it is in memory. @param {number} most entries */
   printed(most) {
-    const ready = this.items.slice(0, most).filter((item) => this.entries.now(item) !== null);
-    const left = this.items.length - ready.length;
-    const more = left > 0 && h("p", { class: "note" }, `${countInWords(left, "step")} not printed`);
-    const entries = ready.map((item) => this.render(item, h("article")));
-    return h("div", { class: "view-conversation" }, entries, more);
+    const made = this.items.slice(0, most).map((item, index) =>
+      this.entries.now(item) && this.list.make(index));
+    const left = this.items.length - made.filter(Boolean).length;
+    const more = left > 0 && noteLine(`${countInWords(left, "step")} not printed`);
+    return div("view-conversation", made, more);
   }
 
   /** @param {number} item @param {HTMLElement} node to be filled */
@@ -149,7 +146,7 @@ class ConversationView {
     if (entry === null) {
       node.className = `entry ${PENDING_ENTRY}`;
       node.style.setProperty("height", `${this.list.estimate(item)}px`);
-      return node;
+      return;
     }
     fillEntry(node, this.state, entry, this.toggled);
     node.classList.toggle("hit", this.hits.has(item));
@@ -157,7 +154,6 @@ class ConversationView {
       h("p", { class: `entry-pause debt-${pause.debt}` }, pauseWords(pause))));
     node.prepend(...before);
     node.append(...after);
-    return node;
   }
 }
 

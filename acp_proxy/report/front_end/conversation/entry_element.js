@@ -1,9 +1,9 @@
 // One section or entry of the conversation in the page. What a call, a terminal or a request has is
 // read when it is opened; calls and terminals that failed are open.
-import { seqButton, statusInWords } from "../cards/card.js";
+import { linkedText, statusInWords } from "../cards/card.js";
 import { longText } from "../detail/hex.js";
 import { saidElements } from "../detail/said.js";
-import { clear, h, picture } from "../shell/dom.js";
+import { clear, div, h, noteLine, picture, span } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { countInWords, durationInWords, secondsInWords, visibleText } from "../shell/words.js";
 import { markdownElements } from "./markdown.js";
@@ -71,7 +71,7 @@ function openParts(state, entry) {
 function foldedParts(state, entry, toggled) {
   const { kind = "", seq, is_failed, remarks, choices } = entry;
   const isOpen = (is_failed && /^(tool_call|terminal)$/.test(kind)) !== toggled.has(seq);
-  const box = h("div", { class: "entry-content" });
+  const box = div("entry-content");
   const fill = () => contentOf(state, entry).then((parts) => clear(box, parts), (error) => {
     clear(box, h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`));
   });
@@ -81,37 +81,34 @@ function foldedParts(state, entry, toggled) {
     if (made.open) void fill();
   };
   const made = h("details", { open: isOpen, on: { toggle } }, h("summary", null,
-    h("span", { class: "entry-kind" }, FOLDED[kind] ?? kind), summaryWords(state, entry),
+    span("entry-kind", FOLDED[kind] ?? kind), summaryWords(state, entry),
     note(remarks.join(" · "))), box);
   if (isOpen) void fill();
-  const options = choices.map((one) => h("span", { class: one.state && "chosen" },
-    `${one.state ? "●" : "○"} ${visibleText(one.name)} `));
+  const options = choices.map((one) =>
+    span(one.state && "chosen", `${one.state ? "●" : "○"} ${visibleText(one.name)} `));
   return [
-    h("div", { class: "entry-line" }, made, place(state, entry)),
+    div("entry-line", made, place(state, entry)),
     options.length > 0 && h("p", { class: "options" }, options),
   ];
 }
 
 /** What a line that opens says. @param {State} state @param {Entry} entry @returns {Child[]} */
-function summaryWords({ recording: { meta } }, entry) {
+function summaryWords({ recording: { isOpen } }, entry) {
   const { kind, title, detail, is_failed, took_ns, blocks } = entry;
   const start = blocks[0]?.text.start ?? "";
   if (kind === "stderr") return [countInWords(start.split("\n").length, "line")];
   if (kind === "thought") {
-    const words = visibleText(start.slice(0, BEGINNING).replace(/\s+/g, " "));
-    return [h("span", { class: "entry-title" }, words)];
+    return [span("entry-title", visibleText(start.slice(0, BEGINNING).replace(/\s+/g, " ")))];
   }
-  const isRunning = meta.summary.live || meta.is_open;
-  const goesOn = isRunning || entry.remarks.some((remark) => remark.startsWith("goes on"));
-  const isLost = kind === "tool_call" && /^(pending|in_progress|)$/.test(entry.state) && !goesOn;
+  const isLost = kind === "tool_call" && /^(pending|in_progress|)$/.test(entry.state) && !isOpen;
   const outcome = [entry.state, isLost && "never ended"].filter(Boolean).join(", ");
   const isAsked = kind === "request" || kind === "notice";
   const sign = is_failed ? "✗ " : outcome === "completed" ? "✓ " : isAsked && outcome ? "→ " : "";
   return [
     h("b", null, visibleText(isAsked ? detail : title)),
-    isAsked && h("span", { class: "entry-title" }, visibleText(title)),
-    kind === "tool_call" && detail !== "" && h("span", { class: "badge" }, visibleText(detail)),
-    outcome !== "" && h("span", { class: is_failed || isLost ? "trouble" : "note" },
+    isAsked && span("entry-title", visibleText(title)),
+    kind === "tool_call" && detail !== "" && span("badge", visibleText(detail)),
+    outcome !== "" && span(is_failed || isLost ? "trouble" : "note",
       sign + visibleText(outcome) + tookWords(took_ns)),
   ];
 }
@@ -127,10 +124,8 @@ async function contentOf(state, entry) {
 
 /** What leads to the frames of an entry. @param {State} state @param {Entry} entry */
 function place(state, { seq, t_ns }) {
-  const row = state.recording.rowOf(seq);
   const time = t_ns ? secondsInWords(t_ns, "", " s ") : "";
-  const link = row < 0 ? `#${seq}` : seqButton(state, row);
-  return h("span", { class: "note entry-place" }, h("span", { class: "entry-time" }, time), link);
+  return span("note entry-place", span("entry-time", time), linkedText(state, `#${seq}`));
 }
 
 /** @param {State} state @param {EntryBlock} block @param {Entry} entry @returns {Child[]} */
@@ -141,10 +136,10 @@ function blockParts(state, { form, label, text, image }, { kind, by }) {
   const isMarkdown = label === "" && (kind === "thought" || (kind === "message" && by === "agent"));
   const left = characters - start.length - end.length;
   const show = (/** @type {string} */ piece) => (isMarkdown
-    ? h("div", { class: "markdown" }, markdownElements(piece)) : longText(piece));
+    ? div("markdown", markdownElements(piece)) : longText(piece));
   return [
     label !== "" && h("p", { class: "block-label" }, visibleText(label)), show(start),
-    left > 0 && h("p", { class: "note" }, `… ${countInWords(left, "character")} left out …`),
+    left > 0 && noteLine(`… ${countInWords(left, "character")} left out …`),
     end !== "" && show(end),
   ];
 }
@@ -163,7 +158,7 @@ function imageElement({ recording }, number, name) {
 }
 
 /** @param {string} text */
-const note = (text) => text !== "" && h("span", { class: "note" }, visibleText(text));
+const note = (text) => text !== "" && span("note", visibleText(text));
 
 /** @param {number | null} ns */
 const tookWords = (ns) => durationInWords(ns ?? NaN, " after ");

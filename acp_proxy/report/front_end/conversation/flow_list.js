@@ -1,5 +1,5 @@
-// A list of any length whose rows have heights of their own. The heights of rows are estimates until
-// they are seen, and then nothing that is looked at moves.
+// A list of any length whose rows have heights of their own. Heights are estimates until rows are
+// seen, and then nothing that is looked at moves.
 import { lowerBound } from "../data/recording.js";
 import { h, setAttribute } from "../shell/dom.js";
 import { ScrollGeometry, VirtualList } from "../shell/virtual_list.js";
@@ -20,18 +20,14 @@ class FlowGeometry extends ScrollGeometry {
   }
 
   /** @param {number} index */
-  topOf(index) {
-    return this.offsets[index];
-  }
+  topOf = (index) => this.offsets[index];
 
   /** @param {number} offset */
-  indexAt(offset) {
-    return Math.max(0, lowerBound(this.offsets, offset + 1) - 1);
-  }
+  indexAt = (offset) => Math.max(0, lowerBound(this.offsets, offset + 1) - 1);
 }
 
 export class FlowList extends VirtualList {
-  /** @param {ListOptions} options @param {(item: number) => number} estimate of a height in pixels */
+  /** @param {ListOptions} options @param {(item: number) => number} estimate of a height */
   constructor(options, estimate) {
     const attributes = { role: "feed", "aria-label": options.label, tabindex: 0 };
     super(options, h("div", { class: "list-body flow", ...attributes }));
@@ -43,10 +39,8 @@ export class FlowList extends VirtualList {
   }
 
   /** @param {number} viewport */
-  newGeometry(viewport) {
-    const { items, heights, estimate } = this;
-    return new FlowGeometry(Array.from(items, (one) => heights.get(one) ?? estimate(one)), viewport);
-  }
+  newGeometry = (viewport) => new FlowGeometry(
+    Array.from(this.items, (item) => this.heights.get(item) ?? this.estimate(item)), viewport);
 
   /** Draws what is near the screen; the active row stays, or the first one that is seen. */
   draw() {
@@ -56,7 +50,7 @@ export class FlowList extends VirtualList {
       const isSeen = active >= 0 && geometry.offsetFor(active, offset, "center") === offset;
       const kept = isSeen ? active : geometry.indexAt(offset);
       if (!this.measure()) break;
-      this.measured(geometry.viewport);
+      this.layOut(geometry.viewport, "kept");
       this.scrollTo(this.geometry.topOf(kept) + offset - geometry.topOf(kept));
     }
   }

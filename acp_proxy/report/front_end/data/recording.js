@@ -106,7 +106,12 @@ export class Recording {
     if (this.rows !== meta.rows) throw new Error(`the index is cut off: ${counts}`);
     setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
     Object.values(meta.members ?? {}).flat().forEach((member) => this.pairAnswer(member));
-    this.problems = problemsOf(this);
+    this.problems = new Map();
+    const problems = [...(meta.summary?.problems ?? [])].sort((a, b) => a.seq - b.seq);
+    for (const { text, severity, seq } of problems) {
+      const row = severity === "info" ? -1 : this.rowOf(seq);
+      if (row >= 0) this.problems.set(row, [...(this.problems.get(row) ?? []), { text, severity }]);
+    }
     this.onGrown([...this.changed]);
     this.changed.clear();
   }
@@ -242,14 +247,10 @@ export class Recording {
   }
 
   /** Whether answers may still come, or be missing in what was imported. */
-  get isOpen() {
-    return Boolean(this.meta.is_open || this.meta.summary?.live);
-  }
+  get isOpen() { return Boolean(this.meta.is_open || this.meta.summary?.live); }
 
   /** What is said of a request without an answer. */
-  get unanswered() {
-    return this.isOpen ? "open" : "not answered";
-  }
+  get unanswered() { return this.isOpen ? "open" : "not answered"; }
 
   /** What a row is, and whether it is an answer: "fs/read_text_file ✓". @param {number} row */
   verb(row) {
@@ -259,9 +260,7 @@ export class Recording {
   }
 
   /** Whether the lines themselves are in the page. */
-  get hasPayloads() {
-    return this.meta.payloads;
-  }
+  get hasPayloads() { return this.meta.payloads; }
 
   /**
    * The whole line of a frame without its newline, or the data of an event as JSON.
@@ -382,17 +381,3 @@ export function lowerBound(numbers, value) {
 
 /** @param {Uint8Array} bytes @returns {any} */
 const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
-
-/**
- * The rows at which something is wrong, and the sentences about each.
- * @param {Recording} recording
- */
-function problemsOf(recording) {
-  /** @type {Map<number, Problem[]>} */
-  const found = new Map();
-  for (const { text, severity, seq } of recording.meta.summary?.problems ?? []) {
-    const row = severity === "info" ? -1 : recording.rowOf(seq);
-    if (row >= 0) found.set(row, [...(found.get(row) ?? []), { text, severity }]);
-  }
-  return new Map([...found].sort(([a], [b]) => a - b));
-}

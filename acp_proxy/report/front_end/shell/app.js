@@ -73,7 +73,6 @@ class App {
     this.help = h("dialog", { class: "help", "aria-label": "Keys", on: { close } });
     this.overview = div("overview");
     this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
-    this.commands = this.makeCommands();
     this.paper = div("paper");
     window.addEventListener("beforeprint", () => clear(this.paper, this.printed()));
     window.addEventListener("afterprint", () => clear(this.paper));
@@ -98,9 +97,7 @@ class App {
   }
 
   /** The view that is seen. */
-  get current() {
-    return this.mounted.get(this.state.view);
-  }
+  get current() { return this.mounted.get(this.state.view); }
 
   makeTools() {
     const change = () => this.state.set("times", times.value);
@@ -116,23 +113,21 @@ class App {
     );
   }
 
-  /** @returns {import("./keyboard.js").Command[]} */
-  makeCommands() {
-    return [
-      { keys: ["n"], words: "next finding, or hit of the search", run: () => this.next(1) },
-      { keys: ["p"], words: "previous one", run: () => this.next(-1) },
-      { keys: ["/"], words: "filter", run: () => this.filter.select() },
-      { keys: ["f"], words: "search", run: () => this.search.select() },
-      { keys: ["j", "ArrowDown"], words: "next row", run: () => this.move(1) },
-      { keys: ["k", "ArrowUp"], words: "previous row", run: () => this.move(-1) },
-      { keys: ["[", "]"], words: "the request of an answer or its answer", run: () => this.goToPair() },
-      { keys: ["Enter"], words: "read the chosen frame", run: () => this.detail.focus() },
-      ...VIEWS.map(({ key, name, title }) =>
-        ({ keys: [key], words: title.toLowerCase(), run: () => this.choose(name) })),
-      { keys: ["Escape"], words: "back to the rows", run: () => this.current?.list.focus() },
-      { keys: ["?"], words: "this help", run: () => this.showHelp() },
-    ];
-  }
+  /** @type {import("./keyboard.js").Command[]} */
+  commands = [
+    { keys: ["n"], words: "next finding, or hit of the search", run: () => this.next(1) },
+    { keys: ["p"], words: "previous one", run: () => this.next(-1) },
+    { keys: ["/"], words: "filter", run: () => this.filter.select() },
+    { keys: ["f"], words: "search", run: () => this.search.select() },
+    { keys: ["j", "ArrowDown"], words: "next row", run: () => this.move(1) },
+    { keys: ["k", "ArrowUp"], words: "previous row", run: () => this.move(-1) },
+    { keys: ["[", "]"], words: "the request of an answer, or its answer", run: () => this.toPair() },
+    { keys: ["Enter"], words: "read the chosen frame", run: () => this.detail.focus() },
+    ...VIEWS.map(({ key, name, title }) =>
+      ({ keys: [key], words: title.toLowerCase(), run: () => this.choose(name) })),
+    { keys: ["Escape"], words: "back to the rows", run: () => this.current?.list.focus() },
+    { keys: ["?"], words: "this help", run: () => this.showHelp() },
+  ];
 
   /** @param {string} name of the view that a key has asked for */
   choose(name) {
@@ -200,7 +195,7 @@ class App {
     this.arrive();
   }
 
-  goToPair() {
+  toPair() {
     const { row, recording } = this.state;
     const pair = row < 0 ? -1 : recording.pair(row);
     if (pair >= 0) this.state.select(pair);
@@ -247,14 +242,13 @@ async function startApp() {
   try {
     const recording = await Recording.read(new EmbeddedSource());
     const state = new State(recording, { applyFilter, search });
-    state.view = VIEWS[0].name;
     const app = new App(root, state);
     await pause();
     new OverviewStrip(app.overview, state);
     await keepLink(state, VIEWS.map(({ name }) => name), () => app.arrive());
     Object.assign(window, { acpReport: { state, recording } });
-    const { rows } = recording;
-    if (rows <= READ_AT_ONCE) for (let row = 0; row < rows; row += PRINTED) recording.cellsNow(row);
+    const early = recording.rows <= READ_AT_ONCE ? recording.rows : 0;
+    for (let row = 0; row < early; row += PRINTED) recording.cellsNow(row);
   } catch (error) {
     const words = `The data of this page cannot be shown: ${messageOf(error)}`;
     clear(root, h("p", { class: "message" }, words));

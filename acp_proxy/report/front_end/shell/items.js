@@ -69,11 +69,9 @@ export const indexOfRow = (items, row) => lowerBound(items, row * ITEM_KINDS + R
  * @returns {{last: number, count: number, size: number}}
  */
 export function runExtent(recording, shown, first) {
-  const runs = recording.numbers("run");
-  const sizes = recording.numbers("size");
-  let place = lowerBound(shown, first);
+  const [runs, sizes] = [recording.numbers("run"), recording.numbers("size")];
   let [count, size, last] = [0, 0, first];
-  for (; place < shown.length && runs[shown[place]] === runs[first]; place++) {
+  for (let place = lowerBound(shown, first); runs[shown[place]] === runs[first]; place++) {
     last = shown[place];
     count += 1;
     size += sizes[last];

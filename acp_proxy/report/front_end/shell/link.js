@@ -1,6 +1,6 @@
-// Keeps what is shown in the address behind the `#`, so that a link leads to it again, and makes the
-// history that a reader expects: a view, a filter and a range of time are a step back each. A chosen
-// row replaces the one before it, since the arrow keys choose many; a link such as `#12` is a step.
+// Keeps what is shown in the address behind the `#`, so that a link leads to it again, and makes
+// the history that a reader expects: a view, a filter and a range of time are a step back each. A
+// chosen row replaces the one before it, since the arrow keys choose many; a link like `#12` is one.
 
 /**
  * @typedef {import("./state.js").State} State
@@ -30,27 +30,25 @@ export function readLink(hash) {
   const [, from, to] = LINK_RANGE.exec(values.get("t") ?? "") ?? [];
   return {
     seq: number("seq"), turn: number("turn"), view: values.get("view"), filter: values.get("f"),
-    query: values.get("q"), range: from === undefined ? null : [nanosecondsOf(from), nanosecondsOf(to)],
+    query: values.get("q"), range: from ? [nanosecondsOf(from), nanosecondsOf(to)] : null,
     connection: number("c") ?? 0, channel: number("ch") ?? 0,
   };
 }
 
 /** @param {Link} link @returns {string} without the `#`; empty if nothing is chosen */
 export function writeLink({ seq, view, filter, query, turn, range, connection, channel }) {
-  const t = range && range.map(secondsOf).join("-");
-  const values = Object.entries({ seq, view, f: filter, q: query, turn, t, c: connection || null, ch: channel || null })
-    .filter(([, value]) => value !== null && value !== "");
-  return new URLSearchParams(values.map(([name, value]) => [name, String(value)])).toString();
+  const t = range?.map((ns) => (ns / 1e9).toFixed(9).replace(/\.?0+$/, "")).join("-");
+  const others = { c: connection || null, ch: channel || null };
+  const values = Object.entries({ seq, view, f: filter, q: query, turn, t, ...others });
+  const said = values.map(([name, value]) => [name, String(value ?? "")]);
+  return new URLSearchParams(said.filter(([, value]) => value !== "")).toString();
 }
 
 /** @param {string} text seconds with up to nine decimals */
 const nanosecondsOf = (text) => Math.round(Number(text) * 1e9);
 
-/** @param {number} ns */
-const secondsOf = (ns) => (ns / 1e9).toFixed(9).replace(/\.?0+$/, "");
-
 /**
- * The row to look at first: that of the first finding, else of the first prompt, else the first one.
+ * The row to look at first: of the first finding, else of the first prompt, else the first one.
  * @param {import("../data/recording.js").Recording} recording
  */
 export function firstRow({ meta, nearest, rows }) {
@@ -60,7 +58,8 @@ export function firstRow({ meta, nearest, rows }) {
 }
 
 /**
- * Shows what a link says. A frame that the filter hides is shown without it, unless the link has one.
+ * Shows what a link says. A frame that the filter hides is shown without it, unless the link has
+ * one.
  * @param {State} state @param {Link} link @param {string[]} views
  * @param {boolean} isWhole what the link leaves out is as at first, else as it is now
  * @param {() => boolean} [isStale] whether another link is followed by now
@@ -69,20 +68,20 @@ export async function followLink(state, link, views, isWhole, isStale = () => fa
   const { recording } = state;
   const view = link.view ?? (isWhole ? views[0] : "");
   if (views.includes(view)) state.setView(view);
-  const [filter, query] = isWhole ? [link.filter ?? "", link.query ?? ""] : [link.filter, link.query];
-  if (filter !== null && filter !== state.filter) await state.setFilter(filter);
+  const [filter, query] = [link.filter, link.query].map((text) => text ?? (isWhole ? "" : null));
+  if (filter !== null) await state.setFilter(filter);
   if (isStale()) return;
-  if (query !== null && query !== state.query) void state.setQuery(query);
+  if (query !== null) void state.setQuery(query);
   if (isWhole || link.turn !== null) state.setTurn(link.turn);
-  const hasRange = isWhole || link.range !== null;
-  if (hasRange && String(link.range) !== String(state.range)) state.setRange(link.range);
-  if (link.connection || link.channel) state.setError("This page has no other connection or channel than 0.");
-  const turnRows = link.seq === null && link.turn !== null ? recording.rowsOfTurn(link.turn) : null;
-  const otherwise = turnRows?.[0] ?? (isWhole ? firstRow(recording) : -1);
-  const row = link.seq !== null && recording.rows > 0 ? recording.nearest(link.seq) : otherwise;
+  const isOther = String(link.range) !== String(state.range);
+  if (isOther && (isWhole || link.range !== null)) state.setRange(link.range);
+  const isElsewhere = link.connection || link.channel;
+  if (isElsewhere) state.setError("This page has no other connection or channel than 0.");
+  const [ofTurn] = recording.rowsOfTurn(link.turn ?? NaN) ?? [isWhole ? firstRow(recording) : -1];
+  const row = link.seq === null ? ofTurn : recording.nearest(link.seq);
   if (row < 0) return;
   const isHidden = () => !state.shown.includes(row);
-  if (link.filter === null && state.filter !== "" && isHidden()) await state.setFilter("");
+  if (link.filter === null && isHidden()) await state.setFilter("");
   if (isStale()) return;
   if (link.range === null && state.range !== null && isHidden()) state.setRange(null);
   state.select(row);
@@ -96,8 +95,8 @@ export async function keepLink(state, views, onArrival) {
   let [timer, latest, isFollowing] = [0, 0, false];
   const now = () => {
     const { seq, view, filter, query, turn, range } = state;
-    const others = { connection: 0, channel: 0 };
-    return writeLink({ seq, view: view === views[0] ? null : view, filter, query, turn, range, ...others });
+    const other = view === views[0] ? null : view;
+    return writeLink({ seq, view: other, filter, query, turn, range, connection: 0, channel: 0 });
   };
   const write = (/** @type {boolean} */ mayStep) => {
     const [before, after] = [location.hash.slice(1), now()];

@@ -83,17 +83,14 @@ export class State {
   }
 
   /** The number of the frame that is looked at, or null. */
-  get seq() {
-    return this.row < 0 ? null : this.recording.numbers("seq")[this.row];
-  }
+  get seq() { return this.row < 0 ? null : this.recording.numbers("seq")[this.row]; }
 
   /**
    * Calls a function after every change of a kind.
    * @param {Change} change @param {() => void} listener
    */
-  on(change, listener) {
+  on = (change, listener) =>
     this.listeners.set(change, [...(this.listeners.get(change) ?? []), listener]);
-  }
 
   /** @param {number} row -1 for none */
   select(row) {
@@ -208,10 +205,11 @@ export class State {
     this.stops = shown.length === this.recording.rows ? rows : rows.filter(isShown);
   }
 
-  /** @param {1 | -1} step to the next or the previous hit or problem */
+  /** @param {1 | -1} step to the next or the previous stop, from the other end if there is none */
   selectNext(step) {
-    const next = neighbour(this.stops, this.row, step);
-    if (next >= 0) this.select(next);
+    const { stops, row } = this;
+    const place = step > 0 ? lowerBound(stops, row + 1) : lowerBound(stops, row) - 1;
+    if (stops.length > 0) this.select(stops[(place + stops.length) % stops.length]);
   }
 
   /** @param {Change} [change] to tell of */
@@ -225,20 +223,7 @@ export class State {
   }
 
   /** @param {Change} change */
-  tell(change) {
-    this.listeners.get(change)?.forEach((listener) => listener());
-  }
-}
-
-/**
- * The nearest of sorted rows after or before a row, from the other end if there is none; -1 if
- * there are no rows.
- * @param {Int32Array} rows @param {number} row @param {1 | -1} step
- */
-export function neighbour(rows, row, step) {
-  if (rows.length === 0) return -1;
-  const place = step > 0 ? lowerBound(rows, row + 1) : lowerBound(rows, row) - 1;
-  return rows[(place + rows.length) % rows.length];
+  tell = (change) => this.listeners.get(change)?.forEach((listener) => listener());
 }
 
 /** @param {unknown} error */

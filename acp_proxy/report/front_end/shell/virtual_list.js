@@ -35,43 +35,30 @@ export class ScrollGeometry {
   }
 
   /** Where a row begins, or where the last one ends. @param {number} index */
-  topOf(index) {
-    return index * this.rowHeight;
-  }
+  topOf = (index) => index * this.rowHeight;
 
   /** The index of the row at an offset. @param {number} offset */
-  indexAt(offset) {
-    return Math.floor(offset / this.rowHeight);
-  }
+  indexAt = (offset) => Math.floor(offset / this.rowHeight);
 
   /** Of the element that is scrolled, in pixels. */
-  get height() {
-    return Math.min(this.topOf(this.count), LARGEST_HEIGHT);
-  }
+  get height() { return Math.min(this.topOf(this.count), LARGEST_HEIGHT); }
 
-  get isScaled() {
-    return this.topOf(this.count) > LARGEST_HEIGHT;
-  }
+  get isScaled() { return this.topOf(this.count) > LARGEST_HEIGHT; }
 
   /** The largest offset. */
-  get lastOffset() {
-    return Math.max(0, this.topOf(this.count) - this.viewport);
-  }
+  get lastOffset() { return Math.max(0, this.topOf(this.count) - this.viewport); }
 
   /** @param {number} offset */
   within = (offset) => Math.round(Math.min(Math.max(offset, 0), this.lastOffset));
 
+  /** How many pixels of rows a pixel of the scroll bar is. */
+  get scale() { return this.isScaled ? this.lastOffset / (this.height - this.viewport) : 1; }
+
   /** @param {number} scrollTop of the element that scrolls */
-  offsetOf(scrollTop) {
-    if (!this.isScaled) return scrollTop;
-    return this.within((scrollTop / (this.height - this.viewport)) * this.lastOffset);
-  }
+  offsetOf = (scrollTop) => this.isScaled ? this.within(scrollTop * this.scale) : scrollTop;
 
   /** @param {number} offset */
-  scrollTopOf(offset) {
-    if (!this.isScaled) return offset;
-    return (offset / this.lastOffset) * (this.height - this.viewport);
-  }
+  scrollTopOf = (offset) => offset / this.scale;
 
   /**
    * The first and the last row to be drawn at an offset; the last one is below the first if there
@@ -98,9 +85,7 @@ export class ScrollGeometry {
   }
 
   /** How many rows a page key moves. */
-  get page() {
-    return Math.max(1, Math.floor(this.viewport / this.rowHeight) - 1);
-  }
+  get page() { return Math.max(1, Math.floor(this.viewport / this.rowHeight) - 1); }
 }
 
 export class VirtualList {
@@ -153,12 +138,11 @@ export class VirtualList {
    * @param {number} index -1 for none
    * @param {{focus?: boolean, place?: "nearest" | "center"}} [options]
    */
-  setActive(index, { focus = false, place = "center" } = {}) {
-    const hasFocus = focus || this.hasFocus();
+  setActive(index, { focus = this.hasFocus(), place = "center" } = {}) {
     this.active = index;
     if (index >= 0) this.scrollTo(this.geometry.offsetFor(index, this.offset, place));
     this.draw();
-    if (hasFocus) this.focus();
+    if (focus) this.focus();
   }
 
   /** Moves the active row by some rows. @param {number} by */
@@ -190,9 +174,7 @@ export class VirtualList {
   }
 
   /** Puts the keyboard on the active row, or on the list where that is not on the screen. */
-  focus() {
-    (this.nodes.get(this.active) ?? this.body).focus({ preventScroll: true });
-  }
+  focus = () => (this.nodes.get(this.active) ?? this.body).focus({ preventScroll: true });
 
   hasFocus = () => this.body.contains(document.activeElement);
 
@@ -201,24 +183,16 @@ export class VirtualList {
    * @param {"nearest" | "center" | "kept"} place of the active row
    */
   layOut(viewport, place) {
+    const from = (this.offset / this.geometry.rowHeight) * this.rowHeight;
+    const geometry = (this.geometry = this.newGeometry(viewport));
+    this.space.style.setProperty("height", `${geometry.height}px`);
+    this.body.onwheel = geometry.isScaled ? (event) => this.onWheel(event) : null;
     const isKept = place === "kept" || this.active < 0;
-    const offset = (this.offset / this.geometry.rowHeight) * this.rowHeight;
-    const geometry = this.measured(viewport);
-    this.scrollTo(isKept ? geometry.within(offset) : geometry.offsetFor(this.active, offset, place));
-  }
-
-  /** @param {number} viewport */
-  measured(viewport) {
-    this.geometry = this.newGeometry(viewport);
-    this.space.style.setProperty("height", `${this.geometry.height}px`);
-    this.body.onwheel = this.geometry.isScaled ? (event) => this.onWheel(event) : null;
-    return this.geometry;
+    this.scrollTo(isKept ? geometry.within(from) : geometry.offsetFor(this.active, from, place));
   }
 
   /** Where rows are now. @param {number} viewport */
-  newGeometry(viewport) {
-    return new ScrollGeometry(this.items.length, this.rowHeight, viewport);
-  }
+  newGeometry = (viewport) => new ScrollGeometry(this.items.length, this.rowHeight, viewport);
 
   /**
    * Moves without drawing, and does not read the place back: that would lay out the page once more.
@@ -275,13 +249,12 @@ export class VirtualList {
    * scrolled.
    */
   onResize() {
-    const height = this.body.clientHeight;
-    if (height === 0) return;
-    const { viewport } = this.geometry;
-    const nearest = this.geometry.offsetFor(this.active, this.offset, "nearest");
-    const isSeen = nearest === this.offset;
-    this.scrollTop = this.body.scrollTop;
-    this.layOut(height, viewport === 0 ? "center" : isSeen ? "nearest" : "kept");
+    const { clientHeight, scrollTop } = this.body;
+    if (clientHeight === 0) return;
+    const { geometry: { viewport }, active, offset } = this;
+    const isSeen = this.geometry.offsetFor(active, offset, "nearest") === offset;
+    this.scrollTop = scrollTop;
+    this.layOut(clientHeight, viewport === 0 ? "center" : isSeen ? "nearest" : "kept");
     this.draw();
   }
 
@@ -306,20 +279,16 @@ export class VirtualList {
 
   /** @param {KeyboardEvent} event */
   onKey(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey) return;
-    const { key, target } = event;
-    const { page } = this.geometry;
-    /** @type {Record<string, number>} */
-    const moves = {
-      ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity,
-    };
-    const { options, active } = this;
-    const item = this.items[active];
+    const { key, target, ctrlKey, altKey, metaKey } = event;
+    const { geometry: { page }, options: { onFold }, active } = this;
+    const rows = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+    const by = { ...rows, Home: -Infinity, End: Infinity }[key];
     const isOnRow = active >= 0 && (target === this.body || target === this.nodes.get(active));
-    if (key in moves) this.move(moves[key]);
-    else if (isOnRow && ["ArrowRight", "ArrowLeft"].includes(key) && options.onFold) {
-      options.onFold(item, key === "ArrowRight");
-    } else return;
+    const isFold = isOnRow && /^Arrow(Right|Left)$/.test(key);
+    if (ctrlKey || altKey || metaKey) return;
+    if (by) this.move(by);
+    else if (isFold && onFold) onFold(this.items[active], key === "ArrowRight");
+    else return;
     event.preventDefault();
     event.stopPropagation();
   }
