@@ -1,7 +1,7 @@
 // The entries of the conversation as `transcript` makes them: an index of all is in memory, and
 // entries are read on demand.
 import { BlockCache } from "../data/recording.js";
-import { pause } from "../data/source.js";
+import { pause, readJson } from "../data/source.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
@@ -48,12 +48,12 @@ export class Entries {
   constructor(recording) {
     this.recording = recording;
     /** @type {BlockCache<Entry[]>} */
-    this.blocks = new BlockCache(BLOCKS_KEPT, (name) => parsedBlock(recording, name));
+    this.blocks = new BlockCache(BLOCKS_KEPT, (name) => readJson(recording.source, name));
   }
 
   /** Reads the index from the first entry on that is new or has changed. */
   async read() {
-    const { first, seq, last_seq, kind } = await parsedBlock(this.recording, "entries");
+    const { first, seq, last_seq, kind } = await readJson(this.recording.source, "entries");
     this.seqs = this.seqs.slice(0, first).concat(seq);
     this.lastSeqs = this.lastSeqs.slice(0, first).concat(last_seq);
     this.kinds = this.kinds.slice(0, first).concat(kind);
@@ -98,9 +98,4 @@ export class Entries {
     }
     return found;
   }
-}
-
-/** @param {Recording} recording @param {string} name @returns {Promise<any>} */
-async function parsedBlock({ source }, name) {
-  return JSON.parse(new TextDecoder().decode(await source.bytes(name)));
 }

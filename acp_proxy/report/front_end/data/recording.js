@@ -1,7 +1,7 @@
 // The recording that the page shows: columns of all rows in memory, cells and lines on demand.
 // A row is a frame or an event; rows are numbered from 0, and each has its own frame number, `seq`.
 import { decodeCodes, decodeNumbers, lengthened, readIndexBlock, typeOfCodes } from "./columns.js";
-import { pause } from "./source.js";
+import { pause, readJson } from "./source.js";
 import { setTimeStep, visibleText } from "../shell/words.js";
 
 /**
@@ -60,7 +60,7 @@ export class Recording {
 
   /** Reads the index of a recording without blocking the page for long. @param {Source} source */
   static async read(source) {
-    const meta = parsed(await source.bytes("meta"));
+    const meta = await readJson(source, "meta");
     const recording = new Recording(source, meta);
     for (let number = 0; number < meta.index_blocks; number++) {
       recording.append(await source.bytes(`i${number}`));
@@ -137,8 +137,8 @@ export class Recording {
     for (let row = first; row < this.rows; row++) {
       if (answers[row] !== seqs[row]) continue;
       const [session, terminal] = ["session", "terminal"].map((name) => this.text(name, row));
-      const [seq, request_seq, latency_ns] = [seqs[row], requests[row], took[row]];
-      this.pairAnswer({ seq, request_seq, response_seq: seq, latency_ns, session, terminal });
+      const numbers = { seq: seqs[row], request_seq: requests[row], latency_ns: took[row] };
+      this.pairAnswer({ ...numbers, response_seq: seqs[row], session, terminal });
     }
   }
 
@@ -268,9 +268,8 @@ export class Recording {
    */
   async line(row) {
     const length = this.lineLength(row);
-    if (length > LARGEST_LINE_BYTES) {
-      throw new Error(`a line of ${length} bytes is too large to be shown whole`);
-    }
+    const tooLarge = `a line of ${length} bytes is too large to be shown whole`;
+    if (length > LARGEST_LINE_BYTES) throw new Error(tooLarge);
     const pieces = [];
     for await (const piece of this.pieces(row)) pieces.push(/** @type {any} */ (piece));
     return pieces.length === 1 ? pieces[0] : new Uint8Array(await new Blob(pieces).arrayBuffer());
@@ -326,7 +325,7 @@ export class Recording {
 
   /** @param {string} name @returns {Promise<RowCells[]>} */
   async readCells(name) {
-    const lists = parsed(await this.source.bytes(name));
+    const lists = await readJson(this.source, name);
     return lists.map((/** @type {any[]} */ [text = "", rpc_id = null, parse_error = null, fired]) =>
       ({ text, rpc_id, parse_error, fired: fired ?? [] }));
   }
@@ -378,6 +377,3 @@ export function lowerBound(numbers, value) {
   }
   return low;
 }
-
-/** @param {Uint8Array} bytes @returns {any} */
-const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));

@@ -54,6 +54,7 @@ class App {
     this.state = state;
     /** @type {Map<string, MountedView>} */
     this.mounted = new Map();
+    this.hasLetters = h("input", { type: "checkbox", checked: true });
     this.filter = field("filter", "like method:prompt", state.setFilter);
     this.search = field("search", "text in any message", state.setQuery);
     this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
@@ -69,8 +70,9 @@ class App {
     this.panels = VIEWS.map(({ name }) => h("div", { class: `view ${panel(name)}`,
       role: "tabpanel", id: panel(name), "aria-labelledby": `tab-${name}` }));
     this.message = h("p", { class: "message", role: "status", "aria-live": "polite" });
-    const close = () => clear(this.help);
-    this.help = h("dialog", { class: "help", "aria-label": "Keys", on: { close } });
+    const choice = h("label", null, this.hasLetters, " keys of one character work");
+    this.help = h("dialog", { class: "help", "aria-label": "Keys" }, h("h2", null, "Keys"),
+      keyTable(this.commands), h("p", null, choice), button("Close", () => this.help.close()));
     this.overview = div("overview");
     this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
     this.paper = div("paper");
@@ -89,7 +91,6 @@ class App {
         this.showCounts();
       });
     }
-    this.hasLetters = h("input", { type: "checkbox", checked: true });
     const isOff = (/** @type {string} */ key) => key.length === 1 && !this.hasLetters.checked;
     listenForKeys(this.commands, (key) => this.help.open || isOff(key));
     this.showView();
@@ -109,7 +110,7 @@ class App {
       h("label", { class: "field" }, "Search", this.search, this.hitCount),
       span("steps", this.steps[0], this.stepCount, this.steps[1]),
       times,
-      button("Keys", () => this.showHelp(), { title: "Keys (?)" }),
+      button("Keys", () => this.help.showModal(), { title: "Keys (?)" }),
     );
   }
 
@@ -124,23 +125,10 @@ class App {
     { keys: ["[", "]"], words: "the request of an answer, or its answer", run: () => this.toPair() },
     { keys: ["Enter"], words: "read the chosen frame", run: () => this.detail.focus() },
     ...VIEWS.map(({ key, name, title }) =>
-      ({ keys: [key], words: title.toLowerCase(), run: () => this.choose(name) })),
+      ({ keys: [key], words: title.toLowerCase(), run: () => this.arrive(name) })),
     { keys: ["Escape"], words: "back to the rows", run: () => this.current?.list.focus() },
-    { keys: ["?"], words: "this help", run: () => this.showHelp() },
+    { keys: ["?"], words: "this help", run: () => this.help.showModal() },
   ];
-
-  /** @param {string} name of the view that a key has asked for */
-  choose(name) {
-    this.state.setView(name);
-    this.arrive();
-  }
-
-  showHelp() {
-    const choice = h("p", null, h("label", null, this.hasLetters, " keys of one character work"));
-    const close = button("Close", () => this.help.close());
-    clear(this.help, h("h2", null, "Keys"), keyTable(this.commands), choice, close);
-    this.help.showModal();
-  }
 
   showView() {
     this.tabs.show(this.state.view);
@@ -216,8 +204,9 @@ class App {
     if (top > 1 || bottom < innerHeight / 2) this.root.scrollIntoView();
   }
 
-  /** Shows what a link led to, and puts the keyboard there. */
-  arrive() {
+  /** Shows what a link led to, or a view, and puts the keyboard there. @param {string} [view] */
+  arrive(view = this.state.view) {
+    this.state.setView(view);
     this.reveal();
     this.current?.list.focus();
   }

@@ -51,10 +51,10 @@ const nanosecondsOf = (text) => Math.round(Number(text) * 1e9);
  * The row to look at first: of the first finding, else of the first prompt, else the first one.
  * @param {import("../data/recording.js").Recording} recording
  */
-export function firstRow({ meta, nearest, rows }) {
+export function firstRow({ meta, nearest }) {
   const [problem, [turn]] = [meta.summary?.problems?.[0], meta.summary?.turns ?? []];
   const isSerious = problem !== undefined && problem.severity !== "info";
-  return rows ? nearest((isSerious ? problem.seq : turn?.prompt_seq) ?? 0) : -1;
+  return nearest((isSerious ? problem.seq : turn?.prompt_seq) ?? 0);
 }
 
 /**
@@ -75,8 +75,8 @@ export async function followLink(state, link, views, isWhole, isStale = () => fa
   if (isWhole || link.turn !== null) state.setTurn(link.turn);
   const isOther = String(link.range) !== String(state.range);
   if (isOther && (isWhole || link.range !== null)) state.setRange(link.range);
-  const isElsewhere = link.connection || link.channel;
-  if (isElsewhere) state.setError("This page has no other connection or channel than 0.");
+  const elsewhere = "This page has no other connection or channel than 0.";
+  if (link.connection || link.channel) state.setError(elsewhere);
   const [ofTurn] = recording.rowsOfTurn(link.turn ?? NaN) ?? [isWhole ? firstRow(recording) : -1];
   const row = link.seq === null ? ofTurn : recording.nearest(link.seq);
   if (row < 0) return;

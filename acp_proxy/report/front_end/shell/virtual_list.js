@@ -168,9 +168,8 @@ export class VirtualList {
   printed(most) {
     const length = Math.min(most, this.items.length);
     const rows = Array.from({ length }, (_, index) => this.make(index));
-    const more = this.items.length - rows.length;
-    const rest = more > 0 && h("p", null, `and ${countInWords(more, "more line")}`);
-    return div("list", rows, rest);
+    const more = this.items.length - length;
+    return div("list", rows, more > 0 && h("p", null, `and ${countInWords(more, "more line")}`));
   }
 
   /** Puts the keyboard on the active row, or on the list where that is not on the screen. */
@@ -208,9 +207,7 @@ export class VirtualList {
   draw() {
     const [first, last] = this.geometry.drawn(this.offset);
     const hasFocus = this.hasFocus();
-    for (const [index, node] of this.nodes) {
-      if (index < first || index > last) this.remove(index, node);
-    }
+    for (const [at, node] of this.nodes) if (at < first || at > last) this.remove(at, node);
     for (let index = last; index >= first; index--) {
       const node = this.nodes.get(index) ?? this.make(index);
       // In their order, as a screen reader goes through them.
