@@ -16,7 +16,7 @@ from tests.browser.truth import database_of, report, said
 from tests.support.captures import ROOT
 from tests.support.images import SHOWN, image, png
 from tests.support.log_writer import LogWriter, notification, request, result, text
-from tests.support.shipped_recordings import DIRECTORY, SHIPPED
+from tests.support.shipped_recordings import DIRECTORY, REPORTS, SHIPPED
 from tests.support.waiting_chat import record_waiting_chat
 
 if TYPE_CHECKING:
@@ -71,6 +71,11 @@ CURRENT = """() => {
   const [it, list] = ["article[aria-current]", ".flow"].map((name) => document.querySelector(name));
   const [own, whole] = [it.getBoundingClientRect(), list.getBoundingClientRect()];
   return own.top >= whole.top && own.bottom <= whole.bottom ? it.innerText : "it is not seen";
+}"""
+IN_WINDOW = """() => {
+  const current = document.querySelector("article[aria-current]");
+  const { top, bottom } = current?.getBoundingClientRect() ?? {};
+  return top >= 0 && bottom <= innerHeight && window.acpReport !== undefined;
 }"""
 READY = "() => document.querySelector('.flow .entry:not(.entry-pending)') !== null"
 
@@ -302,3 +307,15 @@ def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
     words = page.page.locator(".flow").inner_text()
     assert "my words" not in words
     assert "never answered" in words
+
+
+@pytest.mark.parametrize("name", ["tour", "hang", "omp-is-told-to-stop-by-a-stranger"])
+def test_the_first_screen_shows_the_chosen_entry(window: Visit, name: str, tmp_path: Path) -> None:
+    """The head stands above the conversation, and the entry chosen on load is in the window."""
+    shipped = DIRECTORY / f"{name}.db"
+    path = shipped if shipped.exists() else REPORTS / "fifth" / f"{name}.jsonl"
+    window.page.set_viewport_size({"width": 1440, "height": 900})
+    page = opened(window, database_of(path, tmp_path), tmp_path)
+    page.page.wait_for_function(IN_WINDOW)
+    assert page.ask("() => scrollY") == 0
+    page.assert_quiet()

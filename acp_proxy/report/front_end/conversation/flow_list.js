@@ -42,7 +42,10 @@ export class FlowList extends VirtualList {
   newGeometry = (viewport) => new FlowGeometry(
     Array.from(this.items, (item) => this.heights.get(item) ?? this.estimate(item)), viewport);
 
-  /** Draws what is near the screen; the active row stays, or the first one that is seen. */
+  /**
+   * Draws what is near the screen; the active row stays in view until the reader
+   * scrolls, or else the first one that is seen.
+   */
   draw() {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       super.draw();
@@ -51,7 +54,9 @@ export class FlowList extends VirtualList {
       const kept = isSeen ? active : geometry.indexAt(offset);
       if (!this.measure()) break;
       this.layOut(geometry.viewport, "kept");
-      this.scrollTo(this.geometry.topOf(kept) + offset - geometry.topOf(kept));
+      const moved = this.geometry.topOf(kept) + offset - geometry.topOf(kept);
+      const isFree = this.isLeft || active < 0;
+      this.scrollTo(isFree ? moved : this.geometry.offsetFor(active, moved, "nearest"));
     }
   }
 

@@ -76,6 +76,9 @@ class App {
     this.overview = div("overview");
     this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
     this.paper = div("paper");
+    const fit = () => root.style.setProperty("--head", `${scrollY > 0 ? 0 : root.offsetTop}px`);
+    window.addEventListener("resize", fit);
+    fit();
     window.addEventListener("beforeprint", () => clear(this.paper, this.printed()));
     window.addEventListener("afterprint", () => clear(this.paper));
     const click = (/** @type {MouseEvent} */ event) => this.onRowClick(event);
@@ -201,7 +204,9 @@ class App {
   /** Scrolls from the facts at the top of the page to what was chosen. */
   reveal() {
     const { top, bottom } = this.root.getBoundingClientRect();
-    if (top > 1 || bottom < innerHeight / 2) this.root.scrollIntoView();
+    if (top <= 1 && bottom >= innerHeight / 2) return;
+    this.root.style.setProperty("--head", "0px");
+    this.root.scrollIntoView();
   }
 
   /** Shows what a link led to, or a view, and puts the keyboard there. @param {string} [view] */

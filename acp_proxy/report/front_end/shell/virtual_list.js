@@ -103,6 +103,8 @@ export class VirtualList {
     this.scrollTop = 0;
     /** The index of the row that the keyboard moves; -1 is none. */
     this.active = -1;
+    /** Whether the reader has scrolled since a row became the active one. */
+    this.isLeft = false;
     /** @type {Map<number, HTMLElement>} */
     this.nodes = new Map();
     this.drawn = h("div", { class: "list-drawn", role: "presentation" });
@@ -140,6 +142,7 @@ export class VirtualList {
    */
   setActive(index, { focus = this.hasFocus(), place = "center" } = {}) {
     this.active = index;
+    this.isLeft = false;
     if (index >= 0) this.scrollTo(this.geometry.offsetFor(index, this.offset, place));
     this.draw();
     if (focus) this.focus();
@@ -259,6 +262,7 @@ export class VirtualList {
     const top = this.body.scrollTop;
     // Else it is what this list has set and drawn itself.
     if (Math.abs(top - this.scrollTop) < 1) return;
+    this.isLeft = true;
     this.offset = this.geometry.offsetOf(top);
     this.scrollTop = top;
     this.draw();
