@@ -13,7 +13,9 @@ from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity, b
 from acp_proxy.explain.origins import origin_rows, why_no_times
 from acp_proxy.explain.show.agent_end import ENDED
 from acp_proxy.explain.show.facts_line import Fact, facts_line
+from acp_proxy.explain.show.result_words import result_words
 from acp_proxy.explain.show.summary_values import (
+    BegunCall,
     FailedCall,
     OpenRequest,
     PersonRequest,
@@ -36,6 +38,10 @@ class Verdict:
     """The finding to look at first: the first error, effect of a fault, or warning."""
     text: str
     """A sentence that nothing went wrong; empty if something did."""
+    words: str = ""
+    """The finding in a few words."""
+    hint: Finding | None = None
+    """If nothing went wrong, the first note about the conversation itself."""
 
     @property
     def is_trouble(self) -> bool:
@@ -56,8 +62,11 @@ def find_verdict(summary: Summary) -> Verdict:
         summary: the recording's summary, with all findings.
     """
     first = next(iter(summary.findings), None)
-    is_hint = first is None or (first.severity is Severity.INFO and first.by != FAULT)
-    return Verdict(None, _nothing_wrong(summary)) if is_hint else Verdict(first, "")
+    if first is not None and (first.severity is not Severity.INFO or first.by == FAULT):
+        words = result_words(summary.findings, summary.recording)
+        return Verdict(first, "", words.removesuffix(f" #{first.seq}"))
+    hint = next((note for note in summary.findings if note.group in CONVERSATION), None)
+    return Verdict(None, _nothing_wrong(summary), hint=hint)
 
 
 def _nothing_wrong(summary: Summary) -> str:
@@ -143,6 +152,8 @@ class HeadFacts:
     has_crashed: bool
     """Whether the agent ended by itself while something was unfinished."""
     line: list[Fact]
+    done: Shortened[BegunCall]
+    """The first tool calls, for the sentence that nothing went wrong."""
     others: Shortened[Finding]
     """The errors and warnings after the finding of the verdict; the number has the hints too."""
     findings: list[FindingGroup]
@@ -195,6 +206,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         first_faulted=min((seq for rule in data.faults for seq in rule.seqs), default=None),
         has_crashed=any(finding.rule == ENDED for finding in summary.findings),
         line=facts_line(summary),
+        done=shortened(summary.first_calls, NAMED, sum(call.count for call in summary.tool_calls)),
         others=shortened(others, NAMED, sum(summary.severities.values()) - named),
         findings=[_group(group, summary) for group in by_rule(summary.findings)],
         turns=shortened(turns, LISTED),

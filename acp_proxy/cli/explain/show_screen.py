@@ -61,7 +61,7 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     page.headline(summary.recording, *_verdict(summary), live=summary.live)
     grave = [finding for finding in summary.findings if finding.severity is not Severity.INFO]
     has_crashed = any(finding.rule == ENDED for finding in grave)
-    first = grave or summary.findings[:1]
+    first = grave or [note for note in summary.findings[:1] if note.group in CONVERSATION]
     _findings(page, summary, first, word)
     if has_crashed:
         _stderr(page, summary)
