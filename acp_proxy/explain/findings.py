@@ -5,6 +5,7 @@ of the conversation itself (waits that never ended, exits, crashes, silence). Ev
 the list in the order of `in_order`.
 """
 
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 
@@ -30,6 +31,10 @@ CLIENT, AGENT, ENVIRONMENT, FAULT = "client", "agent", "environment", "fault"
 login or the network."""
 CONVERSATION = ("agent", "answer", "fault", "pipe", "recording", "wait")
 """The groups of findings about the conversation itself, which no single message shows."""
+
+
+_NAME = re.compile(r'"[^"]*"')
+"""A name in the sentence of a finding."""
 
 
 @frozen
@@ -111,4 +116,18 @@ def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
     for finding in in_order(findings):
         if not finding.known:
             groups.setdefault((finding.rule, finding.by), []).append(finding)
+    return [*groups.values()]
+
+
+def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Groups broken rules whose sentences are the same but for names in quotes.
+
+    A finding about the conversation itself is always alone.
+    """
+    groups: dict[object, list[Finding]] = {}
+    for finding in findings:
+        text = _NAME.sub("", finding.text)
+        alone = finding.seq if finding.group in CONVERSATION else None
+        key = (finding.rule, finding.by, finding.severity, text, alone)
+        groups.setdefault(key, []).append(finding)
     return [*groups.values()]

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from attrs import evolve, frozen
 
 from acp_proxy.base.limits import LISTED, NAMED, SHORT_LIST
-from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity, by_rule
+from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity, alike, by_rule
 from acp_proxy.explain.origins import origin_rows, why_no_times
 from acp_proxy.explain.show.agent_end import ENDED
 from acp_proxy.explain.show.facts_line import Fact, facts_line
@@ -154,8 +154,10 @@ class HeadFacts:
     line: list[Fact]
     done: Shortened[BegunCall]
     """The first tool calls, for the sentence that nothing went wrong."""
-    others: Shortened[Finding]
-    """The errors and warnings after the finding of the verdict; the number has the hints too."""
+    same: FindingGroup
+    """The finding of the verdict, with others that are alike."""
+    others: Shortened[FindingGroup]
+    """Further errors and warnings, those that are alike as one; the number counts all findings."""
     findings: list[FindingGroup]
     """The groups of findings, in the order in which all commands print findings."""
     turns: Shortened[TurnFacts]
@@ -195,8 +197,9 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     total = spent_in(times.values())
     calls = shortened(statistics.tool_calls, SHORT_LIST, statistics.tool_call_count)
     verdict = find_verdict(summary)
-    others = [each for each in summary.findings[1:] if each.severity is not Severity.INFO]
-    named = 0 if verdict.finding is None else 1
+    serious = [f for f in summary.findings if f.severity is not Severity.INFO or f.by == FAULT]
+    same, *others = alike(serious) or [[]]
+    named = len(same) + sum(map(len, others[:NAMED]))
     return HeadFacts(
         data=evolve(data, summary=evolve(summary, recording=with_clock(recording))),
         rows=rows,
@@ -207,7 +210,10 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         has_crashed=any(finding.rule == ENDED for finding in summary.findings),
         line=facts_line(summary),
         done=shortened(summary.first_calls, NAMED, sum(call.count for call in summary.tool_calls)),
-        others=shortened(others, NAMED, sum(summary.severities.values()) - named),
+        same=_alike(same),
+        others=Shortened(
+            [*map(_alike, others[:NAMED])], sum(summary.severities.values()) - named
+        ),
         findings=[_group(group, summary) for group in by_rule(summary.findings)],
         turns=shortened(turns, LISTED),
         longest_ns=longest_ns,
@@ -256,6 +262,11 @@ def _group(findings: list[Finding], summary: Summary) -> FindingGroup:
     of_rule = [other for other in summary.findings if other.rule == findings[0].rule]
     unlisted = summary.finding_counts[findings[0].rule] - len(of_rule)
     return FindingGroup(shown, also, len(findings) + unlisted - len(shown) - len(also))
+
+
+def _alike(findings: list[Finding]) -> FindingGroup:
+    also = [finding.seq for finding in findings[1:]]
+    return FindingGroup(findings[:1], also[:_MOST_OF_RULE], max(0, len(also) - _MOST_OF_RULE))
 
 
 def _turn(turn: TurnSummary, time: TurnTime | None, longest_ns: int, unended: str) -> TurnFacts:

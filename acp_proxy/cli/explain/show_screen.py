@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from acp_proxy.base.limits import EXAMPLES, NAMED
-from acp_proxy.base.wording import counted, duration
+from acp_proxy.base.wording import counted, duration, listed
 from acp_proxy.cli.screens.output import stdout_screen
 from acp_proxy.cli.screens.recording_page import (
     MARKS,
@@ -18,7 +18,7 @@ from acp_proxy.cli.screens.recording_page import (
 from acp_proxy.cli.screens.styled_text import Ink, Piece, columns_of, piece, text_of
 from acp_proxy.cli.screens.table import aligned
 from acp_proxy.explain.describe.tool_texts import call_label
-from acp_proxy.explain.findings import CONVERSATION, Finding, Severity, by_rule
+from acp_proxy.explain.findings import CONVERSATION, Finding, Severity, alike, by_rule
 from acp_proxy.explain.observed_faults import times_fired
 from acp_proxy.explain.show.agent_end import ENDED
 from acp_proxy.explain.show.error_groups import error_text
@@ -93,12 +93,12 @@ def _verdict(summary: Summary) -> list[Piece]:
     where = " in the imported messages" if origin is not None and origin.lost else ""
     if summary.recording.state == "incomplete" and not summary.live:
         where = " in the recorded part"
-    if not checked.is_whole:
-        where += f", rules up to #{checked.last_seq:,}"
     counts = summary.severities
     pieces = verdict(counts, f"no problems{where}")
     if counts.get("info") and not counts.get("error") and not counts.get("warning"):
         pieces.insert(0, piece(f"no problems{where}, ", Ink.TO_CLIENT))
+    if not checked.is_whole:
+        pieces.append(piece(f", rules checked in the first {counted(checked.frames, 'frame')}"))
     first, waits = next(iter(summary.findings), None), waiting_for(summary.waiting)
     if first is not None and first.severity is not Severity.INFO:
         words = result_words(summary.findings, summary.recording)
@@ -157,9 +157,7 @@ def _peers(page: RecordingPage, summary: Summary) -> None:
 
 
 def _abilities(names: list[str], lead: str = "can ") -> str:
-    is_long = len(names) > _MOST_CAPABILITIES
-    shown = _first(names, "more", _MOST_CAPABILITIES - 1) if is_long else names
-    return f" · {lead}{', '.join(shown)}" if names else ""
+    return f" · {lead}{listed(names, _MOST_CAPABILITIES)}" if names else ""
 
 
 def _traffic(page: RecordingPage, summary: Summary) -> None:
@@ -172,11 +170,6 @@ def _traffic(page: RecordingPage, summary: Summary) -> None:
     total = sum(summary.frames.values())
     page.row("frames", f"{total:,}: {' · '.join(groups)}" if groups else "none")
     _sessions(page, summary.opened)
-
-
-def _first(texts: Sequence[str], more: str, most: int = EXAMPLES) -> list[str]:
-    left = len(texts) - most
-    return [*texts[:most], *([f"... and {left} {more}"] if left > 0 else [])]
 
 
 def _course(page: RecordingPage, summary: Summary) -> None:
@@ -199,7 +192,7 @@ def _course(page: RecordingPage, summary: Summary) -> None:
         page.row("silence", f"at the longest {text}")
     _errors(page, summary)
     page.row("ended", summary.known_ending or "")
-    page.row("signals", "; ".join(_first(summary.signals, "more")))
+    page.row("signals", listed(summary.signals, EXAMPLES))
 
 
 def _sessions(page: RecordingPage, sessions: list[SessionSummary]) -> None:
@@ -323,7 +316,7 @@ def _errors(page: RecordingPage, summary: Summary) -> None:
         if error.is_routine:
             times = f"{error.count:,} times, first " if error.count > 1 else ""
             texts.append(f"{error.method} {error_text(error)} ({times}#{error.seq})")
-    page.row("errors", "; ".join(_first(texts, "more kinds of error")))
+    page.row("errors", listed(texts, EXAMPLES))
 
 
 def _findings(
@@ -331,12 +324,11 @@ def _findings(
 ) -> None:
     for group in by_rule(findings):
         rule, is_conversation = group[0].rule, group[0].group in CONVERSATION
-        listed = sum(finding.rule == rule for finding in summary.findings)
-        shown = group[: EXAMPLES if is_conversation else NAMED]
-        for finding in shown:
-            text = finding.text if is_conversation else f"{_where(finding)}{finding.text}"
-            page.finding(finding.severity, text, f"  [{rule} {finding.whose}]")
-        if more := len(group) + summary.finding_counts[rule] - listed - len(shown):
+        known = sum(finding.rule == rule for finding in summary.findings)
+        shown = alike(group)[: EXAMPLES if is_conversation else NAMED]
+        for same in shown:
+            page.finding(same[0].severity, _sentence(same), f"  [{rule} {same[0].whose}]")
+        if more := len(group) + summary.finding_counts[rule] - known - sum(map(len, shown)):
             text = f"... and {more:,} more of this kind: {_check(word)}"
             page.wrap(piece("    "), piece(text, Ink.FAINT))
 
@@ -352,8 +344,16 @@ def _waiting(page: RecordingPage, summary: Summary) -> None:
     _more(page, len(summary.waiting) - EXAMPLES)
 
 
-def _where(finding: Finding) -> str:
-    return f"#{finding.seq} {finding.method}: " if finding.method else f"#{finding.seq}: "
+def _sentence(same: Sequence[Finding]) -> str:
+    """Returns the frames, the method, unless the sentence begins with it, and the sentence."""
+    text, method = same[0].text, same[0].method or ""
+    if same[0].group in CONVERSATION:
+        return text
+    text = f"{'' if text.startswith(method) else f' {method}'}: {text}"
+    numbers = [f"#{finding.seq}" for finding in same]
+    if any(finding.text != same[0].text for finding in same):
+        return f"{numbers[0]}{text}, likewise at {listed(numbers[1:], EXAMPLES)}"
+    return f"{listed(numbers, EXAMPLES)}{text}"
 
 
 def _stderr(page: RecordingPage, summary: Summary) -> None:

@@ -53,7 +53,7 @@ def test_the_first_screen(tmp_path: Path) -> None:
 story  (c0ffee000001)  agent broke a rule #9 · ✗ 3 errors, 1 warning, 7 notes
   ✗ #9 session/request_permission: params of session/request_permission: /params/options/0/name: \
 expected string, got nothing  [rpc.schema-params by the agent]
-  ✗ #11 fs/read_text_file: fs/read_text_file needs the capability fs.readTextFile, which the \
+  ✗ #11: fs/read_text_file needs the capability fs.readTextFile, which the \
 client does not offer  [fs.read-capability by the agent]
   ✗ #17: a line is not JSON: "not json"  [frame.not-json by the agent]
   ! #20: the stream ended in the middle of a line  [frame.unterminated by the agent]
@@ -206,7 +206,8 @@ def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
     lines = [*sound, '<- #2 result {"stopReason": "end_turn"}', "<- | late", "== client leaves"]
     path.write_bytes(b"".join(text_form_of(lines, 1)))
     out = run("inspect", "show", path).stdout
-    assert out.startswith("judged  (c0ffee000001)  no problems, rules up to #3,000\n")
+    extent = "rules checked in the first 3,000 frames"
+    assert out.startswith(f"judged  (c0ffee000001)  no problems, {extent}\n")
     assert f"\n  rules were checked up to #3,000: acp-proxy check {path} checks all frames\n" in out
     checked = json.loads(run("inspect", "show", "--json", path).stdout)["checked"]
     assert (checked["frames"], checked["is_whole"], checked["last_seq"]) == (3_000, False, 3_000)

@@ -1,0 +1,22 @@
+"""`explain.findings`: broken rules that are alike are one."""
+
+from attrs import evolve
+
+from acp_proxy.explain.findings import Finding, Severity, alike
+
+LEAK = Finding("term.leaked", Severity.ERROR, "agent", 3, 'the terminal "t0" was never released')
+SILENCE = Finding("wait.silence", Severity.INFO, "agent", 3, "the agent was slow")
+
+
+def test_sentences_that_differ_in_a_name_are_alike() -> None:
+    """Findings of one rule are one group if only names in quotes differ."""
+    other = evolve(LEAK, seq=9, text='the terminal "t1" was never released')
+    assert alike([LEAK, other]) == [[LEAK, other]]
+    for change in ({"severity": Severity.WARNING}, {"by": "client"}, {"text": "was released"}):
+        assert alike([LEAK, evolve(other, **change)]) == [[LEAK], [evolve(other, **change)]]
+
+
+def test_findings_about_the_conversation_stay_alone() -> None:
+    """Each finding about the conversation itself is told, though its words repeat."""
+    later = evolve(SILENCE, seq=9)
+    assert alike([SILENCE, later]) == [[SILENCE], [later]]
