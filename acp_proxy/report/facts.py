@@ -211,9 +211,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         line=facts_line(summary),
         done=shortened(summary.first_calls, NAMED, sum(call.count for call in summary.tool_calls)),
         same=_alike(same),
-        others=Shortened(
-            [*map(_alike, others[:NAMED])], sum(summary.severities.values()) - named
-        ),
+        others=Shortened([*map(_alike, others[:NAMED])], sum(summary.severities.values()) - named),
         findings=[_group(group, summary) for group in by_rule(summary.findings)],
         turns=shortened(turns, LISTED),
         longest_ns=longest_ns,
