@@ -81,7 +81,7 @@ export class ScrollGeometry {
     const top = this.topOf(index);
     const highest = Math.min(top, this.topOf(index + 1) - this.viewport);
     if (place === "nearest") return this.within(Math.min(Math.max(offset, highest), top));
-    return top >= offset && highest <= offset ? offset : this.within((top + highest) / 2);
+    return this.within(top >= offset && highest <= offset ? offset : (top + highest) / 2);
   }
 
   /** How many rows a page key moves. */
