@@ -65,13 +65,10 @@ export class FlowList extends VirtualList {
     const { items, heights } = this;
     if (this.width !== this.body.clientWidth) heights.clear();
     this.width = this.body.clientWidth;
-    let isNew = false;
-    for (const [index, { offsetHeight }] of this.nodes) {
-      if (offsetHeight === 0 || heights.get(items[index]) === offsetHeight) continue;
-      heights.set(items[index], offsetHeight);
-      isNew = true;
-    }
-    return isNew;
+    const changed = [...this.nodes].filter(([index, { offsetHeight }]) =>
+      offsetHeight > 0 && heights.get(items[index]) !== offsetHeight);
+    for (const [index, { offsetHeight }] of changed) heights.set(items[index], offsetHeight);
+    return changed.length > 0;
   }
 
   /** @param {number} index */

@@ -88,12 +88,7 @@ class App {
     mountDetail(this.detail, state);
     state.on("view", () => this.showView());
     state.on("error", () => clear(this.message, state.error));
-    for (const change of FOLLOWED) {
-      state.on(change, () => {
-        this.current?.update(change);
-        this.showCounts();
-      });
-    }
+    FOLLOWED.forEach((change) => state.on(change, () => this.update(change)));
     const isOff = (/** @type {string} */ key) => key.length === 1 && !this.hasLetters.checked;
     listenForKeys(this.commands, (key) => this.help.open || isOff(key));
     this.showView();
@@ -155,6 +150,12 @@ class App {
     const list = this.mount(listView);
     if (list !== this.current) list.update("view");
     return (this.current?.printed ? this.current : list).printed?.(PRINTED);
+  }
+
+  /** @param {Change} change */
+  update(change) {
+    this.current?.update(change);
+    this.showCounts();
   }
 
   showCounts() {

@@ -28,9 +28,7 @@ export const kindOfItem = (item) => item % ITEM_KINDS;
 export function buildItems(
   recording, shown, opened, pauses = new Map(), old = new Int32Array(0), from = 0,
 ) {
-  const runs = recording.numbers("run");
-  const seqs = recording.numbers("seq");
-  const turns = recording.numbers("turn");
+  const [runs, seqs, turns] = ["run", "seq", "turn"].map((name) => recording.numbers(name));
   const tones = recording.codes("tone");
   const prompt = recording.code("prompt") || -1;
   const isPause = (/** @type {number} */ before, /** @type {number} */ row) =>

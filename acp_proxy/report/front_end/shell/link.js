@@ -20,6 +20,8 @@ const WRITE_AFTER_MS = 250;
 const TYPED_AFTER_MS = 1000;
 /** The parts of an address of which a change is a step. */
 const STEP_PARTS = ["view", "f", "t"];
+/** The changes after which an address is written. @type {import("./state.js").Change[]} */
+const WRITTEN = ["row", "view", "shown", "matched", "turn"];
 const LINK_RANGE = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/;
 
 /** @param {string} hash @returns {Link} */
@@ -122,13 +124,12 @@ export async function keepLink(state, views, onArrival) {
   await followLink(state, readLink(""), views, true);
   const first = now();
   await follow();
-  for (const change of /** @type {const} */ (["row", "view", "shown", "matched", "turn"])) {
-    state.on(change, () => {
-      clearTimeout(timer);
-      const isTyped = document.activeElement?.id === "filter";
-      timer = window.setTimeout(() => write(true), isTyped ? TYPED_AFTER_MS : WRITE_AFTER_MS);
-    });
-  }
+  const writeLater = () => {
+    clearTimeout(timer);
+    const isTyped = document.activeElement?.id === "filter";
+    timer = window.setTimeout(() => write(true), isTyped ? TYPED_AFTER_MS : WRITE_AFTER_MS);
+  };
+  for (const change of WRITTEN) state.on(change, writeLater);
   window.addEventListener("hashchange", follow);
   document.addEventListener("click", ({ target }) => {
     const link = target instanceof Element ? target.closest("a[href^='#']") : null;

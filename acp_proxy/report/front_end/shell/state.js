@@ -156,10 +156,6 @@ export class State {
     };
     onHits(new Int32Array(0), query !== "");
     if (query === "") return;
-    const onError = (/** @type {unknown} */ error) => {
-      onHits(this.matched, false);
-      if (!signal.aborted) this.setError(messageOf(error));
-    };
     await new Promise((done) => {
       /** @returns {Promise<boolean>} */
       const hasMore = () => new Promise((answer) => {
@@ -168,7 +164,10 @@ export class State {
         signal.onabort = () => answer(false);
       });
       const searching = this.services.search(this, query, { onHits, signal, hasMore });
-      searching.then((rows) => onHits(rows, false), onError).then(done);
+      searching.then((rows) => onHits(rows, false), (error) => {
+        onHits(this.matched, false);
+        if (!signal.aborted) this.setError(messageOf(error));
+      }).then(done);
     });
   };
 
@@ -216,8 +215,7 @@ export class State {
   showRange(change = "shown") {
     const [times, [from, to]] = [this.recording.numbers("t_ns"), this.range ?? [0, 0]];
     const isWithin = (/** @type {number} */ row) => times[row] >= from && times[row] <= to;
-    const { rows } = this.applied;
-    this.shown = this.range === null ? rows : rows.filter(isWithin);
+    this.shown = this.range ? this.applied.rows.filter(isWithin) : this.applied.rows;
     this.findStops();
     this.tell(change);
   }
