@@ -48,12 +48,7 @@ export async function listedCalls(recording, kinds) {
   return calls;
 }
 
-/** @type {import("../shell/app.js").View} */
-export const callsView = {
-  name: "calls", title: "Tool calls", key: "4", mount: (...place) => new CallsView(...place),
-};
-
-class CallsView {
+export class CallsView {
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;

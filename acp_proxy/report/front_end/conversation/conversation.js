@@ -22,13 +22,7 @@ const isPending = (/** @type {Element} */ node) => node.classList.contains(PENDI
 /** Entries that are read ahead for a printer, which does not wait. */
 const ENTRIES_AHEAD = 4 * BLOCK_ENTRIES;
 
-/** @type {import("../shell/app.js").View} */
-export const conversationView = {
-  name: "conversation", title: "Conversation", key: "c",
-  mount: (...place) => new ConversationView(...place),
-};
-
-class ConversationView {
+export class ConversationView {
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;

@@ -12,7 +12,6 @@ import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../sh
 
 /**
  * @typedef {import("../shell/state.js").State} State
- * @typedef {import("../shell/app.js").View} View
  * @typedef {import("../shell/dom.js").Child} Child
  */
 
@@ -31,12 +30,7 @@ const TWO_LINES_HEIGHT = 46;
 const PENDING = "list-pending";
 const FLAG_FAULTS = 1 | 2 | 4;
 
-/** @type {View} */
-export const listView = {
-  name: "list", title: "List", key: "1", mount: (...place) => new ListView(...place),
-};
-
-class ListView {
+export class ListView {
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;

@@ -9,7 +9,6 @@ import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from
 
 /**
  * @typedef {import("../shell/state.js").State} State
- * @typedef {import("../shell/app.js").View} View
  * @typedef {import("../data/recording.js").RowCells} RowCells
  * @typedef {import("./lanes.js").Lane} Lane
  * @typedef {import("./lanes.js").Item} Item
@@ -29,12 +28,7 @@ const KEY = {
 };
 const KEY_OF_FAULTS = "by a fault: ✗ dropped, ≠ changed, + made up, ■ held";
 
-/** @type {View} */
-export const sequenceView = {
-  name: "sequence", title: "Sequence", key: "2", mount: (...place) => new SequenceView(...place),
-};
-
-class SequenceView {
+export class SequenceView {
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;

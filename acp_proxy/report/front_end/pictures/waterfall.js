@@ -7,7 +7,6 @@ import { tickStep } from "./time_axis.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State
- * @typedef {import("../shell/app.js").View} View
  * @typedef {object} Step
  * @property {string} kind
  * @property {number | null} seq
@@ -37,11 +36,6 @@ const WAITED_FOR = {
   terminals: "for a terminal", files: "for files", other: "for the client",
 };
 
-/** @type {View} */
-export const waterfallView = {
-  name: "waterfall", title: "Waterfall", key: "3", mount: (...place) => new WaterfallView(...place),
-};
-
 /**
  * Orders steps so that requests follow the tool call that they belong to: the one that they name,
  * or the only one that was running.
@@ -64,7 +58,7 @@ export function nestedSteps(steps, callOf) {
     [{ step, depth: 0 }, ...below(step).map((request) => ({ step: request, depth: 1 }))]);
 }
 
-class WaterfallView {
+export class WaterfallView {
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;

@@ -2,13 +2,13 @@
 // by the state that they share.
 import { EmbeddedSource, pause } from "../data/source.js";
 import { Recording } from "../data/recording.js";
-import { callsView } from "../cards/calls_view.js";
-import { conversationView } from "../conversation/conversation.js";
+import { CallsView } from "../cards/calls_view.js";
+import { ConversationView } from "../conversation/conversation.js";
 import { mountDetail } from "../detail/detail.js";
-import { listView } from "../list/list_view.js";
+import { ListView } from "../list/list_view.js";
 import { OverviewStrip } from "../pictures/overview.js";
-import { sequenceView } from "../pictures/sequence.js";
-import { waterfallView } from "../pictures/waterfall.js";
+import { SequenceView } from "../pictures/sequence.js";
+import { WaterfallView } from "../pictures/waterfall.js";
 import { applyFilter, search } from "../search/search.js";
 import { button, clear, div, h, span } from "./dom.js";
 import { keyTable, listenForKeys } from "./keyboard.js";
@@ -23,7 +23,7 @@ import { countInWords } from "./words.js";
  * @property {string} name
  * @property {string} title
  * @property {string} key
- * @property {(container: HTMLElement, state: State) => MountedView} mount
+ * @property {new (container: HTMLElement, state: State) => MountedView} View
  *
  * @typedef {object} MountedView
  * @property {(change: Change) => void} update called while the view is seen; for "view" when it
@@ -34,7 +34,13 @@ import { countInWords } from "./words.js";
  */
 
 /** @type {View[]} */
-const VIEWS = [conversationView, listView, sequenceView, waterfallView, callsView];
+const VIEWS = [
+  { name: "conversation", title: "Conversation", key: "c", View: ConversationView },
+  { name: "list", title: "List", key: "1", View: ListView },
+  { name: "sequence", title: "Sequence", key: "2", View: SequenceView },
+  { name: "waterfall", title: "Waterfall", key: "3", View: WaterfallView },
+  { name: "calls", title: "Tool calls", key: "4", View: CallsView },
+];
 /** @typedef {import("./state.js").Change} Change */
 /** The changes that views and counts follow. @type {Change[]} */
 const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
@@ -130,24 +136,25 @@ class App {
 
   showView() {
     this.tabs.show(this.state.view);
-    VIEWS.forEach((view, place) => {
-      this.panels[place].hidden = view.name !== this.state.view;
-      if (this.panels[place].hidden) this.mounted.get(view.name)?.hide?.();
-      else this.mount(view).update("view");
+    VIEWS.forEach(({ name }, place) => {
+      this.panels[place].hidden = name !== this.state.view;
+      if (this.panels[place].hidden) this.mounted.get(name)?.hide?.();
+      else this.mount(name).update("view");
     });
   }
 
-  /** @param {View} view */
-  mount(view) {
-    const panel = this.panels[VIEWS.indexOf(view)];
-    const mounted = this.mounted.get(view.name) ?? view.mount(panel, this.state);
-    this.mounted.set(view.name, mounted);
+  /** @param {string} name of a view */
+  mount(name) {
+    const place = VIEWS.findIndex((one) => one.name === name);
+    const { View } = VIEWS[place];
+    const mounted = this.mounted.get(name) ?? new View(this.panels[place], this.state);
+    this.mounted.set(name, mounted);
     return mounted;
   }
 
   /** The rows on paper, as the view shows them or else as a list. */
   printed() {
-    const list = this.mount(listView);
+    const list = this.mount("list");
     if (list !== this.current) list.update("view");
     return (this.current?.printed ? this.current : list).printed?.(PRINTED);
   }
