@@ -210,7 +210,8 @@ export class ListView {
     const { matched } = this.state;
     const sentences = this.recording.problems.get(first);
     return [
-      sentences && sign("problem", "▼", sentences.map(({ text }) => text).join("\n")),
+      sentences && sign(this.state.isWarned(first) ? "warning" : "problem", "▼",
+        sentences.map(({ text }) => text).join("\n")),
       this.recording.numbers("flags")[first] & FLAG_FAULTS ? sign("fault", "◆", "fault") : null,
       matched[lowerBound(matched, first)] <= last && sign("hit", "●", "found"),
     ];

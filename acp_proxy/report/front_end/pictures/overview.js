@@ -91,7 +91,8 @@ export class OverviewStrip {
 
   /** What only more rows change, and places for the rest. */
   picture() {
-    const { recording, axis, times } = this;
+    const { recording, axis, times, state } = this;
+    const { problems } = state;
     const { turns } = recording.meta.summary;
     const timeOf = (/** @type {number | null} */ seq) => times[recording.nearest(seq ?? Infinity)];
     /** @type {[number, number, string][]} */
@@ -105,7 +106,8 @@ export class OverviewStrip {
       svg("path", { class: "overview-middle", d: `M0 ${MIDDLE}H${PARTS}` }),
       this.bars, this.hits, this.cursor,
       this.path("fault", this.faults, () => "7h.01"),
-      this.path("problem", this.state.problems, () => "7h.01"),
+      this.path("warning", problems.filter((row) => state.isWarned(row)), () => "7h.01"),
+      this.path("problem", problems.filter((row) => !state.isWarned(row)), () => "7h.01"),
     ];
     const turnBoxes = svg("path", { class: "overview-turn", d: bands.map(box).join("") });
     const ticks = inSeconds(0) === "" ? [] : axisTicks(axis, TICKS);

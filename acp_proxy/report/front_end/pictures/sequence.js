@@ -110,7 +110,7 @@ export class SequenceView {
     const trouble = problems.length ? `. Problem: ${problems.join(" ")}` : "";
     const classes = ["stream", "tone"].map((name) => `${name}-${recording.text(name, row)}`);
     node.classList.add("sequence-row", `sequence-${kind}`, ...classes);
-    node.classList.toggle("sequence-trouble", problems.length > 0);
+    node.classList.toggle("sequence-trouble", problems.length > 0 && !this.state.isWarned(row));
     node.title = visibleText([...words, ...problems].join("\n"));
     const name = `${number} ${words.join("; ")}${pause && `${pause} after`}${trouble}`;
     node.setAttribute("aria-label", name);

@@ -61,8 +61,8 @@ class App {
     /** @type {Map<string, MountedView>} */
     this.mounted = new Map();
     this.hasLetters = h("input", { type: "checkbox", checked: true });
-    this.filter = field("filter", "like method:prompt", state.setFilter);
-    this.search = field("search", "text in any message", state.setQuery);
+    this.filter = field("filter", "method:prompt", state.setFilter);
+    this.search = field("search", "any text", state.setQuery);
     this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
     this.shownCount = h("output", { class: "count", for: "filter" });
     this.hitCount = h("output", { class: "count", for: "search" });
@@ -82,7 +82,8 @@ class App {
     this.overview = div("overview");
     this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
     this.paper = div("paper");
-    const fit = () => root.style.setProperty("--head", `${scrollY > 0 ? 0 : root.offsetTop}px`);
+    const fit = () =>
+      root.style.setProperty("--head", `${window.scrollY > 0 ? 0 : root.offsetTop}px`);
     window.addEventListener("resize", fit);
     fit();
     window.addEventListener("beforeprint", () => clear(this.paper, this.printed()));
@@ -227,9 +228,11 @@ class App {
 
 /**
  * A field that reports its text whenever that changes.
- * @param {string} id @param {string} placeholder @param {(text: string) => void} onText
+ * @param {string} id @param {string} example of a text @param {(text: string) => void} onText
  */
-function field(id, placeholder, onText) {
+function field(id, example, onText) {
+  // A narrow page has no room for labels.
+  const placeholder = window.innerWidth > 700 ? example : id;
   const report = () => onText(input.value);
   const input = h("input", { id, placeholder, type: "search", spellcheck: "false",
     autocomplete: "off", on: { input: report, change: report } });

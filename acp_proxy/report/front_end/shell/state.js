@@ -82,6 +82,10 @@ export class State {
     if (this.applying !== this.filtering.signal) void this.applyFilter(this.applied.text, "grew");
   }
 
+  /** Whether there are warnings at a row, but no errors. @param {number} row */
+  isWarned = (row) =>
+    !!this.recording.problems.get(row)?.every(({ severity }) => severity === "warning");
+
   /** The number of the frame that is looked at, or null. */
   get seq() { return this.row < 0 ? null : this.recording.numbers("seq")[this.row]; }
 
