@@ -108,6 +108,8 @@ def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_p
     assert [it["classes"][1] for it in drawn] == [
         f"entry-{item.get('kind', 'section')}" for item in expected
     ]
+    calls = [item for item in expected if item.get("kind") == "tool_call"]
+    in_cards = {block["text"]["start"] for call in calls for block in call["blocks"]}
     for it, item in zip(drawn, expected, strict=True):
         words = " ".join(it["text"].split())
         if item["type"] == "section":
@@ -116,9 +118,11 @@ def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_p
         assert f"#{item['seq']}" in words
         assert " ".join((item["title"] or item["state"]).split())[:20] in words
         if item["kind"] in ("tool_call", "terminal", "thought", "request", "stderr"):
-            is_open = item["is_failed"] and item["kind"] in ("tool_call", "terminal")
-            assert it["open"] == is_open
-            assert is_open or it["height"] <= FOLDED_HEIGHT
+            is_loud = item["kind"] == "tool_call" or (
+                item["kind"] == "terminal" and f"terminal {item['id']}" not in in_cards
+            )
+            assert it["open"] == (item["is_failed"] and is_loud)
+            assert item["is_failed"] or it["height"] <= FOLDED_HEIGHT
         if item["kind"] in ("prompt", "message") and item["blocks"]:
             assert item["blocks"][0]["text"]["start"].split()[0].strip("#*`_-") in words
     page.assert_quiet()

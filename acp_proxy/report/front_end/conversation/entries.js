@@ -17,6 +17,7 @@ import { pause, readJson } from "../data/source.js";
  * @property {number | null} t_ns
  * @property {string} title
  * @property {string} state
+ * @property {string} id of a call or a terminal
  * @property {boolean} is_failed
  * @property {number | null} took_ns
  * @property {string | null} session

@@ -1,5 +1,6 @@
 // One section or entry of the conversation in the page. What a call, a terminal or a request has is
-// read when it is opened; calls and terminals that failed are open.
+// read when it is opened; calls that failed are open, and so are terminals that failed and
+// that no call has.
 import { linkedText, statusInWords } from "../cards/card.js";
 import { longText } from "../detail/hex.js";
 import { saidElements } from "../detail/said.js";
@@ -55,7 +56,9 @@ function sectionParts({ turn, seq, heading, session, state, took_ns, is_failed }
 function openParts(state, entry) {
   const { kind = "", by, title, detail, is_failed, took_ns, remarks, choices, blocks } = entry;
   const name = kind === "message" && by === "client" ? "Client" : OPEN[kind];
-  const ended = visibleText(title || entry.state) + tookWords(took_ns);
+  const end = entry.state === "never answered" ? `Prompt #${entry.seq} was ${entry.state}`
+    : title || entry.state;
+  const ended = visibleText(end) + tookWords(took_ns);
   const steps = choices.map((step) => h("li", null,
     `${statusInWords(step.state)}: ${visibleText(step.name)} `, note(step.detail)));
   return [
@@ -70,7 +73,8 @@ function openParts(state, entry) {
 /** @param {State} state @param {Entry} entry @param {Set<number>} toggled @returns {Child[]} */
 function foldedParts(state, entry, toggled) {
   const { kind = "", seq, is_failed, remarks, choices } = entry;
-  const isOpen = (is_failed && /^(tool_call|terminal)$/.test(kind)) !== toggled.has(seq);
+  const isLoud = kind === "tool_call" || (kind === "terminal" && !isInCard(state, entry));
+  const isOpen = (is_failed && isLoud) !== toggled.has(seq);
   const box = div("entry-content");
   const fill = () => contentOf(state, entry).then((parts) => clear(box, parts), (error) => {
     clear(box, h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`));
@@ -90,6 +94,13 @@ function foldedParts(state, entry, toggled) {
     div("entry-line", made, place(state, entry)),
     options.length > 0 && h("p", { class: "options" }, options),
   ];
+}
+
+/** Whether the card of a call has a terminal. @param {State} state @param {Entry} terminal */
+function isInCard({ recording }, { id }) {
+  const [calls, terminals] = ["tool_call", "terminal"].map((name) => recording.codes(name));
+  const wanted = recording.code(id);
+  return terminals.some((code, row) => code === wanted && calls[row] > 0);
 }
 
 /** What a line that opens says. @param {State} state @param {Entry} entry @returns {Child[]} */
