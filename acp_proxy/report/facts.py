@@ -12,6 +12,7 @@ from acp_proxy.base.limits import LISTED, NAMED, SHORT_LIST
 from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity, alike, by_rule
 from acp_proxy.explain.origins import origin_rows, why_no_times
 from acp_proxy.explain.show.agent_end import ENDED
+from acp_proxy.explain.show.failures import ANSWER
 from acp_proxy.explain.show.facts_line import Fact, facts_line
 from acp_proxy.explain.show.result_words import result_words
 from acp_proxy.explain.show.summary_values import (
@@ -63,8 +64,9 @@ def find_verdict(summary: Summary) -> Verdict:
     """
     first = next(iter(summary.findings), None)
     if first is not None and (first.severity is not Severity.INFO or first.by == FAULT):
-        words = result_words(summary.findings, summary.recording)
-        return Verdict(first, "", words.removesuffix(f" #{first.seq}"))
+        words = result_words(summary.findings, summary.recording).removesuffix(f" #{first.seq}")
+        words = f"Error: {words}" if first.rule == ANSWER else words[:1].upper() + words[1:]
+        return Verdict(first, "", words)
     hint = next((note for note in summary.findings if note.group in CONVERSATION), None)
     return Verdict(None, _nothing_wrong(summary), hint=hint)
 

@@ -50,6 +50,8 @@ _BROKEN = "BROKEN RULES"
 _ONLY_PIPE = ("", "STATE", "EXIT", "WHAT IS WRONG")
 """The columns that only a pipe gets; a terminal has the result in their place."""
 _RESULT = "RESULT"
+_WIDE = 80
+"""The columns of a terminal whose list says at its top that rules were not checked."""
 _COLUMNS = (
     Column(""),
     Column("ID", rank=3),
@@ -235,8 +237,13 @@ def _print_recordings(
     if rows:
         hidden = {_RESULT} if now is None else {*_ONLY_PIPE}
         hidden |= set() if checked else {_BROKEN}
-        filled = [evolve(column, cells=[row[n] for row in rows])
-                  for n, column in enumerate(_COLUMNS) if column.title not in hidden]  # fmt: skip
+        is_narrow = (page.screen.columns or 0) < _WIDE
+        titles = {} if checked or is_narrow else {_RESULT: f"{_RESULT} UNCHECKED"}
+        filled = [
+            evolve(column, title=titles.get(column.title, column.title), cells=[*cells])
+            for column, cells in zip(_COLUMNS, zip(*rows, strict=True), strict=True)
+            if column.title not in hidden
+        ]
         page.lines(table(filled, page.screen, is_list=True))
         page.flush()
     for entry in listed_recordings:

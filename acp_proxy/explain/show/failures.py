@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from acp_proxy.base.limits import LAST_NUMBER, LINE_EDGE, LISTED, SENTENCE
+from acp_proxy.base.limits import LAST_NUMBER, LINE_EDGE, LISTED, PHRASE, SENTENCE
 from acp_proxy.base.wording import plain, without_middle
 from acp_proxy.explain.describe.error_texts import describe_error
 from acp_proxy.explain.describe.phrases import part, word
@@ -78,7 +78,8 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
         if error.why and by != FAULT:  # the sender is to blame
             seq, related = error.request_seq, (error.seq,)
         times = f" ×{error.count:,}" if error.count > 1 else ""
-        brief = "" if error.code is None else f"{error.code}{times}"
+        name, method = error.name or error.code, plain(error.method or "")[:PHRASE]
+        brief = "" if name is None else f"{method.removeprefix('session/')}: {name}{times}"
         yield Finding(ANSWER, severity, by, seq, text, related, unblamed, brief=brief)
 
 

@@ -74,8 +74,8 @@ def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, wor
 
 def test_the_words_of_a_verdict_name_no_frame() -> None:
     """The words say what happened, and leave the frame to the sentence around them."""
-    assert find_verdict(summary_of("hang")).words == "never answered"
-    assert find_verdict(summary_of("crash")).words == "crashed: SIGABRT"
+    assert find_verdict(summary_of("hang")).words == "Never answered"
+    assert find_verdict(summary_of("crash")).words == "Crashed: SIGABRT"
 
 
 def test_only_a_note_about_the_conversation_is_part_of_a_good_verdict() -> None:
@@ -101,7 +101,7 @@ def test_a_warning_is_named_but_is_no_trouble() -> None:
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
     """A fault's effects are not a peer's problem, but the first thing to know."""
-    assert find_verdict(hello(HINT, FAULT)) == Verdict(FAULT, "", "fault")
+    assert find_verdict(hello(HINT, FAULT)) == Verdict(FAULT, "", "Fault")
     assert find_verdict(hello(FAULT, GAP)).finding == GAP
     assert Verdict(FAULT, "").is_trouble
 

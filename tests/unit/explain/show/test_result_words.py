@@ -29,7 +29,7 @@ def ended(**values: Any) -> Recording:
         ("hang", "never answered #6"),
         ("crash", "crashed: SIGABRT"),
         ("lost-permission", "client: no answer #11"),
-        ("wrong-params", "-32602"),
+        ("wrong-params", "set_mode: invalid params"),
         ("tour", "ended"),
     ],
 )
