@@ -12,8 +12,8 @@ from acp_proxy.base.limits import LISTED, NAMED, SHORT_LIST
 from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity, alike, by_rule
 from acp_proxy.explain.origins import origin_rows, why_no_times
 from acp_proxy.explain.show.agent_end import ENDED
-from acp_proxy.explain.show.failures import ANSWER
 from acp_proxy.explain.show.facts_line import Fact, facts_line
+from acp_proxy.explain.show.failures import ANSWER
 from acp_proxy.explain.show.result_words import result_words
 from acp_proxy.explain.show.summary_values import (
     BegunCall,
