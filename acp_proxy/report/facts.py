@@ -154,7 +154,7 @@ class HeadFacts:
     has_crashed: bool
     """Whether the agent ended by itself while something was unfinished."""
     line: list[Fact]
-    done: Shortened[BegunCall]
+    first_calls: Shortened[BegunCall]
     """The first tool calls, for the sentence that nothing went wrong."""
     same: FindingGroup
     """The finding of the verdict, with others that are alike."""
@@ -211,7 +211,9 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         first_faulted=min((seq for rule in data.faults for seq in rule.seqs), default=None),
         has_crashed=any(finding.rule == ENDED for finding in summary.findings),
         line=facts_line(summary),
-        done=shortened(summary.first_calls, NAMED, sum(call.count for call in summary.tool_calls)),
+        first_calls=shortened(
+            summary.first_calls, NAMED, sum(call.count for call in summary.tool_calls)
+        ),
         same=_alike(same),
         others=Shortened([*map(_alike, others[:NAMED])], sum(summary.severities.values()) - named),
         findings=[_group(group, summary) for group in by_rule(summary.findings)],
