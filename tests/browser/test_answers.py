@@ -36,11 +36,10 @@ TYPE = """async (texts) => {
   const { state, recording } = window.acpReport;
   const field = document.getElementById("filter");
   const answers = [];
+  let answered = () => {};
+  for (const name of ["shown", "error"]) state.on(name, () => answered());
   const type = (text) => text !== state.filter && new Promise((done) => {
-    const ends = ["shown", "error"].map((name) => state.on(name, () => {
-      for (const end of ends) end();
-      done();
-    }));
+    answered = done;
     field.value = text;
     field.dispatchEvent(new Event("change"));
   });
