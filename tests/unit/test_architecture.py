@@ -56,7 +56,6 @@ TESTED_BY = {
     "recording/filters/filter_grammar": "unit/recording/filters/test_filter_terms.py",
     "base/forms": "unit/test_docs.py",
     "base/alignment": "property/test_alignment.py",
-    "explain/findings": "unit/test_one_verdict.py",
     "explain/search/stream_matches": "property/test_search.py",
     "pytest_plugin": "integration/test_pytest_plugin.py",
     "recording/library_values": "unit/test_api.py",
