@@ -49,7 +49,10 @@ export function updateOf(message) {
 /** A message as values; null if the line is no JSON. @param {Uint8Array} bytes */
 export const parsedLine = (bytes) => parsedText(decodeText(bytes));
 
-/** What a function makes; null if it fails. @template T @param {() => T} make @returns {T | null} */
+/**
+ * What a function makes; null if it fails.
+ * @template T @param {() => T} make @returns {T | null}
+ */
 export function attempted(make) {
   try {
     return make();

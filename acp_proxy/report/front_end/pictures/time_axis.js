@@ -128,8 +128,7 @@ export function drawnGaps(axis, least) {
     const before = drawn[drawn.length - 1];
     const isNarrow = before && Math.min(right - left, before.right - before.left) < least;
     if (isNarrow && left - before.right < least) {
-      before.right = right;
-      before.debt = Math.max(before.debt, gap.debt);
+      Object.assign(before, { right, debt: Math.max(before.debt, gap.debt) });
       before.gaps.push(gap);
     } else drawn.push({ left, right, debt: gap.debt, gaps: [gap] });
   }

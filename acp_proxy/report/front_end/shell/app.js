@@ -127,7 +127,7 @@ class App {
     { keys: ["f"], words: "search", run: () => this.search.select() },
     { keys: ["j", "ArrowDown"], words: "next row", run: () => this.move(1) },
     { keys: ["k", "ArrowUp"], words: "previous row", run: () => this.move(-1) },
-    { keys: ["[", "]"], words: "the request of an answer, or its answer", run: () => this.toPair() },
+    { keys: ["[", "]"], words: "the request of an answer or its answer", run: () => this.toPair() },
     { keys: ["Enter"], words: "read the chosen frame", run: () => this.detail.focus() },
     ...VIEWS.map(({ key, name, title }) =>
       ({ keys: [key], words: title.toLowerCase(), run: () => this.arrive(name) })),

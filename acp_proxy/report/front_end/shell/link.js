@@ -1,6 +1,7 @@
 // Keeps what is shown in the address behind the `#`, so that a link leads to it again, and makes
 // the history that a reader expects: a view, a filter and a range of time are a step back each. A
-// chosen row replaces the one before it, since the arrow keys choose many; a link like `#12` is one.
+// chosen row replaces the one before it, since the arrow keys choose many; a link like `#12` is
+// one.
 
 /**
  * @typedef {import("./state.js").State} State
