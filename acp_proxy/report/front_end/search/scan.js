@@ -51,8 +51,8 @@ export async function readLines(rows, questions, first, signal, onBlock, next = 
 async function startScan(source, asked) {
   const questions = asked.map((question) => ({ ...question, answers: null }));
   try {
-    workerUrl ??= makeWorkerUrl(source);
-    const worker = new Worker(await workerUrl);
+    const url = await (workerUrl ??= makeWorkerUrl(source));
+    const worker = new Worker(url);
     const ask = (/** @type {object} */ message) => new Promise((resolve, reject) => {
       worker.onmessage = ({ data }) => resolve(data);
       worker.onerror = reject;
