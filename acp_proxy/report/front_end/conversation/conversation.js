@@ -18,7 +18,6 @@ const HEIGHTS = { section: 60, prompt: 90, message: 130, plan: 110, permission: 
 /** Of a line that opens. */
 const FOLDED_HEIGHT = 38;
 const PENDING_ENTRY = "entry-pending";
-const isPending = (/** @type {Element} */ node) => node.classList.contains(PENDING_ENTRY);
 /** Entries that are read ahead for a printer, which does not wait. */
 const ENTRIES_AHEAD = 4 * BLOCK_ENTRIES;
 
@@ -27,7 +26,7 @@ export class ConversationView {
   constructor(container, state) {
     this.state = state;
     this.entries = new Entries(state.recording);
-    this.entries.blocks.onRead = () => this.list.refresh(isPending);
+    this.entries.blocks.onRead = () => this.list.refresh(PENDING_ENTRY);
     /** How many rows there were when the entries were read. */
     this.rows = -1;
     /** The entry of each row; empty until it is known. */

@@ -85,11 +85,22 @@ export class Recording {
     }
     this.cellRows.push(...cells);
     this.payloadRows.push(...payloads.map(([row]) => row));
-    this.joinRuns(first);
-    this.pairAnswers(first);
-    // Puts the order of rows in place of times that nobody knows.
-    const times = this.numbers("t_ns");
-    for (let row = first; this.meta.has_times === false && row < this.rows; row++) times[row] = row;
+    const names = ["run", "t_ns", "seq", "request_seq", "response_seq", "latency_ns"];
+    const [runs, times, seqs, requests, answers, took] = names.map((name) => this.numbers(name));
+    for (let row = first; row < this.rows; row++) {
+      // The order of rows is in place of times that nobody knows.
+      if (this.meta.has_times === false) times[row] = row;
+      // The distance to the row that begins a run becomes that row.
+      const begin = (runs[row] += row);
+      if (begin < row && runs[begin] !== begin) {
+        runs[begin] = begin;
+        this.changed.add(begin);
+      }
+      if (answers[row] !== seqs[row]) continue;
+      const [session, terminal] = ["session", "terminal"].map((name) => this.text(name, row));
+      const numbers = { seq: seqs[row], request_seq: requests[row], latency_ns: took[row] };
+      this.pairAnswer({ ...numbers, response_seq: seqs[row], session, terminal });
+    }
   }
 
   /**
@@ -116,33 +127,10 @@ export class Recording {
     this.changed.clear();
   }
 
-  /** Makes of the distances to the rows that begin runs those rows. @param {number} first */
-  joinRuns(first) {
-    const runs = this.numbers("run");
-    for (let row = first; row < runs.length; row++) {
-      const begin = (runs[row] += row);
-      if (Number.isNaN(begin) || runs[begin] === begin) continue;
-      runs[begin] = begin;
-      this.changed.add(begin);
-    }
-  }
-
   /**
-   * Says at requests what their answers say, which may come in a later block.
-   * @param {number} first
+   * Says at a request what its answer says, which may come in a later block.
+   * @param {any} message an answer with its columns, or another message of a batch
    */
-  pairAnswers(first) {
-    const names = ["seq", "request_seq", "response_seq", "latency_ns"];
-    const [seqs, requests, answers, took] = names.map((name) => this.numbers(name));
-    for (let row = first; row < this.rows; row++) {
-      if (answers[row] !== seqs[row]) continue;
-      const [session, terminal] = ["session", "terminal"].map((name) => this.text(name, row));
-      const numbers = { seq: seqs[row], request_seq: requests[row], latency_ns: took[row] };
-      this.pairAnswer({ ...numbers, response_seq: seqs[row], session, terminal });
-    }
-  }
-
-  /** @param {any} message an answer with its columns, or another message of a batch */
   pairAnswer({ seq, request_seq, response_seq, latency_ns, session, terminal }) {
     const row = seq === response_seq ? this.rowOf(request_seq) : -1;
     const answers = this.numbers("response_seq");

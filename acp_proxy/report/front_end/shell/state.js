@@ -97,9 +97,7 @@ export class State {
     this.listeners.set(change, [...(this.listeners.get(change) ?? []), listener]);
 
   /** @param {number} row -1 for none */
-  select(row) {
-    if (row < this.recording.rows) this.set("row", Math.max(row, -1));
-  }
+  select = (row) => row < this.recording.rows && this.set("row", Math.max(row, -1));
 
   /**
    * Shows the rows that match a filter; when the filter is wrong, sets `error` and changes no row.

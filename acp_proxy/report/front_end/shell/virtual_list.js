@@ -156,13 +156,12 @@ export class VirtualList {
     this.options.onActive(this.items[index]);
   }
 
-  /**
-   * Draws rows on the screen anew.
-   * @param {(node: HTMLElement) => boolean} [isStale] which ones; all without this
-   */
-  refresh(isStale = () => true) {
+  /** Draws rows on the screen anew. @param {string} [name] of the class of these; all without it */
+  refresh(name) {
     const hasFocus = this.hasFocus();
-    for (const [index, node] of this.nodes) if (isStale(node)) this.remove(index, node);
+    for (const [index, node] of this.nodes) {
+      if (!name || node.classList.contains(name)) this.remove(index, node);
+    }
     this.draw();
     if (hasFocus) this.focus();
   }
