@@ -50,7 +50,7 @@ export class FlowList extends VirtualList {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       super.draw();
       const { geometry, offset, active } = this;
-      const isSeen = active >= 0 && geometry.offsetFor(active, offset, "center") === offset;
+      const isSeen = active >= 0 && Math.abs(geometry.offsetFor(active, offset, "center") - offset) < 1;
       const kept = isSeen ? active : geometry.indexAt(offset);
       if (!this.measure()) break;
       this.layOut(geometry.viewport, "kept");
