@@ -26,7 +26,7 @@ export class ConversationView {
   constructor(container, state) {
     this.state = state;
     this.entries = new Entries(state.recording);
-    this.entries.blocks.onRead = () => this.list.refresh(PENDING_ENTRY);
+    this.entries.blocks.onRead = () => this.list.refresh(`.${PENDING_ENTRY}`);
     /** How many rows there were when the entries were read. */
     this.rows = -1;
     /** The entry of each row; empty until it is known. */

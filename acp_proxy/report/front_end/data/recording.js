@@ -214,25 +214,16 @@ export class Recording {
    * What a row needs beside its columns: its preview, its id, what faults did to it.
    * @param {number} row @returns {Promise<RowCells>}
    */
-  async cells(row) {
-    const { name, place } = this.cellPlace(row);
-    return (await this.cellBlocks.get(name))[place];
-  }
+  cells = async (row) => (await this.cellBlocks.get(this.cellBlock(row)))[row];
 
   /**
    * The cells of a row if they are in memory. Else null, and they are loaded; see `onLoaded`.
    * @param {number} row @returns {RowCells | null}
    */
-  cellsNow(row) {
-    const { name, place } = this.cellPlace(row);
-    return this.cellBlocks.now(name)?.[place] ?? null;
-  }
+  cellsNow = (row) => this.cellBlocks.now(this.cellBlock(row))?.[row] ?? null;
 
-  /** The block that has the cells of a row, and the place in it. @param {number} row */
-  cellPlace(row) {
-    const block = lowerBound(this.cellRows, row + 1) - 1;
-    return { name: `c${block}`, place: row - this.cellRows[block] };
-  }
+  /** The block that has the cells of a row. @param {number} row */
+  cellBlock = (row) => `c${lowerBound(this.cellRows, row + 1) - 1}`;
 
   /** Whether answers may still come, or be missing in what was imported. */
   get isOpen() { return Boolean(this.meta.is_open || this.meta.summary?.live); }
@@ -311,11 +302,17 @@ export class Recording {
   /** @param {number} row */
   lineLength = (row) => this.numbers("length")[row] || 0;
 
-  /** @param {string} name @returns {Promise<RowCells[]>} */
+  /**
+   * The cells of a block, by row.
+   * @param {string} name @returns {Promise<Record<number, RowCells>>}
+   */
   async readCells(name) {
+    const first = this.cellRows[Number(name.slice(1))];
+    /** @type {any[][]} */
     const lists = await readJson(this.source, name);
-    return lists.map((/** @type {any[]} */ [text = "", rpc_id = null, parse_error = null, fired]) =>
-      ({ text, rpc_id, parse_error, fired: fired ?? [] }));
+    const cells = lists.map(([text = "", rpc_id = null, parse_error = null, fired], at) =>
+      [first + at, { text, rpc_id, parse_error, fired: fired ?? [] }]);
+    return Object.fromEntries(cells);
   }
 }
 

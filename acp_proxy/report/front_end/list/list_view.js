@@ -62,7 +62,7 @@ export class ListView {
   update(change) {
     if (change === "row") this.goTo(this.state.row);
     else if (change === "matched") this.list.refresh();
-    else if (change === "loaded") this.list.refresh(PENDING);
+    else if (change === "loaded") this.list.refresh(`.${PENDING}`);
     else if (change !== "error") this.build(change === "grew");
   }
 

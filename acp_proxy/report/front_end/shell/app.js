@@ -195,6 +195,7 @@ class App {
     this.arrive();
   }
 
+  /** Goes from a request to its answer, or back. */
   toPair() {
     const { row, recording } = this.state;
     const pair = row < 0 ? -1 : recording.pair(row);

@@ -156,12 +156,10 @@ export class VirtualList {
     this.options.onActive(this.items[index]);
   }
 
-  /** Draws rows on the screen anew. @param {string} [name] of the class of these; all without it */
-  refresh(name) {
+  /** Draws rows on the screen anew. @param {string} [which] a selector; all without it */
+  refresh(which = "*") {
     const hasFocus = this.hasFocus();
-    for (const [index, node] of this.nodes) {
-      if (!name || node.classList.contains(name)) this.remove(index, node);
-    }
+    for (const [at, node] of this.nodes) if (node.matches(which)) this.remove(at, node);
     this.draw();
     if (hasFocus) this.focus();
   }
