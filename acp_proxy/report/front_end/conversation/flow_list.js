@@ -50,8 +50,8 @@ export class FlowList extends VirtualList {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       super.draw();
       const { geometry, offset, active } = this;
-      const moved = geometry.offsetFor(active, offset, "center") - offset;
-      const kept = Math.abs(moved) < 1 ? active : geometry.indexAt(offset);
+      const away = geometry.offsetFor(active, offset, "center") - offset;
+      const kept = Math.abs(away) < 1 ? active : geometry.indexAt(offset);
       if (!this.measure()) break;
       this.layOut(geometry.viewport, "kept");
       const moved = this.geometry.topOf(kept) + offset - geometry.topOf(kept);
