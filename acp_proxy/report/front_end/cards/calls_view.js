@@ -56,6 +56,8 @@ export class CallsView {
     /** All of them; null until they are read. @type {Map<number, ListedCall> | null} */
     this.calls = null;
     this.entries = new Entries(state.recording);
+    /** Whether no call was chosen yet. */
+    this.isNew = true;
     /** How many rows there were when it was read. */
     this.known = 0;
     /** Those that are shown, by their first rows that are. @type {Int32Array} */
@@ -123,9 +125,16 @@ export class CallsView {
     const calls = [...this.rows].map((row) => this.callAt(row));
     const failed = calls.filter((call) => call?.isFailed).length;
     const unended = calls.filter((call) => call?.status === "never ended").length;
+    const turns = this.recording.numbers("turn");
+    const outside = this.rows.filter((row) => !(turns[row] > 0)).length;
     clear(this.count, countInWords(calls.length, "tool call"),
+      outside > 0 && `, ${outside} outside of turns`,
       failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`),
       unended > 0 && h("b", { class: "caution" }, ` · ${unended} never ended`));
+    if (this.isNew && this.indexOf() < 0 && calls.length > 0) {
+      this.state.select(this.rows[Math.max(0, calls.findIndex((call) => call?.isFailed))]);
+    }
+    this.isNew = false;
   }
 
   /** @param {number} row @param {HTMLElement} node */
