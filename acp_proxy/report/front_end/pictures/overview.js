@@ -127,7 +127,11 @@ export class OverviewStrip {
    * @param {import("./time_axis.js").DrawnGap} gap
    */
   gap({ left, right, debt, gaps }) {
-    const words = gaps.map(({ row }) => this.pauses.get(row)?.awaited ?? "").filter(Boolean);
+    // Who never answered is waited for until the end.
+    const endless = (/** @type {number} */ end) =>
+      [...this.pauses].filter(([row, one]) => row < end && one.debt === 2).pop()?.[1];
+    const words = gaps.map((gap) => (this.pauses.get(gap.row)
+      ?? (gap.debt === 2 ? endless(gap.row) : undefined))?.awaited ?? "").filter(Boolean);
     const isOne = gaps.length === 1;
     const who = isOne ? words[0] ?? "" : `in ${gaps.length} pauses`;
     const long = durationInWords(lengthOf(gaps));

@@ -14,6 +14,10 @@ const SHORTENED = 0.7;
 const PART_OF_WAITS = 0.5;
 const MOST_OF_WAITS = 0.7;
 const LEAST_OF_LONGEST = 0.25;
+/** Of the time: waits that are shorter than this have no more of the axis than of the time. */
+const NOTED = 0.1;
+/** Of the time: what is longer is a gap, even where many are long. */
+const DOMINANT = 0.25;
 /** Of the room between two ticks, so that their labels do not touch. */
 const APART = 0.7;
 
@@ -29,7 +33,8 @@ const APART = 0.7;
 /**
  * Makes an axis. A time in which nothing happens for longer than a fiftieth of the rest is a gap.
  * The gaps in which somebody had to answer have together at least half of the axis, by their
- * length, and the longest a quarter. Each other gap has a fixed width, all of them together less
+ * length, and the longest a quarter; but only their share of the time if they were answered and are
+ * less than a tenth of it. Each other gap has a fixed width, all of them together less
  * than a third of what is left; `gaps` has those that are drawn clearly shorter than the rest.
  * @param {Float64Array} times of all rows, in their order
  * @param {Uint8Array} [debts] of the gap before each row
@@ -54,9 +59,12 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   const widths = lengths.map((length, at) => (at % 2 ? Math.min(short, length) : length));
   const rest = widths.reduce((sum, width, at) => sum + (isWait(at) ? 0 : width), 0);
   const most = waits.some(({ debt }) => debt === 2) ? MOST_OF_WAITS : PART_OF_WAITS;
+  const isNoted = (/** @type {Gap[]} */ gaps) =>
+    lengthOf(gaps) >= NOTED * (last - first) || gaps.some(({ debt }) => debt === 2);
   const share = Math.max(PART_OF_WAITS, Math.min(most, waited / (waited + active)));
-  const part = !waits.length ? 0 : rest > 0 ? share : 1;
-  const wide = waitWidths(waits, part);
+  const shareOrTime = isNoted(waits) ? share : waited / (last - first);
+  const part = !waits.length ? 0 : rest > 0 ? shareOrTime : 1;
+  const wide = waitWidths(waits, part, isNoted);
   const unit = rest > 0 ? (1 - part) / rest : 0;
   let done = 0;
   const ends = widths.map((width, at) => (done += isWait(at) ? wide.shift() ?? 0 : width * unit));
@@ -69,21 +77,25 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
 
 /**
  * Returns how wide each wait is: by its length, but the longest one has a quarter of the axis at
- * least.
+ * least if it is noted.
  * @param {Gap[]} waits @param {number} part of the axis, of all of them
+ * @param {(gaps: Gap[]) => boolean} isNoted
  */
-function waitWidths(waits, part) {
+function waitWidths(waits, part, isNoted) {
   const whole = lengthOf(waits);
   const widths = waits.map(({ from, to }) => (part * (to - from)) / whole);
   const longest = widths.reduce((most, width, at) => (width > widths[most] ? at : most), 0);
-  if (widths[longest] >= LEAST_OF_LONGEST) return widths;
+  if (widths[longest] >= LEAST_OF_LONGEST || !isNoted(waits.slice(longest, longest + 1))) {
+    return widths;
+  }
   const others = (part - LEAST_OF_LONGEST) / (part - widths[longest]);
   return widths.map((width, at) => (at === longest ? LEAST_OF_LONGEST : width * others));
 }
 
 /**
  * Returns the gaps that are long when compared with what is left without longer ones, and the
- * marked ones. Where many are as long, that is how the recording is, and only marked ones are gaps.
+ * marked ones. Where many are as long, that is how the recording is, and only marked ones are gaps,
+ * and those of more than a quarter of the time.
  * `long` has the rows after all that may be found when there are more rows: what is left without
  * longer ones only grows, so that only what is long enough now can be so then.
  * @param {Float64Array} times @param {Uint8Array} debts @param {Set<number>} marked
@@ -108,6 +120,10 @@ function gapsIn(times, debts, marked, { rows, long }) {
     }
     isEven ||= candidates.length - marked.size > Math.max(FEW, times.length / ROWS_FOR_ONE);
     if (!isEven) found = candidates;
+    else if (pass === 0) {
+      found = candidates.filter(({ row, from, to }) =>
+        marked.has(row) || to - from > DOMINANT * length);
+    }
   }
   return { found, long: candidates.map(({ row }) => row) };
 }
