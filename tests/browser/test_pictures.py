@@ -105,12 +105,27 @@ def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_
     page.assert_quiet()
 
 
+def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None:
+    """A recording with nothing but warnings has amber marks on its strip and in its list."""
+    page = window.open(report(DIRECTORY / "late-updates.db", tmp_path), "#view=list")
+    page.page.wait_for_function("() => document.querySelector('.sign-warning') !== null")
+    drawn = ["problem", "warning"]
+    path = "(name) => document.querySelector(`.overview-${name}`).getAttribute('d').length > 0"
+    assert [page.ask(path, name) for name in drawn] == [False, True]
+    assert page.page.locator(".sign-problem").count() == 0
+    page.assert_quiet()
+
+
 def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
-    """A row of the table shows the card of its call, with the terminal that came later."""
+    """A row of the table shows the card of its call, with the terminal that came later.
+
+    The first call that failed is chosen when the table is first shown.
+    """
     page = opened.page
     page.locator("#tab-calls").click()
     page.wait_for_function(f"() => ({CALLS})().length === 2")
     assert opened.ask(CALLS) == ["execute run ✗ failed", "other look ▸ never ended"]
+    assert "failed" in page.locator(".view-calls [aria-selected=true]").inner_text()
     page.get_by_label("Status", exact=True).select_option("failed")
     assert opened.ask(CALLS) == ["execute run ✗ failed"]
     page.get_by_label("Title", exact=True).fill("nothing")
