@@ -232,8 +232,7 @@ class _Page:
 
     def _name(self, entry: TranscriptEntry) -> str:
         if entry.kind is EntryKind.MESSAGE:
-            who = "Agent" if entry.by == "agent" else "Client"
-            return f"**{who}** {code_span(entry.detail)}".rstrip()
+            return f"**{sender_of(entry)}** {code_span(entry.detail)}".rstrip()
         return f"**{NAMES[entry.kind]}**"
 
 
@@ -249,13 +248,12 @@ def _sentence(entry: TranscriptEntry, step_ns: int) -> str:
         case EntryKind.PERMISSION:
             return f"**Permission** {title}: {state or 'answered'}{took}"
         case EntryKind.REQUEST:
-            who = "Client" if entry.by == "client" else "Agent"
-            return f"**{who}** {code_span(entry.detail)} {title} → {state or 'answered'}{took}"
+            who = f"**{sender_of(entry)}** {code_span(entry.detail)}"
+            return f"{who} {title} → {state or 'answered'}{took}"
         case EntryKind.END:
             return f"**End of the turn**: {title or state}{took}"
         case EntryKind.NOTICE:
-            who = "Client" if entry.by == "client" else "Agent"
-            return f"**{who}** {code_span(entry.detail)} {title}"
+            return f"**{sender_of(entry)}** {code_span(entry.detail)} {title}"
         case EntryKind.EVENT:
             return f"**Event** {code_span(entry.detail)}: {title}"
         case EntryKind.PLAN:
@@ -289,6 +287,12 @@ def _remarks(entry: TranscriptEntry) -> str:
 def _place(entry: TranscriptEntry) -> str:
     at = f", {seconds(entry.t_ns)} s" if entry.t_ns else ""
     return f" · `{number_of(entry)}`{at}"
+
+
+def sender_of(entry: TranscriptEntry) -> str:
+    """Returns who sent an entry; a request of the agent, such as to read a file, is a Request."""
+    is_asked = entry.kind is EntryKind.REQUEST and entry.by == "agent"
+    return "Request" if is_asked else entry.by.capitalize()
 
 
 def number_of(entry: TranscriptEntry) -> str:

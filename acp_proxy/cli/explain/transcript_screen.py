@@ -1,14 +1,14 @@
 """Prints a transcript on a terminal: coloured headings, and text that is wrapped between words.
 
 The entries are those of the Markdown. Headings, bold words and code of a message lose the marks of
-Markdown; long output is shortened unless nothing may be left out.
+Markdown, and output its colours; long output is shortened unless nothing may be left out.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
 from acp_proxy.base.wording import duration, seconds
-from acp_proxy.cli.explain.transcript_markdown import NAMES, choice_state, number_of
+from acp_proxy.cli.explain.transcript_markdown import NAMES, choice_state, number_of, sender_of
 from acp_proxy.cli.screens.output import stdout_screen
 from acp_proxy.cli.screens.recording_page import RecordingPage
 from acp_proxy.cli.screens.styled_text import Ink, Piece, columns_of, piece
@@ -34,6 +34,10 @@ _MOST_LINES = 12
 _MARKED = re.compile(r"(\*\*(?!\s)[^*]+(?<!\s)\*\*|`[^`]+`)")
 _HEADING = re.compile(r"#{1,6} +")
 _FENCE = re.compile(r" *(?:```|~~~)")
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+"""A colour, or another sequence for a terminal, in output."""
+_TERMINAL = re.compile(r"terminal [^ ]+")
+"""The note of a tool call about a terminal, which has an entry of its own."""
 
 
 def show_transcript(
@@ -87,6 +91,9 @@ def _entry(page: RecordingPage, entry: TranscriptEntry, limits: TextLimits, step
         page.wrap(piece(f"  [{box}] "), piece(words))
     is_whole = limits.is_full or entry.kind in _SAID or entry.is_failed
     for block in entry.blocks:
+        is_note = block.form is TextForm.NOTE and not limits.is_full
+        if is_note and entry.kind is EntryKind.TOOL_CALL and _TERMINAL.fullmatch(block.text.start):
+            continue
         if block.label:
             page.wrap(piece("  "), piece(f"{block.label}:", Ink.FAINT))
         lines = [*_lines(block, is_said=entry.kind in _SAID)]
@@ -99,7 +106,7 @@ def _entry(page: RecordingPage, entry: TranscriptEntry, limits: TextLimits, step
 
 def _head(entry: TranscriptEntry, step_ns: int) -> Iterator[Piece]:
     """Yields who did what, the outcome, and the frames of an entry."""
-    name = NAMES.get(entry.kind) or entry.by.capitalize() or "Peer"
+    name = NAMES.get(entry.kind) or sender_of(entry) or "Peer"
     ink = _INKS.get(entry.kind) or _SENDERS.get(entry.by)
     yield piece("✗ " if entry.is_failed else "", Ink.TROUBLE, bold=True)
     yield piece(name, ink, bold=True)
@@ -125,7 +132,7 @@ def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
         if number:
             words = f"… {text.left_out:,} of {text.characters:,} characters are left out …"
             yield [piece(words, Ink.FAINT)]
-        for line in part.expandtabs(4).split("\n"):
+        for line in _ESCAPE.sub("", part).expandtabs(4).split("\n"):
             if block.form is TextForm.DIFF:
                 yield [piece(line, _DIFF_INKS.get(line[:1]))]
             elif not is_said or block.label:

@@ -87,7 +87,7 @@ def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
     assert "<details open>\n<summary>✗ <b>Tool call</b> · <code>pytest -q</code>" in shown
     assert "**Permission** `pytest -q`: `denied (Reject)` after 1.0 s" in shown
     assert "- [x] `Reject` (reject_once)" in shown
-    assert "✗ **Agent** `fs/read_text_file` `/c` → `-32603 (internal error) no disk`" in shown
+    assert "✗ **Request** `fs/read_text_file` `/c` → `-32603 (internal error) no disk`" in shown
     assert "### ✗ Turn 1: error after" in shown
     assert "command not found\n" in fences(shown.splitlines())
 

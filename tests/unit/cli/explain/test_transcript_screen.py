@@ -51,6 +51,26 @@ def test_markdown_of_a_message_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_
     assert "\x1b[1mall\x1b[0m" in screen(monkeypatch, 80, path, FORCE_COLOR="1")
 
 
+def test_output_loses_its_colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Colours of recorded output are not printed as escapes; Markdown keeps them as escapes."""
+    conversation = Talk()
+    output = text("\x1b[1;31mFAILED\x1b[0m a\x1b]8;;http://x\x07b")
+    conversation.update(
+        "tool_call", toolCallId="c", title="run", status="failed",
+        content=[{"type": "content", "content": output}],
+    )  # fmt: skip
+    path = write(conversation, tmp_path / "x.jsonl")
+    assert "\n  FAILED ab\n" in screen(monkeypatch, 80, path)
+    assert "\\x1b[1;31mFAILED" in screen(monkeypatch, None, path)
+
+
+def test_a_terminal_is_not_named_where_it_has_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note about a terminal in a tool call is left out, and --full prints it."""
+    path = ROOT / "recordings" / "terminal.db"
+    assert "  terminal terminal-1" not in screen(monkeypatch, 80, path)
+    assert "\n  terminal terminal-1\n" in screen(monkeypatch, 80, path, "--full")
+
+
 @pytest.mark.parametrize("columns", [1, 20, 80, 200])
 def test_hostile_text_fits_the_terminal_and_does_not_command_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, columns: int
