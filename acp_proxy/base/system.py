@@ -47,6 +47,10 @@ def signals(*names: str) -> tuple[signal.Signals, ...]:
     return tuple(getattr(signal, name) for name in names if hasattr(signal, name))
 
 
+FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
+"""Signals that are sent from outside: an agent that they end did not crash."""
+
+
 def signal_name(number: int) -> str:
     """Returns the name of a signal, or ``signal`` and its number if it has no name."""
     try:

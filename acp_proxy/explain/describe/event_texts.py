@@ -2,6 +2,7 @@
 
 import json
 
+from acp_proxy.base.system import FROM_OUTSIDE
 from acp_proxy.base.wording import plain
 from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.store.tables.checked_values import Row
@@ -27,7 +28,8 @@ def describe_event(kind: str, data: Row) -> str:
             reason = f": {data['reason']}" if data.get("reason") else ""
             return f"{data.get('name', data.get('signal'))} {data.get('action', '')}{reason}"
         case "exit" if "name" in data:
-            return f"the agent was ended by {data['name']}"
+            how = "was ended by" if data.get("signal") in FROM_OUTSIDE else "crashed:"
+            return f"the agent {how} {data['name']}"
         case "exit":
             return str(data.get("reason") or f"the agent exited with {data.get('code')}")
         case "gap":

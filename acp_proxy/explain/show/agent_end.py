@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from signal import SIGTERM
 
-from acp_proxy.base.system import SIGKILL, signal_name, signals
+from acp_proxy.base.system import FROM_OUTSIDE, SIGKILL, signal_name
 from acp_proxy.base.wording import counted, named_cancels, plain
 from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.explain.observed_faults import ENDING
@@ -13,8 +13,6 @@ from acp_proxy.recording.recording import RecordedEvent
 from acp_proxy.store.queries.recorded_events import is_stopping_signal
 
 ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
-FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
-"""Signals that are sent from outside: an agent that they end did not crash."""
 _CODES_FROM_OUTSIDE = {128 + signum for signum in FROM_OUTSIDE}
 """Exit codes of an agent or its launcher that mean an end by such a signal."""
 
@@ -150,7 +148,8 @@ def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str,
         return f"the agent exited with {code}{meaning} {at}", is_expected
     name = data.get("name", f"signal {data['signal']}")
     if signal is None or sent != data["signal"]:
-        return f"the agent was killed by {name} {at}, which did not come through acp-proxy", False
+        how = "was killed by" if data["signal"] in FROM_OUTSIDE else "crashed:"
+        return f"the agent {how} {name} {at}, which did not come through acp-proxy", False
     if signal.data.get("action") == "sent":
         why = plain(str(signal.data.get("reason", "")))
         return f"the agent was ended by {name} {at}, which acp-proxy sent: {why}", False

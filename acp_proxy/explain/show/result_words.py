@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from acp_proxy.base.system import SIGKILL, signal_name
+from acp_proxy.base.system import FROM_OUTSIDE, SIGKILL, signal_name
 from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity
-from acp_proxy.explain.show.agent_end import ENDED, FROM_OUTSIDE
+from acp_proxy.explain.show.agent_end import ENDED
 from acp_proxy.explain.show.unanswered import UNANSWERED
 from acp_proxy.recording.recording import Recording
 

@@ -56,7 +56,7 @@ def hello(*findings: Finding) -> Summary:
 @pytest.mark.parametrize(
     ("name", "by", "seq", "words"),
     [
-        ("crash", "agent", 14, "the agent was killed by SIGABRT"),
+        ("crash", "agent", 14, "the agent crashed: SIGABRT"),
         ("hang", None, 6, "the agent never answered session/prompt"),
         ("lost-permission", "client", 11, "the client never answered session/request_permission"),
         ("wrong-params", "client", 6, "params of session/set_mode: /params/modeId"),

@@ -147,7 +147,7 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
     (
         [dies(11)],
         [
-            "✗ the agent was killed by SIGSEGV (#4), which did not come through acp-proxy,"
+            "✗ the agent crashed: SIGSEGV (#4), which did not come through acp-proxy,"
             " while its client was connected"
         ],
     ),
