@@ -2,6 +2,8 @@
 
 import re
 
+from attrs import define, field
+
 from acp_proxy.base.limits import REMEMBERED
 from acp_proxy.redaction.edits import Edit, MaskedSpan, edits_in, join_spans, replaced
 from acp_proxy.redaction.json_strings import (
@@ -20,6 +22,7 @@ _METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]*)"')
 _QUERY_VALUE = re.compile(r"[?&#][^=&#]*=([^&#]+)")
 
 
+@define(eq=False)
 class LineScan:
     """Scans the strings of one line.
 
@@ -35,24 +38,21 @@ class LineScan:
         walk: yields the strings of the line; pass each of them to `take`.
     """
 
-    def __init__(
-        self,
-        finder: SecretFinder,
-        head: bytes,
-        variables: list[str],
-        *,
-        private: bool,
-        paths: tuple[tuple[str, ...], ...],
-    ) -> None:
-        self.walk = StringWalk()
-        self._finder = finder
-        self._variables = variables
-        self._private = private
-        self._paths = paths
-        self._methods = _methods_in(head, every=private)
-        self._edits: list[Edit] = []
-        self._entries: dict[int, tuple[list[str], list[tuple[JsonString, str]]]] = {}
-        self._flags: dict[int, str] = {}
+    _finder: SecretFinder
+    _head: bytes
+    _variables: list[str]
+    _private: bool = field(kw_only=True)
+    _paths: tuple[tuple[str, ...], ...] = field(kw_only=True)
+    walk: StringWalk = field(init=False, factory=StringWalk)
+    _methods: frozenset[str] = field(init=False)
+    _edits: list[Edit] = field(init=False, factory=list)
+    _entries: dict[int, tuple[list[str], list[tuple[JsonString, str]]]] = field(
+        init=False, factory=dict
+    )
+    _flags: dict[int, str] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self._methods = _methods_in(self._head, every=self._private)
 
     def take(self, string: JsonString) -> None:
         """Searches one string, or keeps it for `finish` if the rest of the line must be known.

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from attrs import define, field
+
 from acp_proxy.redaction.key_formats import ALPHABETS
 from acp_proxy.redaction.needles import Places
 
@@ -89,6 +91,7 @@ class SecretMatch(NamedTuple):
     """`token`, `key`, `password`, `url`, `pem`, `jwt`, `cookie`, `credential` or `secret`."""
 
 
+@define(eq=False)
 class Search:
     """One search of a text.
 
@@ -103,17 +106,14 @@ class Search:
         opened: the indexes where secrets may begin that are cut off by the end of the text.
     """
 
-    def __init__(
-        self, text: str, places: Places, *, loose: bool, seams: Sequence[int] = ()
-    ) -> None:
-        self.text = text
-        self.seams = seams
-        self.loose = loose
-        self.places = places
-        self.secrets: list[SecretMatch] = []
-        self.opened: list[int] = []
-        self._run_ends: dict[str, int] = {}
-        self._tries: dict[str, int] = defaultdict(int)
+    text: str
+    places: Places
+    loose: bool = field(kw_only=True)
+    seams: Sequence[int] = field(default=(), kw_only=True)
+    secrets: list[SecretMatch] = field(init=False, factory=list)
+    opened: list[int] = field(init=False, factory=list)
+    _run_ends: dict[str, int] = field(init=False, factory=dict)
+    _tries: defaultdict[str, int] = field(init=False, factory=lambda: defaultdict(int))
 
     def may_read(self, run: str, start: int) -> bool:
         """Whether a reader should read a run of characters.

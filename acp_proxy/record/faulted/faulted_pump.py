@@ -12,6 +12,8 @@ from collections.abc import Callable
 from errno import EPIPE
 from typing import Protocol
 
+from attrs import define, field
+
 from acp_proxy.base.limits import CHUNK
 from acp_proxy.faults.delivery_schedule import Outbox
 from acp_proxy.record.capture.pumps import Pump, wait_until_ready
@@ -28,6 +30,7 @@ class _LineReceiver(Protocol):
     def is_ending(self, stream: int) -> bool: ...
 
 
+@define(eq=False)
 class WriteQueue:
     """One outlet and its sink.
 
@@ -39,22 +42,19 @@ class WriteQueue:
         error: why the sink broke, or None.
     """
 
-    def __init__(
-        self,
-        outbox: Outbox,
-        sink: int,
-        lock: "threading.RLock",
-        clock: Callable[[], int] = time.monotonic_ns,
-    ) -> None:
-        self.wake: Callable[[], None] = lambda: None
-        self.passed: Callable[[], None] = lambda: None
-        self.error: OSError | None = None
-        self._outbox = outbox
-        self._sink = sink
-        self._clock = clock
-        self._lock = lock
-        self._changed = threading.Condition(lock)
-        self._waiting = 0  # number of threads; notifying even none takes as long as a short write
+    _outbox: Outbox
+    _sink: int
+    _lock: "threading.RLock"
+    _clock: Callable[[], int] = time.monotonic_ns
+    wake: Callable[[], None] = field(init=False, default=lambda: None)
+    passed: Callable[[], None] = field(init=False, default=lambda: None)
+    error: OSError | None = field(init=False, default=None)
+    _changed: threading.Condition = field(init=False)
+    _waiting: int = field(init=False, default=0)
+    """The number of threads that wait; notifying even none takes as long as a short write."""
+
+    def __attrs_post_init__(self) -> None:
+        self._changed = threading.Condition(self._lock)
 
     @property
     def is_empty(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
-from attrs import asdict, evolve
+from attrs import asdict, define, evolve, field
 
 from acp_proxy.protocol.framing import Line, LineFramer
 from acp_proxy.protocol.jsonrpc import Kind, Message, Stream, read
@@ -39,6 +39,7 @@ _STDERR = Stream.STDERR  # looking it up takes a while
 _Fields = dict[str, Any]
 
 
+@define(eq=False)
 class RecordHandler:
     """Handles the records of one log in order.
 
@@ -53,14 +54,11 @@ class RecordHandler:
         masking: masks lines and events; None if nothing is masked.
     """
 
-    def __init__(
-        self, state: IndexerState, log: LogReader, rows: RowWriter, *, waits: bool = True
-    ) -> None:
-        self._state = state
-        self._log = log
-        self._rows = rows
-        self._waits = waits
-        self.masking: line_masking.Masking | None = None
+    _state: IndexerState
+    _log: LogReader
+    _rows: RowWriter
+    _waits: bool = field(default=True, kw_only=True)
+    masking: line_masking.Masking | None = field(init=False, default=None)
 
     def handle(self, record: LogRecord) -> None:
         """Adds the content of a record to the rows.
