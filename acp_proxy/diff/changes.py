@@ -172,9 +172,7 @@ def _without(spans: list[UnalignedSpan], moved: list[ItemPair]) -> list[Unaligne
     gone_a, gone_b = {i for i, _ in moved}, {j for _, j in moved}
     return [
         evolve(
-            span,
-            a=[i for i in span.a if i not in gone_a],
-            b=[j for j in span.b if j not in gone_b],
+            span, a=[i for i in span.a if i not in gone_a], b=[j for j in span.b if j not in gone_b]
         )
         for span in spans
     ]

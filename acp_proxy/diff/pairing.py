@@ -112,10 +112,7 @@ def _pair_sessions(a: SideIndex, b: SideIndex) -> dict[Scope, Scope]:
 
 
 def _match_likest(
-    rest_a: list[Any],
-    rest_b: list[Any],
-    paired: dict[Any, Any],
-    common: Callable[[Any, Any], int],
+    rest_a: list[Any], rest_b: list[Any], paired: dict[Any, Any], common: Callable[[Any, Any], int]
 ) -> None:
     """Pairs sessions with templates in common, beginning with the most (test_pairing.py)."""
     counts = [

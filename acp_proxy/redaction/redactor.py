@@ -204,11 +204,7 @@ class Redactor:
 
     def _edits_of_json(self, stream: Stream, head: bytes, pieces: Pieces) -> list[Edit]:
         scan = LineScan(
-            self._finder,
-            head,
-            self._state.variables,
-            private=self._private,
-            paths=self._paths,
+            self._finder, head, self._state.variables, private=self._private, paths=self._paths
         )
         for string in scan.walk.strings(pieces()):
             scan.take(string)

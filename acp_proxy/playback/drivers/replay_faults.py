@@ -175,10 +175,7 @@ class ReplayFaults:
                 case SignalEffect() | ExitEffect() as effect:
                     self.fate = self.fate or effect
                     self._playing.cancel()
-        for outlet, close in (
-            (Stream.TO_AGENT, self._into.close),
-            (Stream.TO_CLIENT, self._close),
-        ):
+        for outlet, close in ((Stream.TO_AGENT, self._into.close), (Stream.TO_CLIENT, self._close)):
             outbox = self._schedule.outboxes[outlet]
             if outbox.has_ended:
                 outbox.close()

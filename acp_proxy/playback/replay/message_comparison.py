@@ -64,11 +64,7 @@ class MessageComparer:
     """Reads recorded messages, and compares them with live ones and with each other."""
 
     def __init__(
-        self,
-        script: Script,
-        bindings: Bindings,
-        ignored: tuple[str, ...],
-        masking: MessageMask,
+        self, script: Script, bindings: Bindings, ignored: tuple[str, ...], masking: MessageMask
     ) -> None:
         self._masking = masking
         self._script = script

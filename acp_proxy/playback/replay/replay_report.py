@@ -68,11 +68,7 @@ class ReplayReport:
 
 
 def report(
-    replay: Replay,
-    recording: str,
-    *,
-    is_incomplete: bool,
-    known: Mapping[str, str] | None = None,
+    replay: Replay, recording: str, *, is_incomplete: bool, known: Mapping[str, str] | None = None
 ) -> ReplayReport:
     """Returns the report of a replay that has ended.
 

@@ -184,10 +184,7 @@ def as_it_is(_: Place, value: str) -> str:
 
 
 def key_of(
-    value: Any,
-    places: Any = None,
-    live: Live = as_it_is,
-    ignored: Sequence[tuple[str, ...]] = (),
+    value: Any, places: Any = None, live: Live = as_it_is, ignored: Sequence[tuple[str, ...]] = ()
 ) -> int:
     """Returns the hash of a value; numbers and booleans share hashes.
 

@@ -108,11 +108,7 @@ def import_text_form(
 
 
 def read_text_form(
-    source: Iterable[bytes],
-    path: Path,
-    connection: sqlite3.Connection,
-    *,
-    name: str | None = None,
+    source: Iterable[bytes], path: Path, connection: sqlite3.Connection, *, name: str | None = None
 ) -> "Recording":
     """Makes the rows of a recording from its text form; returns the recording's row.
 

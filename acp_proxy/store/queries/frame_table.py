@@ -111,11 +111,7 @@ class FrameTable:
                 yield row
 
     def heads(
-        self,
-        chosen: "Filter | None",
-        span: tuple[int, int] | None,
-        *,
-        with_lines: bool,
+        self, chosen: "Filter | None", span: tuple[int, int] | None, *, with_lines: bool
     ) -> Iterable[StoredFrame]:
         """Streams frames without their fired faults and exchanges; see `Rows.heads`.
 
