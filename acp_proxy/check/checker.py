@@ -137,9 +137,7 @@ class Checker(Listener):
             message: the message of the frame.
             transition: the state change that the message caused.
         """
-        if not self._result.is_whole:
-            return
-        if run.kind == "stderr" or run.stream not in _DIRECTIONS:
+        if not self._result.is_whole or run.kind == "stderr" or run.stream not in _DIRECTIONS:
             return
         if self._result.frames == self._most:
             self._result.is_whole = False

@@ -172,9 +172,7 @@ class SecretFinder:
         scheme = _SCHEME.match(text)
         start = scheme.end() if scheme is not None else 0
         secret = text[start:]
-        if MARKER.search(secret):
-            return []
-        if is_switch(secret) or (not named and is_plain(secret)):
+        if MARKER.search(secret) or is_switch(secret) or (not named and is_plain(secret)):
             return []
         if kind == "password" and is_path(secret):  # PWD, the directory
             return []

@@ -290,7 +290,7 @@ def test_what_is_found_later_is_masked_in_the_report(record: Record) -> None:
     live = record(SPOKEN.replace("[redacted:env:0a0b0c0d]", "it"), redaction="none").replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.send(asked_with(f"it is {value}", "z" * 180 + value))
-    log = live.engine.divergences
+    log = live.engine.state.divergences
     assert value in repr(log.masked({}))
     result = repr(log.masked({value: "[redacted:env:0a0b0c0d]"}))
     assert value[:4] not in result

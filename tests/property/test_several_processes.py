@@ -116,6 +116,6 @@ def test_each_start_plays_its_own_recording(
             assert chosen.endswith(other)
             continue
         assert chosen == conversation.path.stem
-        divergences = engine.divergences.found
+        divergences = engine.state.divergences.found
         assert [other for other in divergences if other.rank is not Rank.INFO] == []
         assert sorted(client.recorded_lines) == sorted(conversation.lines.values())

@@ -210,7 +210,7 @@ class Played:
     @property
     def divergences(self) -> list[Divergence]:
         """All divergences."""
-        return self.engine.divergences.found
+        return self.engine.state.divergences.found
 
     def _play(self, written: list[str]) -> Iterator[str]:
         """Yields what the peer does, and after each step all that goes out."""

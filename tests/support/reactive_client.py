@@ -154,7 +154,7 @@ def play(
     client.feed(Wakeup(client.now))
     client.play(act, choose)
     client.feed(EndOfInput(client.now))
-    judge = engine.divergences
+    judge = engine.state.divergences
     return Played(conversation, client.sent, judge.found, judge.has_diverged)
 
 

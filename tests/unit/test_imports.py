@@ -240,7 +240,7 @@ def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
         "rows = reader.frames()\n"
         "lines = [row['raw'] for row in rows if row['stream'] == 'to-agent']\n"
         "for n, line in enumerate(lines): [*replay.feed(LineReceived(line, n))]\n"
-        "assert (replay.divergences.found, replay.sender.sent) == ([], 9)\n"
+        "assert (replay.state.divergences.found, replay.sender.sent) == ([], 9)\n"
         "tell()"
     )
     assert redaction_after(script) == {"key_formats", "markers", "needles"}

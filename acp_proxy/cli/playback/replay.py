@@ -155,7 +155,7 @@ def _play(paths: dict[str, Path], options: ReplayOptions, run: "_Run") -> report
         word = next(word for word, replay in replays.items() if replay is choice.chosen)
         incomplete = readers[word].recording.state == "incomplete"
         known = {}
-        kinds = {divergence.kind for divergence in choice.chosen.divergences.found}
+        kinds = {divergence.kind for divergence in choice.chosen.state.divergences.found}
         is_shown = bool(kinds - {DivergenceKind.MASKED}) and choice.chosen.lines > 0
         if is_shown and not readers[word].is_masked:
             with RecordingReader(paths[word]) as masked:

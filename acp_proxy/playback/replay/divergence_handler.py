@@ -199,7 +199,7 @@ class DivergenceHandler:
                 session.
         """
         if reason is None and lane.name is not None:
-            reason = self._state.divergences.latest_in(lane)
+            reason = self._state.divergences.latest.get(lane)
         if lane.abandoned or reason is None:
             return
         if lane.name is not None:

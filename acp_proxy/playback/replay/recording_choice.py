@@ -22,7 +22,7 @@ from acp_proxy.playback.events import Command, Event, Finish, Send, WakeAt
 from acp_proxy.playback.replay.replay import Replay
 from acp_proxy.playback.replay.replay_state import ReplayState
 from acp_proxy.playback.shared.bindings import Bindings
-from acp_proxy.playback.shared.divergence import DivergenceLog, Rank
+from acp_proxy.playback.shared.divergence import Rank
 from acp_proxy.playback.shared.line_rewriter import ANY_BYTES, LineRewriter
 from acp_proxy.protocol.dialects import FORK
 from acp_proxy.protocol.typed_places import Place, Span, places_of, spans, splice
@@ -59,7 +59,7 @@ class Candidate:
     @property
     def divergence_count(self) -> int:
         """How often the client has diverged from the recording."""
-        log = self.replay.divergences
+        log = self.replay.state.divergences
         return log.left_out + sum(entry.rank is not Rank.INFO for entry in log.found)
 
     @property
@@ -158,11 +158,6 @@ class RecordingChoice:
     def state(self) -> ReplayState:
         """The state of the recording that is played."""
         return self.chosen.state
-
-    @property
-    def divergences(self) -> DivergenceLog:
-        """The divergences of the recording that is played."""
-        return self.chosen.divergences
 
     def feed(self, event: Event) -> Iterator[Command]:
         """Feeds an event and yields commands."""

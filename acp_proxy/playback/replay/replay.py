@@ -22,7 +22,7 @@ from acp_proxy.playback.replay.client_messages import ClientMessages
 from acp_proxy.playback.replay.frame_sender import AgentSender
 from acp_proxy.playback.replay.lanes import Lane
 from acp_proxy.playback.replay.replay_state import ReplayOptions, ReplayState
-from acp_proxy.playback.shared.divergence import DivergenceKind, DivergenceLog
+from acp_proxy.playback.shared.divergence import DivergenceKind
 from acp_proxy.playback.shared.playback_options import NS_PER_S
 from acp_proxy.protocol.dialects import HANDSHAKE
 from acp_proxy.recording.steps import Script, Step
@@ -46,11 +46,6 @@ class Replay:
         self._schedule = state.schedule
 
     @property
-    def divergences(self) -> DivergenceLog:
-        """The divergences of the client."""
-        return self.state.divergences
-
-    @property
     def lines(self) -> int:
         """How many lines the client has sent."""
         return self._messages.lines
@@ -72,7 +67,7 @@ class Replay:
         self._schedule.now = event.at
         if self.is_over:
             return
-        self.divergences.set_time(event.at)
+        self.state.divergences.set_time(event.at)
         self._progress.begin(event.at)
         if isinstance(event, LineReceived | Started):
             self._progress.note_input(event.at)
@@ -147,7 +142,7 @@ class Replay:
             yield from self._go_on_without(missing)
         if is_lost:
             return
-        divergence = self.divergences.note(
+        divergence = self.state.divergences.note(
             DivergenceKind.MISSING_EXPECTED,
             lane,
             f"the client never sent {missing.title} #{missing.seq}, but what came after it",
@@ -179,7 +174,7 @@ class Replay:
                 is_lost = step.key in lane.lost
                 why = f"a fault dropped {what}" if is_lost else f"the recording expected {what}"
                 summary = f"nothing came for {self._stall_s:g} s; {why}"
-                self.divergences.note(DivergenceKind.STALL, lane, summary, seq=step.seq)
+                self.state.divergences.note(DivergenceKind.STALL, lane, summary, seq=step.seq)
             yield self._finish()
 
     @property
@@ -201,7 +196,7 @@ class Replay:
     def _give_up(self) -> Iterator[Command]:
         """Ends the replay because the client does not read any more."""
         summary = f"the client has not read what it was sent for {self._stall_s:g} s"
-        self.divergences.note(DivergenceKind.STALL, self._schedule.lanes[None], summary)
+        self.state.divergences.note(DivergenceKind.STALL, self._schedule.lanes[None], summary)
         yield self._finish()
 
     def _finish(self) -> Finish:

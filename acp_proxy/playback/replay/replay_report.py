@@ -78,7 +78,7 @@ def report(
         is_incomplete: whether the recorder was killed before the recorded agent had ended.
         known: secrets in the recording, each with a marker.
     """
-    state, log, sender = replay.state, replay.divergences, replay.sender
+    state, log, sender = replay.state, replay.state.divergences, replay.sender
     ran_out = is_incomplete and replay.is_played_out
     verdict, code = "clean", CLEAN
     if log.has_stalled:

@@ -149,7 +149,8 @@ class DivergenceLog:
         self.has_diverged = False
         """Whether any divergence counts."""
         self.has_stalled = False
-        self._latest: dict[DivergingLane, Divergence] = {}
+        self.latest: dict[DivergingLane, Divergence] = {}
+        """The latest divergence that counts, of each lane with one."""
         self._handshake_failed = False
         self._excused_from = inf
         """The number of the first frame that a fault dropped."""
@@ -164,10 +165,6 @@ class DivergenceLog:
     def excuse(self, seq: int) -> None:
         """Excuses the consequences of a dropped frame: missing later messages, cancellations."""
         self._excused_from = min(seq, self._excused_from)
-
-    def latest_in(self, lane: DivergingLane) -> Divergence | None:
-        """Returns the latest divergence in a lane that counts."""
-        return self._latest.get(lane)
 
     def note(
         self,
@@ -214,7 +211,7 @@ class DivergenceLog:
         )
         divergence = self._without_secrets(divergence)
         if divergence.rank is not Rank.INFO:
-            self._latest[lane] = divergence
+            self.latest[lane] = divergence
         if divergence.rank is Rank.PRIMARY or len(self.found) < REMEMBERED:
             self.found.append(divergence)
         else:
@@ -282,7 +279,7 @@ class DivergenceLog:
         is_excused = kind in _EXCUSED and (seq or _LAST) >= self._excused_from
         if kind in INFORMATION or is_excused:
             return Rank.INFO
-        follows = lane in self._latest or self._handshake_failed
+        follows = lane in self.latest or self._handshake_failed
         self.has_diverged = True
         self.has_stalled |= kind is DivergenceKind.STALL
         self._handshake_failed |= of_handshake

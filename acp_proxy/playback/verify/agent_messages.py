@@ -146,7 +146,7 @@ class AgentMessages:
         if self._strays[token] > 0:
             self._strays[token] -= 1
             return
-        lane = self._state.pending.answered_in(token)
+        lane = self._state.pending.answered.get(token)
         if lane is not None:
             kind = DivergenceKind.ANSWERED_TWICE
             summary = f"the agent answered id {token} once more"

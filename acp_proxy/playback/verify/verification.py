@@ -18,7 +18,7 @@ from acp_proxy.playback.events import (
     WakeAt,
     WriteStalled,
 )
-from acp_proxy.playback.shared.divergence import DivergenceKind, DivergenceLog
+from acp_proxy.playback.shared.divergence import DivergenceKind
 from acp_proxy.playback.shared.playback_options import NS_PER_S
 from acp_proxy.playback.verify.agent_messages import AgentMessages
 from acp_proxy.playback.verify.client_sender import ClientSender
@@ -59,11 +59,6 @@ class Verification:
         self._incomplete: ClientLane | None = None
         """A lane that lacked last messages at the last check."""
         self._silence_ns = max(lane.end.silence_ns for lane in recording.lanes.values())
-
-    @property
-    def divergences(self) -> DivergenceLog:
-        """The divergences of the agent."""
-        return self.state.divergences
 
     @property
     def is_played_out(self) -> bool:

@@ -186,7 +186,8 @@ class PendingAnswers:
         self._settled: set[int] = set()
         self._open: dict[str, list[SentRequest]] = {}
         """The open requests by the token of their id, oldest first."""
-        self._answered: dict[str, ClientLane] = {}
+        self.answered: dict[str, ClientLane] = {}
+        """The lane of the latest answered request with each id."""
 
     @property
     def first_seq(self) -> int | None:
@@ -206,17 +207,13 @@ class PendingAnswers:
         request = requests.pop(0)
         if not requests:
             del self._open[token]
-        self._answered[token] = request.lane
+        self.answered[token] = request.lane
         self.settle(request.step.exchange or 0)
         return request
 
     def settle(self, exchange: int) -> None:
         """Stops waiting for an answer that has come or will not come."""
         self._settled.add(exchange)
-
-    def answered_in(self, token: str) -> ClientLane | None:
-        """Returns the lane of the latest answered request with an id, if any."""
-        return self._answered.get(token)
 
     def is_open(self, exchange: int | None) -> bool:
         """Whether a request waits for its answer."""

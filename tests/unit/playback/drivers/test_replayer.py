@@ -97,7 +97,7 @@ class Client:
     @property
     def divergence_kinds(self) -> list[str]:
         """The kinds of the divergences."""
-        return [divergence.kind.value for divergence in self.replay.divergences.found]
+        return [divergence.kind.value for divergence in self.replay.state.divergences.found]
 
 
 @pytest.fixture
@@ -353,7 +353,7 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
         nursery.start_soon(agent)
         await Verifier(client, Tapped(out, chance), into).run()
     assert client.is_done
-    assert replay.divergences.found == []
+    assert replay.state.divergences.found == []
     return bytes(heard)
 
 

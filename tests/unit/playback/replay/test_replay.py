@@ -42,7 +42,7 @@ def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -
     assert [*replay.feed(Started(20 * S))] == [WakeAt(25 * S)]
     assert [*replay.feed(Wakeup(24 * S))] == [WakeAt(25 * S)]
     assert [*replay.feed(Wakeup(25 * S))] == [Finish()]
-    assert [divergence.kind.value for divergence in replay.divergences.found] == ["stall"]
+    assert [divergence.kind.value for divergence in replay.state.divergences.found] == ["stall"]
 
 
 @pytest.mark.parametrize("order", [Order.SESSION, Order.RECORDED])

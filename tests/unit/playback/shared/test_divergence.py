@@ -56,7 +56,7 @@ def test_information_is_no_divergence() -> None:
     log.note(DivergenceKind.EARLY, lane, "")
     log.note(DivergenceKind.MISSING_EXPECTED, lane, "", is_harmless=True)
     assert not log.has_diverged
-    assert log.latest_in(lane) is None
+    assert log.latest.get(lane) is None
     assert log.note(DivergenceKind.UNMATCHED, lane, "").rank is Rank.PRIMARY
 
 
