@@ -38,12 +38,7 @@ _KINDS: dict[str, tuple[Role, ...]] = {
 
 _ADDED: dict[str, tuple[str, ...]] = {
     TURN: ("/params/**/turn_id", "/params/**/turnId"),
-    PROCESS: (
-        "/params/**/pid",
-        "/params/**/process_id",
-        "/params/**/processId",
-        "/result/**/pid",
-    ),
+    PROCESS: ("/params/**/pid", "/params/**/process_id", "/params/**/processId", "/result/**/pid"),
 }
 """Places that real agents add to the protocol."""
 

@@ -99,8 +99,7 @@ def _empty(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResul
     if empty:
         verb = "is" if len(empty) == 1 else "are"
         yield warning(
-            f"{listed(empty, NAMED)} {verb} empty and without a log",
-            _remove(context, empty),
+            f"{listed(empty, NAMED)} {verb} empty and without a log", _remove(context, empty)
         )
 
 
