@@ -10,6 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 import click
@@ -101,7 +102,7 @@ def warn(text: str) -> None:
     """Prints a message on stderr after the name of the program; an empty text prints a blank line.
 
     Secrets in the message are masked, as in all other output of the command. On a terminal, lines
-    break at spaces, but not within a command in backticks.
+    break at spaces, but not within a command in backticks that fits a line.
     """
     line = f"acp-proxy: {visible(without_secrets(text))}" if text else ""
     if sys.stderr.isatty():
@@ -111,7 +112,10 @@ def warn(text: str) -> None:
 
 def _wrapped(text: str, columns: int) -> str:
     lines = [""]
-    for token in re.findall(r"(?:`[^`]*`|[^ ])* *", text):
+    tokens = re.findall(r"(?:`[^`]*`|[^ ])* *", text)
+    room = columns - len("  ")
+    parts = (re.findall("[^ ]* *", t) if columns_of(t.rstrip()) > room else [t] for t in tokens)
+    for token in chain.from_iterable(parts):
         if lines[-1] and columns_of(lines[-1]) + columns_of(token.rstrip()) > columns:
             lines.append("  ")
         lines[-1] += token

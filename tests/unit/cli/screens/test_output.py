@@ -227,3 +227,9 @@ def test_a_message_breaks_at_spaces_outside_commands(monkeypatch: pytest.MonkeyP
     assert terminal.getvalue() == (
         "acp-proxy: no recordings in\n  /a/very/long/directory/of/the/user;\n  `a`\n"
     )
+    terminal.truncate(0)
+    terminal.seek(0)
+    output.warn("see `acp-proxy show /a/very/long/directory/of/b`")
+    assert terminal.getvalue() == (
+        "acp-proxy: see `acp-proxy show\n  /a/very/long/directory/of/b`\n"
+    )

@@ -173,6 +173,12 @@ def test_a_long_path_breaks_after_a_slash() -> None:
     assert lines == parts
 
 
+def test_who_is_to_blame_stays_on_a_line() -> None:
+    """The words about who is to blame at the end of brackets are not separated."""
+    lines = [*Screen(30).wrapped(piece(""), piece("it leaks  [term.leaked by the agent]"))]
+    assert lines == ["it leaks", "[term.leaked by the agent]"]
+
+
 def test_a_number_and_its_unit_stay_on_a_line() -> None:
     """A line never ends between a number and its unit; other words after a number may begin one."""
     lines = [*Screen(14).wrapped(piece(""), piece("it waited 3.5 s; 12 steps, 4 kB"))]
