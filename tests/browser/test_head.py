@@ -52,7 +52,8 @@ def test_the_head_says_what_show_says(plain_window: Visit, path: Path, tmp_path:
     named = [problem for problem in problems[:1] if problem["severity"] != "info"]
     assert_each_has([head["verdict"]][: len(named)], [problem["text"] for problem in named])
     serious = [problem for problem in problems[1:] if problem["severity"] != "info"]
-    assert_each_has(head["others"], [problem["text"] for problem in serious[:3]])
+    apart = dict.fromkeys(problem["text"] for problem in serious)  # equal ones are one row
+    assert_each_has(head["others"], [*apart][:3])
     listed = problems if len(problems) > len(named) else []
     assert_each_has(head["findings"], [problem["text"] for problem in listed])
     assert [row[0] for row in head["turns"]] == [str(turn["id"]) for turn in summary["turns"]]

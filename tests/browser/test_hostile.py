@@ -51,6 +51,7 @@ TOUR = r"""async ({ wanted, every }) => {HELPERS
     seen.views.push(tab.textContent);
   }
   tabs.find((tab) => tab.textContent === "List").click();
+  document.getElementById("app").style.setProperty("--head", "0px");  // as when it is scrolled to
   for (let row = 0; row < recording.rows; row++) {
     if (row % every !== 0 && row !== recording.rows - 1) continue;
     const seq = recording.numbers("seq")[row];
