@@ -295,7 +295,6 @@ def _versions(message: CheckedMessage) -> tuple[int, int]:
 
 def _auth_methods(conversation: Conversation) -> dict[str, Any]:
     """Returns the login methods that the agent offers, by id."""
-    methods = member(conversation.agent.announced, "authMethods")
-    every = items(methods, None)
+    every = items(member(conversation.agent.announced, "authMethods"), None)
     named = {member(entry, "id") or member(entry, "methodId"): entry for entry in every}
     return {name: entry for name, entry in named.items() if isinstance(name, str)}

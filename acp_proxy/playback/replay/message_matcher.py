@@ -11,7 +11,7 @@ message has no match in its own session but has one in such a sibling, the two s
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from attrs import frozen
+from attrs import define, frozen
 
 from acp_proxy.base.limits import CANDIDATES, NAMED
 from acp_proxy.playback.replay.lanes import Lane
@@ -31,18 +31,15 @@ class MessageMatch:
     comparison: Comparison
 
 
+@define(eq=False)
 class MessageMatcher:
     """Finds the recorded messages that live requests and notifications match."""
 
-    def __init__(self, state: ReplayState) -> None:
-        self._script = state.script
-        self._schedule = state.schedule
-        self._bindings = state.bindings
-        self._comparer = state.comparer
+    _state: ReplayState
 
     def lane_of(self, session: str | None) -> Lane:
         """Returns the lane of a live session; the connection's if the session was not recorded."""
-        return self._schedule.lane_of(self._bindings.recorded_session(session))
+        return self._state.schedule.lane_of(self._state.bindings.recorded_session(session))
 
     def find(self, live: ClientMessage) -> MessageMatch | None:
         """Finds the recorded message that a live message matches; may swap two sessions.
@@ -55,13 +52,13 @@ class MessageMatcher:
         sibling = self._find_sibling(lane, live)
         if sibling is None or lane.name is None or sibling.name is None:
             return None
-        self._bindings.swap_sessions(lane.name, sibling.name)
+        self._state.bindings.swap_sessions(lane.name, sibling.name)
         return self._best(self._candidates(live), live)
 
     def find_played(self, live: ClientMessage) -> Step | None:
         """Finds the latest equal message that was already used up."""
         for step in _same_kind(reversed(self._played(live)), live):
-            if self._comparer.compare(step, live).is_match:
+            if self._state.comparer.compare(step, live).is_match:
                 return step
         return None
 
@@ -87,7 +84,7 @@ class MessageMatcher:
         """Finds the best match, ignoring the differences at one pointer."""
         bindable = conflicting = None
         for step in candidates:
-            comparison = self._comparer.compare(step, live)
+            comparison = self._state.comparer.compare(step, live)
             if without is not None:
                 comparison = comparison.without(without)
             if comparison.is_equal:
@@ -99,20 +96,20 @@ class MessageMatcher:
         return bindable or conflicting
 
     def _near_miss(self, step: Step, live: ClientMessage, *, is_played: bool) -> NearMiss:
-        differences = self._comparer.compare(step, live).all_differences
+        differences = self._state.comparer.compare(step, live).all_differences
         return NearMiss(step.seq, step.method or step.kind, differences, is_played)
 
     def _candidates(self, live: ClientMessage) -> Iterator[Step]:
         message = live.message
         if _is_of_any_lane(live):
-            known = self._schedule.expected_like(message.kind, message.method)
+            known = self._state.schedule.expected_like(message.kind, message.method)
             yield from _same_kind(known, live)
         elif not (lane := self.lane_of(message.session)).abandoned:
             yield from _same_kind(lane.expected, live)
-        if self._schedule.is_whole:
+        if self._state.schedule.is_whole:
             return
-        recorded = self._bindings.recorded_session(message.session)
-        later = self._script.later(message.method, message.kind, self._schedule.horizon)
+        recorded = self._state.bindings.recorded_session(message.session)
+        later = self._state.script.later(message.method, message.kind, self._state.schedule.horizon)
         for step in _same_kind(later, live):
             if _is_of_any_lane(live) or step.session == recorded:
                 yield step
@@ -120,7 +117,7 @@ class MessageMatcher:
     def _lanes(self, live: ClientMessage) -> list[Lane]:
         """Returns the lanes that a message may belong to."""
         if _is_of_any_lane(live):
-            return list(self._schedule.lanes.values())
+            return list(self._state.schedule.lanes.values())
         return [self.lane_of(live.message.session)]
 
     def _played(self, live: ClientMessage) -> list[Step]:
@@ -130,11 +127,11 @@ class MessageMatcher:
 
     def _find_sibling(self, lane: Lane, live: ClientMessage) -> Lane | None:
         """Finds a lane that is interchangeable with a message's lane and expects the message."""
-        if lane.name != self._bindings.recorded_session(live.message.session):
+        if lane.name != self._state.bindings.recorded_session(live.message.session):
             return None  # a session without its own lane
         if lane.name is None or lane.abandoned or lane.messages == 0:
             return None
-        for other in self._schedule.live_lanes:
+        for other in self._state.schedule.live_lanes:
             if other is lane or other.name is None or not self._are_alike(lane, other):
                 continue
             match = self._best(_same_kind(other.expected, live), live, without=SESSION_ID)
@@ -147,7 +144,7 @@ class MessageMatcher:
         if lane.messages != other.messages or lane.messages != len(lane.played):
             return False
         pairs = zip(lane.played, other.played, strict=True)
-        return all(self._comparer.are_alike(*pair) for pair in pairs)
+        return all(self._state.comparer.are_alike(*pair) for pair in pairs)
 
 
 def _is_of_any_lane(live: ClientMessage) -> bool:

@@ -7,6 +7,8 @@ randomness, so the same lines give the same bytes.
 
 from collections.abc import Iterator
 
+from attrs import define
+
 from acp_proxy.base.wording import counted
 from acp_proxy.playback.events import (
     Command,
@@ -251,6 +253,7 @@ class Progress:
         return None if self._stall_ns is None else self._moved_at + self._stall_ns
 
 
+@define(eq=False)
 class ReplayEnding:
     """Decides when a replayed agent ends, and logs the frames that were not played by then.
 
@@ -260,23 +263,20 @@ class ReplayEnding:
     is too long for reordering, since then only optional messages are missing.
     """
 
-    def __init__(self, state: ReplayState) -> None:
-        self._log = state.divergences
-        self._schedule = state.schedule
-        self._requests = state.requests
-        self._left_at = state.script.agent_left_at
-        self._scheduler = state.scheduler
+    _state: ReplayState
 
     @property
     def is_near(self) -> bool:
         """Whether the recorded agent ended by itself here; optional messages may be missing."""
-        if self._left_at is None or not self._schedule.is_whole:
+        if self._state.script.agent_left_at is None or not self._state.schedule.is_whole:
             return False
-        awaited = (lane.first_missing for lane in self._schedule.expecting)
-        if any(step is not None and step.seq < self._left_at for step in awaited):
+        awaited = (lane.first_missing for lane in self._state.schedule.expecting)
+        if any(
+            step is not None and step.seq < self._state.script.agent_left_at for step in awaited
+        ):
             return False
-        lanes = self._schedule.live_lanes
-        return not any(True for lane in lanes for _ in self._scheduler.unsent(lane))
+        lanes = self._state.schedule.live_lanes
+        return not any(True for lane in lanes for _ in self._state.scheduler.unsent(lane))
 
     def has_come(self, *, is_settled: bool) -> bool:
         """Returns whether the replayed agent ends by itself now; `is_settled` means silence."""
@@ -284,13 +284,13 @@ class ReplayEnding:
 
     def note_missing(self) -> None:
         """Logs the messages that the recorded client sent and the live one did not."""
-        for lane in self._schedule.live_lanes:
+        for lane in self._state.schedule.live_lanes:
             missing = [step for step in lane.missing() if step.key not in lane.lost]
             if not missing or missing[0].key in lane.missed:
                 continue
             first, more = missing[0], len(missing) - 1
             summary = f"the client left without sending {first.title} #{first.seq}"
-            self._log.note(
+            self._state.divergences.note(
                 DivergenceKind.MISSING_EXPECTED,
                 lane,
                 summary + (f" and {more} more" if more else ""),
@@ -300,28 +300,30 @@ class ReplayEnding:
 
     def note_unplayed(self) -> None:
         """Logs how many frames of each lane never went out."""
-        for lane in self._schedule.live_lanes:
-            if left := [*self._scheduler.unsent(lane)]:
+        for lane in self._state.schedule.live_lanes:
+            if left := [*self._state.scheduler.unsent(lane)]:
                 summary = f"the replay did not send {counted(len(left), 'frame')} of the agent"
-                self._log.note(DivergenceKind.UNPLAYED, lane, summary, seq=left[0])
+                self._state.divergences.note(DivergenceKind.UNPLAYED, lane, summary, seq=left[0])
 
     def note_harmless(self) -> None:
         """Logs, for information, omitted optional messages and requests without an answer."""
-        for lane in self._schedule.live_lanes:
+        for lane in self._state.schedule.live_lanes:
             for step in lane.expected:
                 if step.is_optional and not step.is_push and step.key not in lane.lost:
                     self._note_left_out(lane, step)
             self._note_output(lane, [step for step in lane.expected if step.is_push])
-            for request in self._requests.open_in(lane):
+            for request in self._state.requests.open_in(lane):
                 step = request.step
                 if step.response_seq is None:
                     summary = f"{step.title} #{step.seq} was never answered, as in the recording"
-                    self._log.note(DivergenceKind.UNANSWERED, lane, summary, seq=step.seq)
+                    self._state.divergences.note(
+                        DivergenceKind.UNANSWERED, lane, summary, seq=step.seq
+                    )
 
     def _is_more_expected(self) -> bool:
         """Whether any message that the recorded agent got before its end has not come."""
-        left_at = self._left_at or 0
-        lanes = self._schedule.expecting
+        left_at = self._state.script.agent_left_at or 0
+        lanes = self._state.schedule.expecting
         return any(step.seq < left_at for lane in lanes for step in lane.expected)
 
     def _note_output(self, lane: Lane, pieces: list[Step]) -> None:
@@ -342,4 +344,4 @@ class ReplayEnding:
 
     def _note_not_sent(self, lane: Lane, step: Step, summary: str) -> None:
         kind = DivergenceKind.MISSING_EXPECTED
-        self._log.note(kind, lane, summary, seq=step.seq, is_harmless=True)
+        self._state.divergences.note(kind, lane, summary, seq=step.seq, is_harmless=True)

@@ -123,8 +123,7 @@ def _one_of(value: str, words: tuple[str, ...], what: str) -> list[str]:
 
 
 def _direction(value: str, _known: Known | None) -> Filter:
-    chosen = _one_of(value, DIRECTIONS, "direction")
-    return _in("stream", chosen)
+    return _in("stream", _one_of(value, DIRECTIONS, "direction"))
 
 
 def _kind(value: str, _known: Known | None) -> Filter:

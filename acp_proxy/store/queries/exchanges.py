@@ -91,8 +91,7 @@ def exchanges(
     where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
     sql = f"SELECT {names} FROM exchanges {where} ORDER BY {order} LIMIT {most}"
     values = (*methods, *equal.values(), *(span or ()), *(during or ()))
-    selected = rows.query(sql, values)
-    return (ExchangeRow(*row.values()) for row in selected)
+    return (ExchangeRow(*row.values()) for row in rows.query(sql, values))
 
 
 def initialization(rows: Rows) -> ExchangeRow | None:
