@@ -8,6 +8,8 @@ Different content of a file or of a program's output is only reported for inform
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from attrs import define
+
 from acp_proxy.playback.events import Command
 from acp_proxy.playback.replay.divergence_handler import DivergenceHandler
 from acp_proxy.playback.replay.lanes import Lane
@@ -27,14 +29,12 @@ CANCELLED: Outcome = ("cancelled",)
 _WAIT, _RELEASE = "terminal/wait_for_exit", "terminal/release"
 
 
+@define(eq=False)
 class ClientReplies:
     """Handles replies one by one."""
 
-    def __init__(self, state: ReplayState, handler: DivergenceHandler) -> None:
-        self._state = state
-        self._schedule = state.schedule
-        self._comparer = state.comparer
-        self._handler = handler
+    _state: ReplayState
+    _handler: DivergenceHandler
 
     def take(self, live: ClientMessage) -> Iterator[Command]:
         """Handles a reply as the answer to the oldest open request with its id."""
@@ -42,7 +42,7 @@ class ClientReplies:
         if request is None:
             yield from self._take_unknown(live)
             return
-        lane = self._schedule.lanes[request.step.lane]
+        lane = self._state.schedule.lanes[request.step.lane]
         if lane.abandoned:
             return
         recorded = self._recorded_reply(request, lane)
@@ -60,7 +60,7 @@ class ClientReplies:
     ) -> bool:
         """Returns whether the outcome is as recorded; notes a divergence if not."""
         method, asked = request.ask.method, json_or_none(self._asked(request).raw or b"")
-        expected = outcome(method, asked, self._comparer.value(recorded))
+        expected = outcome(method, asked, self._state.comparer.value(recorded))
         came = outcome(method, asked, live.value)
         # After session/cancel a client must answer open permission requests with "cancelled".
         if expected == came or (came == CANCELLED and self._is_cancelled(lane)):
@@ -72,7 +72,7 @@ class ClientReplies:
             f" {described(expected)}, the client answered {described(came)}",
             live,
             seq=recorded.seq,
-            compared=self._comparer.compare(recorded, live),
+            compared=self._state.comparer.compare(recorded, live),
         )
         return False
 
@@ -80,7 +80,7 @@ class ClientReplies:
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
     ) -> Iterator[Command]:
         """Compares the contents of a reply with the recorded outcome."""
-        comparison = self._comparer.compare(recorded, live)
+        comparison = self._state.comparer.compare(recorded, live)
         if not comparison.bind_to(self._state.bindings):
             match = MessageMatch(recorded, comparison)
             yield from self._handler.refuse(live, conflict=match, lane=lane)
@@ -97,39 +97,39 @@ class ClientReplies:
         if request.ask.method in (_WAIT, _RELEASE):
             self._follow_terminal(request, live)
         self._state.divergences.note_masked(comparison.secrets, lane, recorded.seq)
-        self._schedule.match(recorded)
+        self._state.schedule.match(recorded)
 
     def _follow_terminal(self, request: OpenAgentRequest, live: ClientMessage) -> None:
         """Notes that a terminal's output is over: its program ended or it was released."""
         terminal = self._asked(request).terminal
         if member(live.value, "result", "timedOut") is not True:
-            for step in self._schedule.expected:
-                if step.is_push and read(self._comparer.raw(step)).terminal == terminal:
-                    self._schedule.exempt.add_optional(step)
+            for step in self._state.schedule.expected:
+                if step.is_push and read(self._state.comparer.raw(step)).terminal == terminal:
+                    self._state.schedule.exempt.add_optional(step)
         if request.ask.method == _RELEASE and terminal is not None:
             self._state.bindings.release(terminal)
 
     def _take_unknown(self, live: ClientMessage) -> Iterator[Command]:
         """Handles a reply without an open request: a repeated, late or early reply."""
         token = live.token
-        expected = _replies(self._schedule.expected, token)
+        expected = _replies(self._state.schedule.expected, token)
         for step in expected:
-            if step.exchange is None and self._comparer.compare(step, live).is_match:
-                self._schedule.match(step)
+            if step.exchange is None and self._state.comparer.compare(step, live).is_match:
+                self._state.schedule.match(step)
                 return
         early = next((step for step in expected if step.exchange is not None), None)
-        if early is not None and not self._schedule.lanes[early.lane].abandoned:
-            lane = self._schedule.lanes[early.lane]
+        if early is not None and not self._state.schedule.lanes[early.lane].abandoned:
+            lane = self._state.schedule.lanes[early.lane]
             summary = f"the client answered id {token} before the agent asked"
             kind = DivergenceKind.UNKNOWN_REPLY_ID
             self._handler.note(kind, lane, summary, live, seq=early.seq)
             yield from self._handler.abandon(lane)
             return
-        played = _replies(self._schedule.played, token)
+        played = _replies(self._state.schedule.played, token)
         before = played[-1] if played else None
         self._handler.note(
             DivergenceKind.UNKNOWN_REPLY_ID,
-            self._schedule.lanes[None if before is None else before.lane],
+            self._state.schedule.lanes[None if before is None else before.lane],
             f"the client answered id {token}, which no open request of the agent has",
             live,
             seq=None if before is None else before.seq,
@@ -142,7 +142,7 @@ class ClientReplies:
     def _recorded_reply(self, request: OpenAgentRequest, lane: Lane) -> Step | None:
         if request.ask.reply_seq is None:
             return None
-        self._schedule.read_to(request.ask.reply_seq)
+        self._state.schedule.read_to(request.ask.reply_seq)
         exchange = request.ask.exchange
         replies = (s for s in lane.expected if s.exchange == exchange and s.is_reply)
         return next(replies, None)

@@ -7,7 +7,7 @@ the agent may change its tool call in between.
 
 from typing import Any
 
-from attrs import frozen
+from attrs import define, frozen
 
 from acp_proxy.playback.events import Send
 from acp_proxy.playback.shared.comparison import Difference
@@ -37,13 +37,11 @@ class OptionChoice:
     is_possible: bool = True
 
 
+@define(eq=False)
 class PermissionGuard:
     """Checks recorded answers to permission requests."""
 
-    def __init__(self, state: VerifyState) -> None:
-        self._state = state
-        self._permissions = state.permissions
-        self._recording = state.recording
+    _state: VerifyState
 
     def grants_too_much(self, match: RequestMatch, value: Any) -> bool:
         """Whether the recorded answer may allow more than the recorded request asked for.
@@ -55,14 +53,14 @@ class PermissionGuard:
         request = match.request
         if request.ask.method != PERMISSION or match.permission.is_same:
             return False
-        recorded = self._recording.replies.get(request.ask.exchange)
+        recorded = self._state.recording.replies.get(request.ask.exchange)
         if recorded is None:
             return False
-        answer = self._recording.messages.sent(recorded.step)
-        if not _may_allow(self._recording.messages.request(request), answer):
+        answer = self._state.recording.messages.sent(recorded.step)
+        if not _may_allow(self._state.recording.messages.request(request), answer):
             return False
         trusts_title = self._state.options.lenient and match.permission.is_vague
-        return not (trusts_title and self._permissions.have_same_title(request, value))
+        return not (trusts_title and self._state.permissions.have_same_title(request, value))
 
     def note_refused(
         self, match: RequestMatch, live: AgentRequest, differences: tuple[Difference, ...]
@@ -75,7 +73,7 @@ class PermissionGuard:
             differences: the differences of the two requests, for a request that names nothing.
         """
         seq = match.request.step.seq
-        old, new = self._permissions.titles(match.request, live.value)
+        old, new = self._state.permissions.titles(match.request, live.value)
         if match.permission.is_vague:
             summary = (
                 f"the agent asked permission for {new} and did not say what it applies to, so it is"
@@ -89,7 +87,7 @@ class PermissionGuard:
             )
         self._state.divergences.note(
             DivergenceKind.PERMISSION_DIFFERS,
-            self._recording.lanes[match.request.step.lane],
+            self._state.recording.lanes[match.request.step.lane],
             summary,
             seq=seq,
             line=live.line,
@@ -117,12 +115,12 @@ class PermissionGuard:
             summary = f"{PERMISSION} #{live.recorded.step.seq} came when the turn was cancelled"
             self._state.divergences.note(DivergenceKind.LATE, frame.lane, summary, seq=step.seq)
             return None, reply(live.token, cancellation(request))
-        recorded = self._recording.messages.request(live.recorded)
-        answer = self._recording.messages.sent(step)
-        scope = self._permissions.live(request)
-        match = self._permissions.compare_answered(live.recorded, live.scope, scope)
+        recorded = self._state.recording.messages.request(live.recorded)
+        answer = self._state.recording.messages.sent(step)
+        scope = self._state.permissions.live(request)
+        match = self._state.permissions.compare_answered(live.recorded, live.scope, scope)
         if not match.is_same and _may_allow(recorded, answer):
-            _, title = self._permissions.titles(live.recorded, request)
+            _, title = self._state.permissions.titles(live.recorded, request)
             self._note_changed(frame, live, title, match.differences)
             return None, reply(live.token, denial(request))
         chosen = choice(recorded, request, answer)
@@ -161,7 +159,7 @@ class PermissionGuard:
     def _hidden(self, recorded: RecordedRequest, raw: bytes) -> list[tuple[str, ...]]:
         """Returns the places of a live request that must not be shown beside a recorded one."""
         places = places_of("request", PERMISSION)
-        both = (self._recording.messages.raw(recorded), raw)
+        both = (self._state.recording.messages.raw(recorded), raw)
         old, new = (self._state.masking.value(each, places) for each in both)
         return self._state.comparer.params(PERMISSION, old, new, places).hidden
 
