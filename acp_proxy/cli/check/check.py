@@ -120,7 +120,7 @@ def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **v
 
     An ✗ is an error: the conversation failed, for example because a request was never answered, or
     a MUST of the specification was violated. An ! is a warning: a SHOULD was violated, or there may
-    be another cause. A - is a hint. The severity is lower where two messages may have crossed.
+    be another cause. A - is a note. The severity is lower where two messages may have crossed.
 
     REC may be a directory or a quoted pattern. Then the output is a line for each recording with
     findings that count, and a summary.

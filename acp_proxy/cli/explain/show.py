@@ -30,7 +30,7 @@ Examples:
 def show(rec: str, json: bool) -> None:
     """Summarize a recording: the peers, the turns, the problems, and the ending.
 
-    Findings are marked ✗ for an error, ! for a warning, and - for information. Waiting for a person
+    Findings are marked ✗ for an error, ! for a warning, and - for a note. Waiting for a person
     or a program is never a problem, however long it takes.
 
     The findings are those of `check`. The conversation is examined as a whole, but the rules of the
