@@ -138,7 +138,8 @@ class SecretValues:
             for size in starts[start]:
                 marker = self.forms.get(text[start : start + size])
                 if marker is not None and start + size <= len(text):
-                    matches.append(SecretMatch(start, start + size, marker))
+                    end = start + size
+                    matches.append(SecretMatch(start, end, marker))
                     break
         return matches
 
