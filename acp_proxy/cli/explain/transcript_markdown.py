@@ -11,7 +11,6 @@ from attrs import evolve
 from acp_proxy.base.wording import counted, duration, plain, seconds, visible
 from acp_proxy.explain.describe.tool_texts import short_id
 from acp_proxy.explain.origins import origin_rows
-from acp_proxy.explain.show.result_words import ending_words
 from acp_proxy.explain.transcript.entries import (
     EntryChoice,
     EntryKind,
@@ -122,7 +121,12 @@ def _promise(limits: TextLimits) -> str:
 
 @needs("ending", unknown="")
 def _ending(recording: Recording) -> str:
-    return ending_words(recording, recording.end_reason or "")
+    parts = []
+    if recording.exit_signal is not None:
+        parts.append(f"by signal {recording.exit_signal}")
+    elif recording.exit_code is not None:
+        parts.append(f"exit {recording.exit_code}")
+    return ", ".join(filter(None, [*parts, recording.end_reason]))
 
 
 class _Page:

@@ -1,14 +1,10 @@
 """Describes sessions: their beginning and end, their modes and options, and the tokens of turns."""
 
-import re
-
-from acp_proxy.base.limits import SHOWN_LINE
-from acp_proxy.base.wording import counted, plain
+from acp_proxy.base.wording import counted
 from acp_proxy.explain.describe.content_texts import content
 from acp_proxy.explain.describe.error_texts import describe_error
 from acp_proxy.explain.describe.phrases import (
     Value,
-    beginning,
     bracketed,
     compact,
     joined,
@@ -19,9 +15,6 @@ from acp_proxy.explain.describe.phrases import (
     quantity,
     word,
 )
-
-_MARKS = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*|`+([^`\n]*)`*|^#{1,6} +(?=\S)", re.MULTILINE)
-"""Bold words, code and headings of Markdown."""
 
 
 def opened(params: Value) -> str:
@@ -70,12 +63,6 @@ def prompt_text(params: Value) -> str:
     """Returns the text of a prompt and a description of its attachments; empty without both."""
     text = content(params.get("prompt", params.get("content")))
     return joined(text, content(params.get("attachments")))
-
-
-def prompt_title(params: Value) -> str:
-    """Returns a prompt as one line of plain words, without line breaks and marks of Markdown."""
-    text = beginning(prompt_text(params), 2 * SHOWN_LINE)
-    return plain(" ".join(_MARKS.sub(r"\1\2", text).split()))
 
 
 def prompt_result(result: Value) -> str:

@@ -13,7 +13,7 @@ from acp_proxy.base.limits import LINE_EDGE, WHOLE_LINE
 from acp_proxy.base.wording import plain
 from acp_proxy.explain.describe.method_texts import METHODS
 from acp_proxy.explain.describe.phrases import Value, message_of, part, word
-from acp_proxy.explain.describe.session_texts import prompt_title
+from acp_proxy.explain.describe.session_texts import prompt_text
 from acp_proxy.explain.describe.tool_texts import chosen_option, tool_name
 from acp_proxy.explain.hints import CallSpans
 from acp_proxy.explain.preview import preview
@@ -233,14 +233,14 @@ def read_tally(reader: RecordingReader, method: str) -> Tally:
 
 
 def prompt_of(params: Value, most: int | None = 200) -> str:
-    """Returns the words of a prompt in one line, in any dialect; empty if the prompt has no text.
+    """Returns the text of a prompt, in any dialect; empty if the prompt has no text.
 
     Args:
         params: the params of the ``session/prompt`` request.
         most: the largest number of characters; None for all.
     """
     try:
-        return prompt_title(params)[:most]
+        return plain(prompt_text(params))[:most]
     except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
         return ""
 

@@ -18,7 +18,7 @@ from attrs import define, field, frozen
 
 from acp_proxy.base.limits import LAST_NUMBER, LINE_EDGE, NAMED, TITLE
 from acp_proxy.base.wording import plain
-from acp_proxy.explain.describe.session_texts import prompt_title
+from acp_proxy.explain.describe.session_texts import prompt_text
 from acp_proxy.explain.describe.tool_texts import call_in, params_of
 from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of
 from acp_proxy.explain.preview import preview
@@ -224,7 +224,7 @@ def first_words(reader: RecordingReader, prompt_seq: int) -> str:
     """
     kind, prompt = start_of_line(reader, prompt_seq, LINE_EDGE) or ("", b"")
     params = {} if kind == "batch" else params_of(prompt)  # a batch has no params, and may be large
-    return prompt_title(params)[:TITLE]
+    return plain(prompt_text(params))[:TITLE]
 
 
 @define(eq=False)

@@ -159,7 +159,7 @@ def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("raw", "prompt"),
     [
-        (line(request(1, "session/prompt", prompt=[text("a\nb"), text("c")])), "a b"),
+        (line(request(1, "session/prompt", prompt=[text("a\nb"), text("c")])), "a\\nb"),
         (line(request(1, "session/prompt", content="draft")), "draft"),
         (b'{"params": {}}', ""),
         (b'{"params": 7}', ""),
