@@ -60,6 +60,7 @@ LOOK = """async () => {
 def test_little_is_held_however_much_there_is(window: Visit, tmp_path: Path, frames: int) -> None:
     """Filters on columns read no line, and a jump reads what is seen there."""
     path = record_million(tmp_path / "long.db", frames)
+    window.page.set_viewport_size({"width": 1440, "height": 900})
     page = window.open(report(path, tmp_path))
     actual: dict[str, Any] = page.ask(LOOK)
     assert actual["rows"] == actual["count"] >= frames

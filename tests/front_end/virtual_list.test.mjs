@@ -8,9 +8,9 @@ import { ScrollGeometry } from "../../acp_proxy/report/front_end/shell/virtual_l
 test("a short list is not scaled, and draws what is seen and a margin", () => {
   const geometry = new ScrollGeometry(100, 20, 200);
   assert.deepEqual([geometry.isScaled, geometry.height, geometry.lastOffset, geometry.page], [false, 2000, 1800, 9]);
-  assert.deepEqual(geometry.drawn(0), [0, 11]);
-  assert.deepEqual(geometry.drawn(405), [18, 32]);
-  assert.deepEqual(geometry.drawn(1800), [88, 99]);
+  assert.deepEqual(geometry.drawn(0), [0, 10]);
+  assert.deepEqual(geometry.drawn(405), [19, 31]);
+  assert.deepEqual(geometry.drawn(1800), [89, 99]);
   assert.equal(geometry.offsetOf(123), 123);
 });
 

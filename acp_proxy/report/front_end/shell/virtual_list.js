@@ -18,7 +18,7 @@ import { countInWords } from "./words.js";
 const LARGEST_HEIGHT = 8_000_000;
 const ROW_HEIGHT = 24;
 /** Rows beyond each edge, so that a little scrolling shows no gap. */
-const MARGIN_ROWS = 2;
+const MARGIN_ROWS = 1;
 /** A higher screen than this shows no more rows. */
 const MOST_ROWS = 100;
 
