@@ -23,7 +23,7 @@ SMALL_LINE = 1 << 20
 LARGE_LINE = 2 << 20
 """Bytes of a line, newline included, beyond which only the line's edges are parsed as JSON."""
 WHOLE_LINE = 4 << 20
-"""Bytes of the largest line that is parsed as a whole to be described."""
+"""The size in bytes of the longest line that is parsed whole when it is described."""
 PREVIEWED_LINE = 8_000_000
 """Bytes of the largest line that a preview reads completely; of others it reads the beginning."""
 PLAYED_LINE = 64 << 20

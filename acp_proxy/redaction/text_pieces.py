@@ -102,7 +102,7 @@ class PieceReader:
 
 
 def may_be_piece(raw: bytes) -> bool:
-    """Whether one or several lines may contain a piece; False only if they certainly do not."""
+    """Whether the line or lines may contain a piece; False only if they certainly do not."""
     return _CHUNK in raw or _PUSH in raw
 
 

@@ -94,7 +94,7 @@ class CopyMasking:
             yield reader
 
     def report(self, reader: RecordingReader, output: Path) -> None:
-        """Prints how much is masked in a recording if masking options are given.
+        """If masking options were given, prints how much of the recording is masked.
 
         Args:
             reader: the recording.

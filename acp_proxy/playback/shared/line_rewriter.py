@@ -31,7 +31,7 @@ class LineRewriter:
 
         Args:
             wire: the recorded frame.
-            ids: the live ids of the requests that it answers or names, by the recorded tokens.
+            ids: for each request that the frame answers or names, its live id by the recorded id.
         """
         ids = {old: new for old, new in ids.items() if old != new}
         if not ids and not self._bindings.change_anything:

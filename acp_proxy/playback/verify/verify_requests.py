@@ -290,7 +290,7 @@ class AnswerQueue:
         self._asked: dict[ClientLane, None] = {}
 
     def __bool__(self) -> bool:
-        """Whether the client has to answer a request that it answered in the recording."""
+        """Whether a live request still waits for its recorded answer."""
         return bool(self._waiting)
 
     def get(self, exchange: int | None) -> LiveRequest | None:

@@ -186,7 +186,7 @@ class RecordHandler:
         )
 
     def _finish_line(self, stream: Stream, t_ns: int) -> None:
-        """Makes a frame of the bytes after the last newline of a stream that ended."""
+        """Turns the unterminated last line of a stream that ended into a frame."""
         lost = self._state.undelivered.pop(stream, 0)
         line = self._state.framers[stream].finish(t_ns)
         if line is not None:

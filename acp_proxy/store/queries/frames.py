@@ -224,7 +224,7 @@ def last_update_with(rows: Rows, text: bytes, most: int) -> bytes | None:
 
 
 def stray_errors(rows: Rows, most: int) -> list[int]:
-    """Returns the numbers of the first errors that do not answer a recorded request.
+    """Returns the frame numbers of the first errors that answer no recorded request.
 
     Args:
         rows: the recording.
