@@ -82,7 +82,7 @@ READ = {"operation": "file_read", "resource": "/p/a"}
 def test_a_draft_request_for_something_else_is_not_granted(
     record: Record, came: dict[str, Any]
 ) -> None:
-    """A draft request with another operation or resource is denied."""
+    """A permission request of the draft is denied if its operation or resource was not recorded."""
     live = drafted(record, f"<- {draft_ask(**READ)}\n-> {GRANTED}")
     live.check(f"""
         <- {draft_announce(tool="terminal/create", input={"command": "rm -rf /"})}

@@ -67,7 +67,7 @@ def elsewhere(record: Record, recorded: str) -> LiveAgent:
 def test_permission_for_something_else_is_not_granted(
     record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """Permission for another action is rejected, and the recorded one remains."""
+    """A permission for an unrecorded action is rejected; the recorded one can still be used."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(came, token=9)}

@@ -213,7 +213,7 @@ class ConnectionFrames:
         self.waiting.append(waiting)
 
     def add_unasked(self, step: Step, asked: set[Key]) -> None:
-        """Adds an answer to optional requests, which goes out if these requests do come.
+        """Adds the answer to optional requests. It goes out only if these requests come.
 
         Args:
             step: the answer, of any lane.

@@ -161,7 +161,7 @@ class Verification:
         return self._incomplete is None
 
     def _ends_at(self) -> int:
-        """Returns when the verification ends if nothing comes until then."""
+        """Returns the time of the verification's end if nothing comes before."""
         settle_ns = self.state.patience.after_silence(self._silence_ns)
         longest = (self._ends_since or 0) + _LONGEST_NS + settle_ns
         return min(self.state.patience.last_activity + settle_ns, longest)

@@ -182,7 +182,7 @@ def test_a_job_that_nobody_waits_for_is_ended(
     status: Status,
     is_surplus: bool,
 ) -> None:
-    """A job ends if its caller is gone or its worker leaves; a full worker goes on."""
+    """A job ends if its caller is gone or its worker is closing; a paused worker goes on."""
     worker.status, worker.task.state = status, state
     if state is None:
         worker.state.tasks.clear()

@@ -728,7 +728,7 @@ def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
 
 
 def test_no_query_reads_another_view_of_the_file() -> None:
-    """No query reads the other views of a file, which are not masked."""
+    """No query of the store reads an unmasked view of a file."""
     others = "|".join(STORED_VIEWS.keys() - {"frames"})
     reads_one = re.compile(rf"\b(FROM|JOIN) ({others})\b")
     for module in (Path(acp_proxy.__file__).parent / "store").glob("*.py"):

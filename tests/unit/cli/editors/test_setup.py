@@ -313,7 +313,7 @@ def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
 
 
 def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
-    """Read-only files, files with a second name and invalid JSON are refused unchanged."""
+    """Read-only files, files with a hard link and invalid JSON are refused unchanged."""
     path = home / ZED
     words = ("zed", "--agent", "opencode", "--write", "--yes")
     path.chmod(0o400)

@@ -36,7 +36,7 @@ def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_a_path_is_left_out() -> None:
-    """A value that cannot be the path of a directory is left out."""
+    """A recorded directory that cannot be a path has no entry among the working directories."""
     with directories(["/nul\0", "/half\ud800", "nul\0"], None, "/start") as places:
         assert places == {}
 

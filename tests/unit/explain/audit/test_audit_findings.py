@@ -217,7 +217,7 @@ def test_a_command_that_changes_after_permission() -> None:
 def test_permission_for_one_command_and_another_one_in_the_terminal(
     command: str, is_another: bool
 ) -> None:
-    """A command that is passed to a shell counts as the same command."""
+    """A terminal command counts as the permitted one if it only wraps that command in a shell."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command=command)

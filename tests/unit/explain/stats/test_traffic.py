@@ -97,7 +97,7 @@ def test_activity_divides_the_time_of_the_recording() -> None:
 
 
 def test_the_cached_part_is_the_computed_one() -> None:
-    """The cached part of the time is the same as the computed part."""
+    """Activity that is counted with a cached part of the time is counted as without the cache."""
     for end in (1, 5, 24, 25, 997):
         traffic = Traffic(end)
         expected = [0] * BUCKETS

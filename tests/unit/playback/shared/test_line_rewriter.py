@@ -43,7 +43,7 @@ def test_only_a_reply_gets_another_id() -> None:
 
 
 def test_a_batch_is_rewritten_member_by_member() -> None:
-    """Each member of a batch is rewritten at its own typed places."""
+    """Each member of a batch is rewritten only where its own method has paths or ids."""
     raw = b'[{"method":"terminal/create","params":{"cwd":"/a/b","x":"/a/b"},"id":0}]'
     assert written(raw, "batch", {}, a="/z") == raw.replace(b'"cwd":"/a/b"', b'"cwd":"/z/b"')
 
