@@ -95,7 +95,7 @@ def test_a_recording_comes_back_from_its_text(
 
 @given(conversations(), st.integers(4, 60))
 def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> None:
-    """A line too large for memory is parsed only at its beginning and its end, and comes back whole."""
+    """A line too large for memory is parsed at its beginning and end only, and comes back whole."""
     pieces = [
         ("chunk", stream, chunk[start : start + large])
         for stream, chunk in chunks
