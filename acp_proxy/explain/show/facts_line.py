@@ -59,6 +59,12 @@ def facts_line(summary: Summary) -> list[Fact]:
     for tally in summary.tool_calls:
         for status, count in tally.statuses.items():
             calls[status if status in FINAL else summary.unended] += count
+    rejected = {(asked.session, asked.tool_call) for asked in summary.questions
+                if _ANSWERS.get(asked.answer or "") == "rejected"}  # fmt: skip
+    for call in summary.failed_calls:
+        if (call.session, call.tool_call) in rejected:  # a person stopped it, so nothing failed
+            calls.subtract([call.status])
+            calls["rejected"] += 1
     for answer, count in summary.answers.items():
         is_lost = answer == "open" and not summary.is_open
         answers["never answered" if is_lost else _ANSWERS.get(answer, answer)] += count

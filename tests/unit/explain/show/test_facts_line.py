@@ -26,7 +26,7 @@ SHIPPED = {
     "cancelled": "1 turn cancelled · 4 ms",
     "crash": "1 turn never ended ✗ · 403 ms · 1 call never ended ✗",
     "edit-allowed": "1 turn · 4 ms · 1 call ✓ · 1 permission allowed · 1 file +1 −1",
-    "edit-rejected": "1 turn · 3 ms · 1 call failed ✗ · 1 permission rejected",
+    "edit-rejected": "1 turn · 3 ms · 1 call rejected · 1 permission rejected",
     "hang": "1 turn never ended ✗ · 4.0 s, 100% call pytest -q · 1 call never ended ✗",
     "hello": "1 turn · 2 ms",
     "late-updates": "1 turn · 96 µs · 1 call ✓",
