@@ -61,7 +61,7 @@ class App {
     /** @type {Map<string, MountedView>} */
     this.mounted = new Map();
     this.hasLetters = h("input", { type: "checkbox", checked: true });
-    this.filter = field("filter", "method:prompt", state.setFilter);
+    this.filter = field("filter", "is:failed", state.setFilter);
     this.search = field("search", "any text", state.setQuery);
     this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
     this.shownCount = h("output", { class: "count", for: "filter" });
