@@ -115,7 +115,7 @@ def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Pat
     assert run(*words).exit_code == 0
     window.open(path)
     assert window.ask("() => acpReport.state.seq") > 11
-    assert window.page.locator(".detail-title").count() == 1
+    window.page.locator(".detail-title").wait_for()
 
 
 @pytest.mark.parametrize(("view", "rows"), [("list", 16), ("sequence", 16)])
