@@ -1,8 +1,8 @@
-"""Groups of commands, and the help of a command.
+"""Imports commands when they are called, reports expected errors, and formats the help.
 
-A group imports a command when it is called, and reports expected errors in one line. The help of a
-command is its synopsis, two examples, and its options, grouped by purpose. ``--help`` fits on a
-screen; ``--help-all`` adds the other paragraphs, examples and rare options.
+An expected error is one line. The help of a command is its synopsis, two examples, and its options,
+grouped by purpose. ``--help`` fits on a screen; ``--help-all`` adds the other paragraphs, examples
+and rare options.
 """
 
 import contextlib

@@ -141,9 +141,9 @@ class SessionDirectories:
             self.directories[session] = paths
 
     def candidates(self, params: dict[str, Any]) -> list[str]:
-        """Returns the sessions whose directories contain the path of a message.
+        """Returns the sessions whose directory contains the path in a message.
 
-        Only the sessions with the innermost of these directories are returned.
+        If such directories are nested, only sessions of the innermost directory are returned.
         """
         for name in ("path", "cwd", "workingDirectory"):
             if isinstance(path := params.get(name), str) and (owners := self._owners(path)):

@@ -123,7 +123,7 @@ def _quickly_decoded(raw: bytes) -> str | None:
 
 
 def _unescaped(escape: bytes) -> str:
-    """Returns the character of an escape; half of a surrogate pair counts as one character."""
+    """Returns the character that an escape stands for; each surrogate is a character by itself."""
     if len(escape) == _LONGEST_ESCAPE:
         return chr(int(escape[2:], 16))
     return _CONTROLS.get(escape) or escape[1:].decode("latin-1")

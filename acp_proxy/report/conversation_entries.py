@@ -80,7 +80,7 @@ class ConversationEntries:
                 values = []
         if values:
             yield f"e{len(self._index) // ENTRIES}", encode_json(values)
-        deque(self._rows, 0)
+        deque(self._rows, 0)  # rows after the last entry have blocks, too
         of_all = [*zip(*self._index, strict=True)] or [(), (), ()]
         names = ("seq", "last_seq", "kind")
         yield "entries", encode_json({"first": 0, **dict(zip(names, of_all, strict=True))})

@@ -142,7 +142,7 @@ def test_a_reply_before_its_request_is_reported(record: Record) -> None:
 
 
 def test_a_second_reply_is_reported(record: Record) -> None:
-    """A second reply to a request is reported, since no open request has its id."""
+    """A second reply to the same request is reported: its id belongs to no open request."""
     live = asked(record, READ, 'result {"content": ""}')
     live.send(7, 7)
     assert live.mismatches == ["unknown-reply-id primary in s 7"]

@@ -85,7 +85,7 @@ def _status(action: Action) -> ActionStatus:
 
 
 def _answered_status(action: Action) -> ActionStatus:
-    """Returns the status of an action, judged by the client's answers."""
+    """Returns the status of an action, which the client's answers decide."""
     outcomes = {request.outcome for request in action.requests}
     if "result" in outcomes:
         is_ended = action.exit_code is not None or action.exit_signal is not None

@@ -38,7 +38,7 @@ class MethodStatistics:
     """The direction of the requests or notifications: to-agent or to-client; or stderr."""
     method: str | None
     kind: str | None
-    """The kind of frames that have no method; None for frames with a method."""
+    """The kind of the frames if they have no method; otherwise None."""
     frames: int
     """The number of frames: requests, their answers and notifications."""
     bytes: int

@@ -117,7 +117,7 @@ def limit(connection: sqlite3.Connection, *schemas: str) -> None:
 
 @contextlib.contextmanager
 def limited(connection: sqlite3.Connection, size: int = _UNLIMITED) -> Iterator[None]:
-    """Sets another size limit inside a block.
+    """Changes the largest size of a value that SQLite returns, until the block ends.
 
     Args:
         connection: an open recording.

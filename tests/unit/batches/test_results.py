@@ -49,7 +49,7 @@ def test_a_header_is_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("verdict", [VERDICT, DIFFERS])
 def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
-    """A verdict is one line of ASCII, whatever text is in it."""
+    """A verdict is written as one line of ASCII, even if its texts have other characters."""
     line = line_of(verdict)
     assert line.isascii()
     assert line.count(b"\n") == 1

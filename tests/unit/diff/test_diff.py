@@ -85,7 +85,7 @@ def test_a_directory_may_lack_its_slash() -> None:
 
 
 def test_a_title_is_cut_somewhere() -> None:
-    """A title may be cut within or after its directory; a title without one is compared whole."""
+    """Titles are equal if one was cut within or after its directory; others are compared whole."""
 
     def run(number: int, title: str) -> Run:
         return Run(number).tell("session_info_update", title=title).end()

@@ -259,7 +259,7 @@ def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> N
 
 @pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
 def test_doubled_frames_follow_each_other(name: str) -> None:
-    """Doubled frames arrive unchanged and then a second time, perhaps with another id."""
+    """A doubled frame arrives unchanged, and then once more; orphan-reply changes the second id."""
     run = applied(name)
     for hit in run.hits:
         (copy,) = hit.injected

@@ -39,7 +39,7 @@ LOOKS = 0.25
 """Seconds between two checks of the supervisor, and so its precision."""
 
 WHOLE = 3600.0
-"""Seconds after which a scene is over."""
+"""The length of a simulated run, in seconds of the mock clock."""
 
 Sent = tuple[float, int]
 """The time of a signal to the group, in seconds of the mock clock, and the signal."""
