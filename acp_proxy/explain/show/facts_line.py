@@ -43,7 +43,7 @@ class Fact:
 
     text: str
     tone: str = ""
-    """good, trouble or caution; empty for a plain fact."""
+    """good or trouble; empty for a plain fact."""
 
 
 def facts_line(summary: Summary) -> list[Fact]:
