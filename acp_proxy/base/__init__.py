@@ -1,1 +1,1 @@
-"""Values, text helpers and system calls that every room uses. Imports no other room."""
+"""Values, text helpers and system calls that every room uses. This room imports no other room."""

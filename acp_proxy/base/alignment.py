@@ -3,10 +3,10 @@
 The algorithm extends patience diff. It pairs the items that occur exactly once in A and once in B,
 and keeps the longest chain of pairs in which both positions increase. It repeats this for each gap
 between two kept pairs. Where no single item is unique, it looks for unique runs of 2 items, then of
-4, and so on. Small ranges are solved exactly. Time is O(n log n) and memory O(n), where n is the
+4, and so on. Small ranges are aligned exactly. Time is O(n log n) and memory O(n), where n is the
 number of items that differ.
 
-We considered libraries. `difflib` takes quadratic time. Its ports to C do too where the sequences
+We considered libraries. `difflib` takes quadratic time, and so do its ports to C if the sequences
 differ much. Libraries that compute the longest common subsequence need n * m bits. The best-known
 implementation of patience diff has a licence that is incompatible with ours.
 """
@@ -22,9 +22,10 @@ Pair = tuple[int, int]
 _STRETCHES = (1, 2, 4, 8, 16, 32)
 """The lengths of the runs of items to search for, in this order."""
 _PASSES = 32
-"""How often all items may be read; the rest is then aligned in one step, less precisely."""
+"""The largest number of passes over all items. The ranges that remain are then aligned in one less
+precise pass."""
 _EXACT = 1024
-"""Ranges with at most this many pairs of items are solved exactly."""
+"""Two ranges are aligned exactly if the product of their lengths is at most this number."""
 
 
 def align(a: Items, b: Items) -> list[Pair]:
@@ -86,7 +87,7 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
     if all(map(lt, places, places[1:])):
         return list(pairs)  # the usual case
     tails: list[int] = []
-    last: list[int] = []  # by the chain's length: the index of its last pair, as early as possible
+    last: list[int] = []  # by length of a chain: the index of its last pair
     before = [-1] * len(pairs)
     for index, (_, place) in enumerate(pairs):
         length = bisect_left(tails, place)
@@ -105,7 +106,7 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Returns pairs to keep: of items or runs that occur once on both sides, or else of rare items.
+    """Returns the pairs to keep: items or runs that occur once in A and once in B, else rare items.
 
     Positions increase in A and in B.
     """
@@ -158,8 +159,8 @@ def _places(items: Items, within: range) -> defaultdict[Hashable, list[int]]:
 def _exactly(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pair]:
     """Yields the pairs of the longest common subsequence; compares each item of A with each of B.
 
-    If several subsequences are the longest, it chooses the one that leaves the most unpaired items
-    of A and B side by side, since one of two such items may have replaced the other.
+    If several subsequences are the longest, chooses the subsequence that leaves the most unpaired
+    items of A and B side by side, since an item of B there may have replaced an item of A.
     """
     width, b_start = len(range_b), range_b.start
     a_start, a_end = range_a.start, range_a.stop

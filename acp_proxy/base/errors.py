@@ -1,7 +1,7 @@
-"""Every exception of the package, on one screen.
+"""The errors that users see, and `LogMoved`, which several rooms use.
 
-Bad traffic is data and raises no exception. These exceptions are for incorrect use and for
-recordings that cannot be read. Each message is one line: what was expected, what was found instead,
+Bad traffic is data and raises no exception. The errors are for incorrect use and for recordings
+that cannot be read. The message of an error is one line: what was expected, what was found instead,
 and what the user can do.
 """
 
@@ -30,7 +30,7 @@ class NotARecording(UnreadableRecording):
 
 
 class DamagedRecording(UnreadableRecording):
-    """Raised when a recording is damaged or was changed, instead of showing it as empty."""
+    """Raised when a recording is damaged or was changed, so that it is not shown as empty."""
 
     def __init__(self, path: Path, reason: str, *, is_foreign: bool = False) -> None:
         quoted = shlex.quote(str(path))

@@ -2,8 +2,8 @@
 
 The metadata of a field decides its form. ``field(metadata={"json": "problems"})`` gives the name in
 JSON if it differs from the field's name, and also includes a computed field in the JSON.
-``{"optional": True}`` omits the field as long as it has its default value, and ``{"hidden": True}``
-always. The modules with such fields need not import this module, so they load without cattrs.
+``{"optional": True}`` omits the field while it has its default value. ``{"hidden": True}`` always
+omits it. The modules with such fields need not import this module, so they load without cattrs.
 """
 
 from typing import Any

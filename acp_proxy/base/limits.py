@@ -19,13 +19,14 @@ LINE_EDGE = 64 << 10
 LOG_HEAD = 64 << 10
 """Bytes that are read to recognize another tool's log."""
 SMALL_LINE = 1 << 20
-"""Bytes of the largest line that is read as a piece of a streamed text or masked as one value."""
+"""Bytes of the longest line that is parsed as a whole by code that has to be fast."""
 LARGE_LINE = 2 << 20
-"""Bytes of a line, newline included, beyond which only the line's edges are parsed as JSON."""
+"""Bytes of the longest line, newline included, that is parsed as a whole; of others only the edges."""
 WHOLE_LINE = 4 << 20
 """The size in bytes of the longest line that is parsed whole when it is described."""
 PREVIEWED_LINE = 8_000_000
-"""Bytes of the largest line that a preview reads completely; of others it reads the beginning."""
+"""Bytes of the longest line that a preview reads as a whole; of a longer line it reads the
+beginning."""
 PLAYED_LINE = 64 << 20
 """Bytes of the largest line that is played; sending a line takes about three times its memory."""
 LINE_WITHOUT_END = 256 << 20
@@ -76,7 +77,7 @@ SHOWN_LINE = 2000
 SHOWN_FRAME = 1 << 20
 """Characters of a whole frame that are written before the rest is cut."""
 SHOWN_BYTES = 16 << 10
-"""The largest number of bytes that a report shows of what a fault delivered."""
+"""Bytes of a fault's delivery that a report shows; the rest is cut."""
 
 # Items that are listed; the others are at most counted.
 NAMED = 3
@@ -100,7 +101,7 @@ CANDIDATES = 50
 REMEMBERED = 1000
 """Entries of a table: sessions, terminals, tool calls of a session, divergences, secrets."""
 CACHED = 4096
-"""Cached results for one place of a message, or for one state."""
+"""Entries of a cache, such as the results for one place in a message."""
 REMEMBERED_CALLS = 10_000
 """Tool calls, sessions, terminals or failures of a recording that are remembered."""
 KEPT_ACTIONS = 100_000

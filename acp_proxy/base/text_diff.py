@@ -15,21 +15,21 @@ from acp_proxy.base.alignment import align, gaps
 from acp_proxy.base.limits import COMPARED_TEXT
 
 Piece = tuple[str, str]
-"""A text after its mark: ``=`` (in A and B), ``-`` (only in A) or ``+`` (only in B)."""
+"""A mark and a text. The mark is ``=`` (in A and B), ``-`` (only in A) or ``+`` (only in B)."""
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
 _AROUND = 40
-"""The largest number of characters of context on either side of a change; cut between words."""
+"""The largest number of characters of context on either side of a change; never cuts a word."""
 _ALIKE = 4
-"""Texts need at least one in this many characters in common for a word diff to help a reader."""
+"""A word diff is readable if at least one in this many characters is equal in A and B."""
 _LINES_AROUND = 3
 """Lines of context on either side of a change."""
 
 
 class _Change(NamedTuple):
-    """A range of A and the range of B in its place: of characters, or of tokens."""
+    """A range of A and the range of B that replaces it, in characters, tokens or lines."""
 
     a_start: int
     a_end: int
@@ -173,7 +173,7 @@ def _changes(a: str, b: str) -> Iterator[_Change]:
 
 
 def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterator[_Change]:
-    """Yields the differences of two ranges, token by token."""
+    """Yields the differences between two ranges of text, in characters; aligns their tokens."""
     tokens_a = token.findall(a, within.a_start, within.a_end)
     tokens_b = token.findall(b, within.b_start, within.b_end)
     a_at = [*accumulate(map(len, tokens_a), initial=within.a_start)]
@@ -188,7 +188,7 @@ def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterato
 
 
 def _differences(a: Sequence[str], b: Sequence[str]) -> Iterator[_Change]:
-    """Yields the ranges between aligned items that are not empty on both sides."""
+    """Yields the ranges between aligned items; skips those that are empty both in A and in B."""
     for range_a, range_b in gaps(align(a, b), len(a), len(b)):
         if range_a or range_b:
             yield _Change(range_a.start, range_a.stop, range_b.start, range_b.stop)

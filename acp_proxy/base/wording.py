@@ -57,7 +57,7 @@ _DAY = 86400
 _S = 10**9
 _UNITS = ((_S, "s"), (10**6, "ms"), (10**3, "µs"))
 _ALIKE = 0.6
-"""The least similarity, from 0 to 1, of a word that may have been meant."""
+"""The smallest similarity, from 0 to 1, of a written word and a known word that is suggested."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -185,10 +185,10 @@ def when(started: datetime, now: datetime) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """Returns the known word that was probably meant; empty if there is none.
+    """Returns the known word that the user probably meant; empty if no known word is near.
 
-    This is the most similar known word. If none is similar enough, it is the only known word that
-    begins with the written word.
+    The result is the most similar known word. If no known word is similar enough, it is the known
+    word that begins with the written word, if exactly one does.
 
     Args:
         word: the word that was written.
