@@ -18,7 +18,7 @@ class _Runner:
         valued: options whose value is the next word.
         skipped: the number of other words before the command, such as the duration of ``timeout``.
         script: the last letter of the options that precede a line of shell commands.
-        code: options that precede the text of a program, which has no name.
+        code: options that precede the source text of a program; such a program has no name.
         module: options that precede the name of a module.
     """
 
@@ -115,7 +115,7 @@ def agent_name(command: "Sequence[str]") -> str:
 
 
 def _after(runner: _Runner, words: "list[str]") -> "tuple[list[str], str]":
-    """Returns the command that a runner starts, and the name of the module that it runs.
+    """Returns the command that a runner starts, and the name of the module that the runner runs.
 
     At least one of the two is empty.
     """

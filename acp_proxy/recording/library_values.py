@@ -43,11 +43,13 @@ class RecordedFrame:
     delivered: str
     """``full``; ``partial`` or ``none`` if a fault or the end of the connection withheld bytes."""
     fault: str | None
-    """The rule of the fault plan that changed, delayed or withheld the frame; None if none did."""
+    """The rule of the fault plan that changed, delayed or withheld the frame; None without such a
+    rule."""
     pair: int | None
-    """For a request, the frame number of its answer; for an answer, that of its request."""
+    """For a request, the frame number of its answer; for an answer, the frame number of its
+    request."""
     latency: float | None
-    """Seconds from a request to its answer; None if it has no answer, or if times are unknown."""
+    """Seconds from the request to its answer; None if not answered, or if times are unknown."""
 
     @property
     def message(self) -> Any:

@@ -44,15 +44,16 @@ STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
 """Signals that stop a recorder; it only forwards all other signals."""
 
 MARKER_KEY = "marker_key"
-"""The field of ``START`` with the key for making the markers of secrets. It is only in the log."""
+"""The field of ``START`` with the key for making the markers of secrets. The field is only in the
+log."""
 
 SECRETS_KEY = "secret"
-"""The field of ``START`` with the secrets known before the start: markers and values in turn. It is
-only in the log."""
+"""The field of ``START`` with the secrets known before the start: each marker is followed by its
+value. The field is only in the log."""
 
 HASHES_KEY = "secret_hash"
-"""The field of ``START`` with keyed hashes of the secrets in the recorder's environment. It is only
-in the log."""
+"""The field of ``START`` with keyed hashes of the secrets in the recorder's environment. The field
+is only in the log."""
 
 BASE_SIZE = HEADER_SIZE + 8
 

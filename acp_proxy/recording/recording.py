@@ -64,10 +64,12 @@ LOST: dict[Lost, str] = {
 Fact = Literal[Lost, "directions", "durations"]
 """The facts that commands, views and rules may need.
 
-The durations between frames are known if each frame has its own time. If the ``middle`` is known
-too, so are their causes: nobody sent anything between two frames. If the ``middle`` and the
-``ending`` are known, all answers are known. If the ``start`` and the ``middle`` are known, all
-lines are known: a line that is not in the recording was not sent before the recording's end.
+``directions`` are known if no direction was inferred. ``durations``, the times between frames, are
+known if each frame has its own time.
+
+If the ``middle`` is known, nothing was sent between two neighbouring frames. If the ``ending`` is
+known too, a request without a recorded answer was not answered. If the ``start`` and the ``middle``
+are known, a line that is not in the recording was not sent before the recording's end.
 """
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")
@@ -100,7 +102,7 @@ def needs(*needed: Fact, unknown: Any = None) -> Callable[[Function], Function]:
 
 @frozen
 class NamedAnswer:
-    """An answer without its request in the recording; the source names the method."""
+    """An answer whose request is not in the recording; the source names the request's method."""
 
     seq: int
     method: str
@@ -190,7 +192,7 @@ def is_method(value: Any) -> TypeGuard[str]:
 
 
 def origin_values(origin: Origin) -> dict[str, Any]:
-    """Returns an origin as a value to encode as JSON, which `read_origin` can read."""
+    """Returns an origin as a value that JSON can encode; the inverse of `read_origin`."""
     values = {**asdict(origin), "lost": list(origin.lost)}
     if not origin.named_answers:
         del values["named_answers"]
@@ -332,7 +334,7 @@ class StoredFrame(NamedTuple):
 class FrameRun(NamedTuple):
     """A frame, or a run of frames that an agent streamed without a pause; see `Rows.runs`.
 
-    The fields without ``last`` describe the first frame of the run.
+    The fields whose names do not begin with ``last`` describe the first frame of the run.
     """
 
     seq: int

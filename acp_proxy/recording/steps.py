@@ -1,4 +1,4 @@
-"""A recording as a replay reads it: the steps in order, and the payloads by frame number.
+"""The form in which a replay reads a recording: the steps in order, the payloads by frame number.
 
 A step is small. A payload is only read when it is sent or compared. Steps are read as the
 conversation proceeds, so that a recording of any size starts to play at once.
@@ -6,12 +6,13 @@ conversation proceeds, so that a recording of any size starts to play at once.
 A message of the client is *awaited* if frames of the agent wait for it. An awaited message is
 *optional* if the client may omit it: after a second of silence nothing waits for it any longer.
 
-Names determine the lane of a message without a known session. An agent announces a child session in
-an update of the parent session, and then sends the child's messages without a request of the
-client. Messages of MCP over ACP name no session. The request that opens a session declares a
-server. ``mcp/connect`` names the server, and its answer gives the id of a connection.
-``mcp/message`` and ``mcp/disconnect`` name this connection. An older form, ``_mcp/request``, names
-the server.
+If the session of a message is unknown, a *name* in the message determines its lane: the name of a
+session, a server or a connection. An earlier message has introduced this name in the lane. An agent
+announces a child session in an update of the parent session, and then sends the child's messages
+without a request of the client. Messages of MCP over ACP contain no session id. The request that
+opens a session declares a server. ``mcp/connect`` names the server, and its answer gives the id of
+a connection. ``mcp/message`` and ``mcp/disconnect`` name this connection. An older form,
+``_mcp/request``, names the server.
 """
 
 from collections import deque
@@ -50,7 +51,7 @@ def announced_session(raw: bytes) -> str | None:
 
 
 def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
-    """Returns the names that a message introduces in its lane.
+    """Returns the names that a message introduces: later messages with such a name share its lane.
 
     Args:
         method: the method of the message; for an answer, the method of the request.
@@ -151,7 +152,8 @@ class Step:
     """The message's method; for an answer, the method of the request."""
     rpc_id: str | None = None
     session: str | None = None
-    """The session of the frame or of its exchange; a request that creates a session has it too."""
+    """The session of the frame or of its exchange; for a request that creates a session, that
+    session."""
     names_session: bool = False
     """Whether the message itself contains the session's id."""
     exchange: int | None = None
@@ -168,7 +170,7 @@ class Step:
     belongs_to: tuple[str, ...] = ()
     """The names that determine the lane of a message without a session."""
     lane: str | None = None
-    """The session with the step's lane; None for the connection's lane. Set by `LaneFinder`."""
+    """The session whose lane the step uses; None for the connection's lane. Set by `LaneFinder`."""
     follows_withheld: bool = False
     """Whether the step may be missing because it depends on a withheld request."""
 
@@ -190,11 +192,11 @@ class Step:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether frames wait for the step: a request, reply or cancellation; see docs/replay.md.
+        """Whether frames of the agent wait for this message of the client; see docs/replay.md.
 
-        Nothing waits for a cancellation of a request that is not open, since it has no effect, or
-        for a reply that answers no request: such a reply reports a line that the client could not
-        read.
+        Frames wait for requests, replies and cancellations. But no frame waits for the cancellation
+        of a request that is not open, since it has no effect. Nor does a frame wait for a reply
+        that answers no request, since such a reply reports a line that the client could not read.
         """
         if self.is_reply or self.method == CANCEL_REQUEST:
             return self.exchange is not None
@@ -207,10 +209,10 @@ class Step:
 
     @property
     def is_optional(self) -> bool:
-        """Whether no lane depends on the step.
+        """Whether the client may omit the step.
 
-        Optional are, for example, pieces of a terminal's output, and requests outside of sessions
-        other than the handshake.
+        Optional steps are, for example, pieces of a terminal's output, and requests that belong to
+        no session, except the handshake.
         """
         if self.kind == "invalid" or self.is_push or self.follows_withheld:
             return True
@@ -221,8 +223,8 @@ class Script(Protocol):
     """A recording to be played."""
 
     agent_left_at: int | None
-    """The number of the event that the agent closed its output by itself. None if the end of the
-    agent's input or a signal stopped the agent, or if the reason is unknown."""
+    """The number of the event at which the agent closed its output by itself. None if the agent
+    stopped because its input ended or because of a signal, or if the reason is unknown."""
     dialect: str | None
     redaction: str | None
     """How the recording was masked: ``secrets``, ``private`` or ``none``. None in early recordings.
@@ -240,7 +242,7 @@ class Script(Protocol):
         Args:
             method: the method of the messages.
             kind: the kind of the messages.
-            after: the frame number after which the messages are.
+            after: a frame number; only messages with a higher number are yielded.
         """
 
 
@@ -286,7 +288,7 @@ class LaneFinder:
 
     @property
     def joined(self) -> dict[str, str]:
-        """By session: the lane of each session that has no lane of its own, in order."""
+        """The lane of each session without a lane of its own, by session id."""
         return {name: lane for name, lane in self._of_session.items() if name != lane}
 
     def _pair_with_unreadable(self, step: Step) -> None:

@@ -42,7 +42,7 @@ _OWN_STATES = ("unanswered", "failed")
 """States that can also be written without ``is:``."""
 IS = (*_OWN_STATES, *KINDS)
 _SYNONYMS = {"open": "unanswered", "pending": "unanswered", "running": "in_progress"}
-"""Other words that a timeline or people use for a state or a status, and the accepted words."""
+"""Words that a timeline or people use for a state or a status, each with the accepted word."""
 STATUSES = ("pending", "awaiting_permission", "in_progress", "completed", "failed", "cancelled")
 _BOUND = re.compile(r"(<=|>=|<|>|=)?\s*([0-9]*\.?[0-9]+)\s*([a-zA-Zµ]*)$")
 _INDEX = re.compile("[0-9]{1,9}")
@@ -61,13 +61,15 @@ class Filter:
     """Whether a row of `frames` (with ``latency_ns``) or of `events` matches exactly."""
 
     def finds(self, row: Row) -> bool:
-        """Whether a row matches; for a batch with ``members``, whether one of the members does."""
+        """Whether a row matches. A batch with ``members`` matches if one of its members matches."""
         members = row.get("members")
         return any(map(self.matches, members)) if members else self.matches(row)
 
 
 def all_of(parts: list[Filter]) -> Filter:
-    """Returns the filter that matches a row if all parts match it; without parts, every row."""
+    """Returns the filter that matches a row if all parts match it; without parts, it matches every
+    row.
+    """
     if len(parts) == 1:
         return parts[0]
     condition = Every(tuple(part.condition for part in parts))
@@ -144,8 +146,8 @@ def _kind(value: str, _known: Known | None) -> Filter:
 
 
 NAMED_BY_ANSWER = {"session": "answer_session", "terminal": "answer_terminal"}
-"""Columns of a request that are also compared with the value in its answer. Each has the name of
-the column with the answer's value."""
+"""Columns of a request for which the value in the answer counts too, each with the name of the
+column that has the answer's value."""
 
 
 def of_session(session: str) -> Filter:
@@ -168,11 +170,11 @@ def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
 
 
 _NAMES = ("*/", "*_")
-"""Patterns of what may precede the wanted word in the name of a method."""
+"""Patterns of the text that may precede the wanted word in the name of a method."""
 
 
 def _label(column: str, words_after: tuple[str, ...] = ()) -> _Parse:
-    """Makes a term that compares a column with its value: as a pattern, a whole text or a prefix.
+    """Makes a term that compares a column with the value: as a pattern, a whole text or a prefix.
 
     A value with ``*``, ``?`` or ``[`` is a pattern. Otherwise the text must equal the value if the
     recording has exactly this text, if the value is quoted, or if the filter is for live frames. In
@@ -180,7 +182,7 @@ def _label(column: str, words_after: tuple[str, ...] = ()) -> _Parse:
 
     Args:
         column: the column with the text.
-        words_after: patterns of what may precede the value if it is a prefix.
+        words_after: patterns of the text that may precede the value if the value is a prefix.
     """
 
     def term(value: str, known: Known | None) -> Filter:
@@ -350,7 +352,7 @@ def _members(value: Any) -> list[Any]:
 
 
 def _reaches(value: Any, keys: list[str], fits: Callable[[str], bool]) -> bool:
-    """Whether a path leads to a matching value; tries all items of a list without a number."""
+    """Whether a path leads to a matching value; if it omits an item's number, tries all items."""
     if isinstance(value, list) and not (keys and _INDEX.fullmatch(keys[0])):
         return any(_reaches(item, keys, fits) for item in value)
     if not keys:
@@ -373,7 +375,7 @@ class Term:
     """The meaning of a key in a filter."""
 
     parse: _Parse
-    """Makes a filter of a value and facts of the recording, None if live; raises `BadValue`."""
+    """Makes a filter from a value and the recording's facts (None if live); raises `BadValue`."""
     values: tuple[str, ...] = ()
     """The known values of the key, for completion and for hints."""
 

@@ -107,7 +107,7 @@ def find_style(raw: bytes) -> tuple[bytes, Style] | None:
 
 
 def _candidates(raw: bytes) -> tuple[Style, ...]:
-    """Returns the styles that a line which is not compact may have, without parsing the line."""
+    """Returns the styles that a line may have if it is not compact; does not parse the line."""
     if b", " in raw or b": " in raw:
         styles: tuple[Style, ...] = (Style.SPACED, Style.SPACED_ASCII)
     else:
