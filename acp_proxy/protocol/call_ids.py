@@ -34,7 +34,8 @@ class Beginning(Enum):
     """How a message can begin a tool call whose id was used before."""
 
     ANNOUNCED = "announced"
-    """By a ``tool_call`` update, or by a permission request, which may precede or replace it."""
+    """By a ``tool_call`` update, or by a permission request that comes before or instead of the
+    update."""
     RUNNING = "running"
     """By an update to a status that is not final. Only in v2, which has no ``tool_call``."""
 
@@ -63,8 +64,8 @@ def is_another(how: Beginning | None, *, is_over: bool, is_of_turn: bool) -> boo
     Args:
         how: how the message can begin a call; None if it cannot.
         is_over: whether the latest call with the id has a final status.
-        is_of_turn: whether the turn of the message has named the latest call before; also true if
-            there is no turn.
+        is_of_turn: whether an earlier message of the same turn has named the latest call; also true
+            if there is no turn.
     """
     if how is None:
         return False

@@ -4,10 +4,11 @@
 members means the same. An empty object means "not supported" if it only groups capabilities;
 otherwise it means "supported", such as ``"list": {}``.
 
-The table lists the messages that need a capability. The receiver must have announced it; in some
-rows the sender must. The rows are taken from the descriptions in the schemas: of v1 (including its
-unstable parts and parts that were dropped), of v2, and of the 1.0 draft. A description such as
-"Only available if the Agent supports the `loadSession` capability" counts as a MUST.
+The table lists the messages that need a capability. The receiver of the message must have announced
+the capability; in some rows, the sender must have announced it. The rows are taken from the
+descriptions in the schemas: of v1 (including its unstable parts and parts that were dropped), of
+v2, and of the 1.0 draft. A description such as "Only available if the Agent supports the
+`loadSession` capability" counts as a MUST.
 """
 
 from typing import Any, NamedTuple
@@ -16,8 +17,8 @@ from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, OPENING, PROMPT, V1, 
 from acp_proxy.protocol.updates import SUBAGENTS
 
 CAPABILITIES = ("clientCapabilities", "agentCapabilities", "capabilities")
-"""The members of ``initialize`` that contain capabilities: in v1 the client's and the agent's, and
-in v2 and the 1.0 draft those of either peer."""
+"""The members of ``initialize`` that contain capabilities: in v1 the first for the client and the
+second for the agent, in v2 and the 1.0 draft the third for both."""
 
 _GROUPS = {
     *CAPABILITIES,
@@ -54,7 +55,7 @@ def _supported(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def _capability(key: str, value: Any) -> Any:
-    """Returns a capability without its unsupported members; None if it is not supported itself."""
+    """Returns a capability without unsupported members; None if the capability is not supported."""
     if value is None or value is False:
         return None
     if not isinstance(value, dict):
@@ -74,9 +75,9 @@ class Need(NamedTuple):
     v1: str = ""
     """The dotted path of the capability in v1; empty if v1 does not have the capability."""
     v2: str = ""
-    """The same for v2."""
+    """The dotted path in v2; empty if v2 does not have the capability."""
     draft: str = ""
-    """The same for the 1.0 draft."""
+    """The dotted path in the 1.0 draft; empty if the draft does not have the capability."""
     where: str = ""
     """The path of the member that needs the capability, in the params or the result; ``*`` stands
     for any item. If empty, every message needs the capability."""
@@ -85,7 +86,7 @@ class Need(NamedTuple):
     what: str = ""
     """The thing that needs the capability, in words for the user; if empty, the method's name."""
     is_wanted: bool = False
-    """Whether the schema states only a preference of the other peer, and no MUST."""
+    """Whether the schema only says that the other peer wants such messages, without a MUST."""
     is_result: bool = False
     """Whether the member in `where` belongs to the answer, not to the request."""
     is_own: bool = False
@@ -194,4 +195,4 @@ OFFERS: dict[tuple[str, str], tuple[str, ...]] = {
     if (path := need.path(dialect))
     for method in need.uses
 }
-"""By dialect and method: the path of the capability that announces support for the method."""
+"""The path of the capability that announces support for a method, by dialect and method."""

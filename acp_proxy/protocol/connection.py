@@ -10,15 +10,16 @@ remembers. The state machine uses no file, clock or database.
   v2 the answer only accepts the prompt, and a ``state_update`` to idle ends the turn. Later
   updates belong to no turn. The history that ``session/load`` streams also belongs to no turn,
   since no prompt is open at that time.
-- If a session has several open turns, updates and requests belong to the newest turn. The answers
-  to the earlier prompts are overdue, and the agent is already working on the latest prompt.
+- If a session has several open turns, updates and requests belong to the newest turn. The agent is
+  already working on the latest prompt, although it has not answered the earlier prompts yet.
 - In the draft, ``fs/*`` and ``terminal/*`` messages name no session. A message about a terminal
   belongs to the session that created the terminal. A message with a path belongs to the session
   whose directory contains the path. Any other message belongs to the only session with open turns;
   if there is not exactly one such session, it belongs to no session.
 - ``mcp/*`` messages name no session either. A message about a server belongs to the session that
   declared the server. A message about a connection belongs to the session of its ``mcp/connect``.
-  Among several sessions, the only one with an open turn is chosen.
+  If several sessions fit, the message belongs to the one with an open turn, or to no session if
+  there is not exactly one.
 """
 
 from bisect import bisect_left, bisect_right

@@ -77,7 +77,9 @@ class Handshake:
         self.client_name, self.client_version = _named(params, "clientInfo")
 
     def meet_agent(self, result: dict[str, Any]) -> None:
-        """Reads the agent's name and version and the protocol's from the ``initialize`` result."""
+        """Reads the agent's name and version, and the protocol version, from the ``initialize``
+        result.
+        """
         self.agent_name, self.agent_version = _named(result, "agentInfo")
         version = result.get("protocolVersion")
         is_number = isinstance(version, int | float)
@@ -105,7 +107,7 @@ class Terminal:
 
 @define
 class SessionDirectories:
-    """The directories of sessions. In the draft, the path in a message shows the session."""
+    """The directories of sessions. In the draft, a path in a message shows its session."""
 
     directories: dict[str, list[str]] = field(factory=dict)
     """The directories of each session, by session id."""

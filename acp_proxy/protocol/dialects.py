@@ -1,12 +1,12 @@
 """The methods of ACP and its dialects: official v1, its next version v2, and the 1.0 draft.
 
 The version number alone does not decide the dialect, since v1 and the draft both send 1. Nor does
-``initialize`` alone, since some peers write its members in another dialect than they speak. So
-`Evidence` considers all messages up to the end of the first turn. Each method, kind of update and
-kind of answer has one vote. Its first message votes for the dialects that write such a message in
-the same way. A request that is refused as invalid has no vote. The result of ``initialize``
-outweighs the params: if the agent answers a v2 client with version 1, both use v1. In a tie the
-handshake decides.
+``initialize`` alone, since some peers write its members in one dialect and all later messages in
+another. So `Evidence` considers all messages up to the end of the first turn. Each method, kind of
+update and kind of answer has one vote. Only its first message counts: it votes for all dialects in
+which such a message has the same form. A request that is refused as invalid has no vote. The result
+of ``initialize`` outweighs the params: if the agent answers a v2 client with version 1, both use
+v1. In a tie the handshake decides.
 """
 
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ PUSH = "terminal/output"
 """In the 1.0 draft, a request with which the client pushes a terminal's output to the agent. In v1,
 a request with which the agent asks for a terminal's output."""
 PROMPT_WITH_CONTENT = "session/prompt with content"
-"""The reason for reading a recording without ``initialize`` as the draft: v1 has ``prompt``."""
+"""The reason to choose the draft for a recording without ``initialize``: v1 has ``prompt``."""
 
 FORMER_REASON = "capabilities and clientInfo in the initialize request"
 """The only reason that made earlier versions of acp-proxy choose the draft."""
@@ -61,7 +61,7 @@ _MEMBERS = {
     "session/set_mode": {"modeId": [V1]},
     "authenticate": {"methodId": [V1]},
 }
-"""By method: the members of the params that show the dialect."""
+"""The members of the params that show the dialect, by method."""
 
 
 class DetectedDialect(NamedTuple):
@@ -69,7 +69,7 @@ class DetectedDialect(NamedTuple):
 
     dialect: str
     reason: str
-    """The reason; also names a few messages that are written in another dialect."""
+    """The reason, and the names of a few kinds of messages that are written in another dialect."""
 
 
 @frozen
@@ -79,7 +79,7 @@ class Vote:
     place: str
     """The name of the kind of message: a method, a kind of update, or the answer to a method."""
     dialects: list[str]
-    """The dialects that write the message in this way."""
+    """The dialects in which the message has this form."""
     reason: str
     weight: int = 2
 
@@ -158,7 +158,7 @@ class Evidence:
 
 
 def _mixed(votes: list[Vote], dialect: str) -> list[str]:
-    """Names a few kinds of messages that are written in another dialect than the given one."""
+    """Names a few kinds of messages that are not written in the given dialect."""
     others = {v.place: v.dialects[0] for v in votes if v.weight and dialect not in v.dialects}
     return [f"{place} is written as {other}" for place, other in others.items()][:NAMED]
 

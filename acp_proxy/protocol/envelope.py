@@ -1,4 +1,4 @@
-"""Decodes the members of a message that are its labels: the only reader of JSON-RPC envelopes.
+"""Decodes the members of a message that become its labels; nothing else reads JSON-RPC envelopes.
 
 A msgspec decoder reads the fields below and skips all other members. It takes about 1.2 µs for a
 frame of 300 bytes, whereas the standard library takes 15 µs. The decoder refuses a message in which
@@ -16,7 +16,7 @@ from acp_proxy.protocol.json_text import storable
 
 
 class Block(Struct, gc=False):
-    """A block of content. Only texts and terminal ids are read; other types are only named."""
+    """A block of content. Its type is read, and the text or the terminal id if it has one."""
 
     type: str | None = None
     text: str | None = None
@@ -126,7 +126,7 @@ class Number(str):
 
 @cache
 def fields_of(kind: type[Struct]) -> dict[str, tuple[type[Struct] | None, bool]]:
-    """Returns by field: the type if the field may be an object, and whether it may be a scalar."""
+    """Returns for each field its struct, if it may be an object, and whether it may be a scalar."""
     kinds: dict[str, tuple[type[Struct] | None, bool]] = {}
     for name, declared in kind.__annotations__.items():
         types = get_args(declared) or (declared,)

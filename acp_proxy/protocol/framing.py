@@ -17,22 +17,22 @@ Segment = tuple[int, int]
 
 @frozen
 class Line:
-    """The place in the log of one line: of the bytes of one stream up to its next newline."""
+    """The place of a line in the log. A line is the bytes of one stream up to the next newline."""
 
     segments: tuple[Segment, ...]
     size: int
     """The length in bytes, including the newline."""
     t_first_ns: int
-    """When its first byte was read."""
+    """When the first byte was read, in nanoseconds."""
     t_ns: int
-    """When its last byte was read."""
+    """When the last byte was read, in nanoseconds."""
     terminated: bool
     """Whether the line ends with a newline; only the last line of a stream may lack the newline."""
 
 
 @define
 class LineFramer:
-    """The unfinished line of one stream."""
+    """Cuts one stream into lines, and remembers the place of the unfinished line."""
 
     segments: list[Segment] = field(factory=list)
     size: int = 0
@@ -90,7 +90,7 @@ class Cut(NamedTuple):
 
 
 class LineCutter:
-    """Buffers the unfinished line of one stream."""
+    """Cuts one stream into lines, and keeps the bytes of the unfinished line."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

@@ -1,8 +1,8 @@
-"""Reads lines of JSON: as values, as character ranges in the original text, and if truncated.
+"""Reads lines of JSON, complete or truncated, as values or as character ranges of the text.
 
-msgspec parses a line. The standard library parses what msgspec is too strict for, such as half of a
-surrogate pair or NaN. If the bytes of a line must be kept, `members` finds the character range of
-each value. If a line is too large for memory, `tokens` reads its beginning.
+msgspec parses a line. The standard library parses lines that msgspec refuses, such as a line with
+half of a surrogate pair or NaN. If the bytes of a line must be kept, `members` finds the character
+range of each value. If a line is too large for memory, `tokens` reads its beginning.
 """
 
 import json
@@ -247,7 +247,7 @@ def parse_beginning(head: bytes) -> Any:
     end is dropped too, since it may be truncated.
 
     Raises:
-        ValueError: the beginning is not JSON even after that.
+        ValueError: the beginning is not JSON even with the strings and brackets closed.
         RecursionError: the value is nested too deeply.
     """
     text = head.decode(errors="replace").removesuffix("\ufffd")  # an incomplete character
@@ -256,7 +256,7 @@ def parse_beginning(head: bytes) -> Any:
 
 def _closed(head: bytes) -> bytes:
     closers: _Closers = None
-    whole, quote, then_open = 0, b"", closers  # valid up to here, with these appended
+    whole, quote, then_open = 0, b"", closers  # `head[:whole]` is valid with these appended
     is_key_next = False
     for token in tokens(head):
         is_value = not is_key_next

@@ -1,8 +1,8 @@
 """Reads the labels of a line: kind, method, id, and the values that correlate frames.
 
 Parsing never raises: a line that is not JSON-RPC is data too, and `Message.parse_error` gives the
-reason. The fast reader in `envelope` is tried first. A tolerant reader reads the lines that it
-refuses.
+reason. The fast reader in `envelope` is tried first. A tolerant reader reads the lines that the
+fast reader refuses.
 
 The rules are those of JSON-RPC 2.0, sections 4 to 6. An id is kept as its *token*, the JSON text of
 the id: ``7``, ``"7"`` and ``7.0`` differ, and numbers beyond 2**53 keep every digit. An id needs
@@ -49,7 +49,7 @@ class Direction(StrEnum):
 
     @property
     def other(self) -> "Direction":
-        """The opposite direction: that of an answer."""
+        """The opposite direction: the direction of an answer."""
         return _OTHER[self]
 
 

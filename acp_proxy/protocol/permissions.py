@@ -71,7 +71,7 @@ class PermissionAnswer:
 
     @property
     def may_allow(self) -> bool:
-        """Whether an agent may read the answer as permission: true unless it certainly refuses."""
+        """Whether an agent may read the answer as permission; False only for a certain refusal."""
         if member(self.result, "granted") is False:
             return False
         if not self.has_outcome:

@@ -26,7 +26,7 @@ class SessionTracker:
         self._state = state
 
     def request(self, exchange: Exchange, message: Message) -> None:
-        """Notes the changes by a request that neither initializes a connection nor opens a session.
+        """Notes what a request changes, unless it initializes a connection or opens a session.
 
         Args:
             exchange: the request's exchange.
@@ -39,7 +39,7 @@ class SessionTracker:
             self._follow_call(exchange.session, message.tool_call, message.status)
 
     def answer(self, exchange: Exchange, message: Message) -> None:
-        """Notes the changes by the answer to any request.
+        """Notes what the answer to any request changes.
 
         Args:
             exchange: the answered exchange; its session may come from the answer.
@@ -71,7 +71,7 @@ class SessionTracker:
             self._follow_terminal(exchange.terminal, method, message)
 
     def update(self, session: str | None, message: Message) -> None:
-        """Notes the changes by a session update.
+        """Notes what a session update changes.
 
         Args:
             session: the id of the updated session.

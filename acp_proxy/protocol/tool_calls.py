@@ -43,7 +43,7 @@ class CallStatus:
         return self.status in FAILED
 
     def take_status(self, status: str | None, seq: int) -> None:
-        """Sets the status to that of a message; does nothing if the message has no status.
+        """Sets the status to the status in a message; does nothing if the message has no status.
 
         Args:
             status: the status in the message.
@@ -115,7 +115,7 @@ def call_of(params: dict[str, Any]) -> dict[str, Any]:
         params: the params of the message, decoded.
 
     Returns:
-        The members; empty if there is no call. Those of an update include ``sessionUpdate``.
+        The members; empty if there is no call. The members of an update include ``sessionUpdate``.
     """
     _, update = kind_and_update(params)
     if update:

@@ -1,8 +1,9 @@
-"""Finds typed values in a line of JSON, so that they can be replaced without changing the rest.
+"""Finds values of a known kind in a line of JSON, to replace them without changing the rest.
 
-The places of all dialects are searched together. A line is never serialized again, because numbers
-such as ``1e3``, escapes, the order of keys and repeated keys must be preserved. Instead, each
-replacement is inserted at the character range of the value.
+A *typed value* is an id, a path, a setting or another value whose place in a message tells its kind
+(see `vocabulary`). The places of all dialects are searched together. A line is never serialized
+again, because numbers such as ``1e3``, escapes, the order of keys and repeated keys must be
+preserved. Instead, each replacement is inserted at the character range of the value.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from acp_proxy.protocol.vocabulary import Role, positions
 
 
 class Place(Enum):
-    """The kind of a value."""
+    """The kind of a typed value."""
 
     ID = "id"
     """The id of a request; in ``$/cancel_request``, the id of the request to cancel."""
@@ -101,7 +102,7 @@ class Span:
 
 
 def spans(text: str, places: Places) -> list[Span]:
-    """Finds all typed values in a line, in order; returns none if the line is not JSON.
+    """Finds all typed values in a line, in order; returns an empty list if the line is not JSON.
 
     Args:
         text: the line.
@@ -143,7 +144,7 @@ def splice(
     Args:
         text: the line.
         replacements: the typed values and their new text, in order.
-        between: converts the text between these values; by default leaves it unchanged.
+        between: converts the text between these values; the default leaves the text unchanged.
     """
     parts, at = [], 0
     for span, new in replacements:

@@ -15,7 +15,7 @@ from acp_proxy.protocol.dialects import OPENING, SUCCESSOR
 
 
 class Role(Enum):
-    """The kind of a value."""
+    """The kind of a typed value. The values of this enum explain the kinds."""
 
     REQUEST = "id of a request"
     SESSION = "session id"
@@ -69,7 +69,7 @@ _PERMISSION = ("session/request_permission",)
 
 
 def _at(pointer: str, rows: Iterable[Position]) -> Iterator[Position]:
-    """Returns rows with their pointers moved below another pointer."""
+    """Yields copies of rows, each with another pointer put before its own pointer."""
     return (row._replace(pointer=pointer + row.pointer) for row in rows)
 
 
