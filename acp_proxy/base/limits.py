@@ -21,7 +21,7 @@ LOG_HEAD = 64 << 10
 SMALL_LINE = 1 << 20
 """Bytes of the longest line that is parsed as a whole by code that has to be fast."""
 LARGE_LINE = 2 << 20
-"""Bytes of the longest line, newline included, that is parsed as a whole; of others only the edges."""
+"""Bytes, newline included, of the longest line that is parsed as a whole, not only at its edges."""
 WHOLE_LINE = 4 << 20
 """The size in bytes of the longest line that is parsed whole when it is described."""
 PREVIEWED_LINE = 8_000_000

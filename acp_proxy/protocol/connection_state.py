@@ -77,9 +77,7 @@ class Handshake:
         self.client_name, self.client_version = _named(params, "clientInfo")
 
     def meet_agent(self, result: dict[str, Any]) -> None:
-        """Reads the agent's name and version, and the protocol version, from the ``initialize``
-        result.
-        """
+        """Reads the agent's name, its version and the protocol version from the result."""
         self.agent_name, self.agent_version = _named(result, "agentInfo")
         version = result.get("protocolVersion")
         is_number = isinstance(version, int | float)

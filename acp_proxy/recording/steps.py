@@ -223,8 +223,8 @@ class Script(Protocol):
     """A recording to be played."""
 
     agent_left_at: int | None
-    """The number of the event at which the agent closed its output by itself. None if the agent
-    stopped because its input ended or because of a signal, or if the reason is unknown."""
+    """The number of the event ``eof`` with which the agent ended its output by itself. None if the
+    agent stopped because its input ended or because of a signal, or if the reason is unknown."""
     dialect: str | None
     redaction: str | None
     """How the recording was masked: ``secrets``, ``private`` or ``none``. None in early recordings.

@@ -67,9 +67,7 @@ class Filter:
 
 
 def all_of(parts: list[Filter]) -> Filter:
-    """Returns the filter that matches a row if all parts match it; without parts, it matches every
-    row.
-    """
+    """Returns the filter that matches a row if all parts match it; with no parts, every row."""
     if len(parts) == 1:
         return parts[0]
     condition = Every(tuple(part.condition for part in parts))
@@ -146,8 +144,8 @@ def _kind(value: str, _known: Known | None) -> Filter:
 
 
 NAMED_BY_ANSWER = {"session": "answer_session", "terminal": "answer_terminal"}
-"""Columns of a request for which the value in the answer counts too, each with the name of the
-column that has the answer's value."""
+"""Columns of a request whose value may also be in the answer, each with the name of the column that
+has the answer's value."""
 
 
 def of_session(session: str) -> Filter:
