@@ -64,10 +64,10 @@ def merge_edits(edits: Iterable[Edit]) -> Edits:
 
 
 def without_mending(pieces: Pieces, edits: list[Edit]) -> list[Edit]:
-    """Returns the edits of an invalid JSON line, changed if they would make the line valid JSON.
+    """Returns the edits of an invalid line, changed so that the line does not become valid JSON.
 
-    Masking all parts that make a line invalid would turn the line into a message. Lines that are
-    longer than `SMALL_LINE` after masking are not checked.
+    If the edits replaced all invalid parts of a line, the masked line would be a message. Lines
+    that are longer than `SMALL_LINE` after masking are not checked.
 
     Args:
         pieces: returns the bytes of the line.
@@ -155,7 +155,7 @@ def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[
 
 
 def _flaw(raw: bytes) -> bytes:
-    """Returns bytes that are invalid for the same reason as a string; empty if it is valid.
+    """Returns bytes that are invalid for the same reason as a string; empty if the string is valid.
 
     Args:
         raw: the bytes between the quotes.

@@ -20,7 +20,7 @@ ALPHABETS = {
     "dots": "[A-Za-z0-9_.-]*={0,3}",
     "path": "[A-Za-z0-9_/@%+-]*",
 }
-"""By name: the pattern of the characters after a prefix."""
+"""The pattern of the characters after a prefix, by the name of the alphabet."""
 _TABLE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 _PAIRS = [f"{number:02x}" for number in range(256)]
 _STARTS = [*(pair for pair in _PAIRS if pair != "ed"), *(f"ed{c}" for c in "0123456789abcdef")]
@@ -61,7 +61,7 @@ def _encoded(row: KeyFormat) -> KeyFormat:
 
 
 def key_formats() -> list[KeyFormat]:
-    """Returns all formats, those with the longest prefixes first, so that these are tried first."""
+    """Returns all formats, sorted so that formats with longer prefixes are tried first."""
     rows = [_row(line) for line in (*_TABLE.splitlines(), *_TWILIO)]
     rows += [_encoded(row) for row in rows if len(row.prefix) >= _CODED and not row.weak]
     return sorted(rows, key=lambda row: len(row.prefix), reverse=True)

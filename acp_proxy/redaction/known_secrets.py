@@ -28,11 +28,12 @@ from acp_proxy.redaction.text_search import SecretMatch
 BEGINNING = 3
 """The least number of characters at the end of a text that count as the beginning of a secret."""
 _WORD = 8
-"""The number of a form's first characters that are its needle."""
+"""The largest number of bytes of a needle, which is a part of a form, usually its beginning."""
 SHORTEST = 8
 """The length of the shortest value that is searched for."""
 LONGEST = 64 << 10
-"""The length of the longest value that is searched for. Only the lines of a longer value are."""
+"""The length of the longest value that is searched for as a whole; longer values are searched for
+line by line."""
 _LONG_LINE = 20
 """The length of the shortest line of a value that is also searched for by itself."""
 _PLAIN = re.compile(r"[-+]?[0-9.,:]+")
@@ -57,11 +58,11 @@ class SecretValues:
     """Every text and every line of JSON that contains a value contains one of these words. The
     owner of this object may add other words."""
     markers: dict[str, str] = field(factory=dict)
-    """By value: its marker."""
+    """The marker of each value."""
     forms: dict[str, str] = field(factory=dict)
-    """By form of a value (unchanged or encoded): the value's marker."""
+    """The value's marker, by each form of the value: unchanged or encoded."""
     _sizes: dict[int, list[int]] = field(factory=dict)
-    """By the number of a needle: the lengths of the forms that begin with it, longest first."""
+    """The lengths of the forms that begin with a needle, longest first, by the needle's number."""
     _sorted: list[str] = field(factory=list)
     """The forms, sorted."""
     _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
@@ -242,8 +243,8 @@ class HashedSecrets:
     """Secrets that are known only by their hashes.
 
     Args:
-        lines: one line per secret: its hash, its length, and four of its characters, after the
-            index of the first of these characters.
+        lines: one line for each secret: its hash, its length, the index of four of its characters,
+            and these four characters.
         key: the key of the hashes.
         needles: the words to search for; the four characters of each secret are added to them.
 
@@ -277,7 +278,7 @@ class HashedSecrets:
                     yield text[begin:end]
 
     def _hash(self, value: str) -> str:
-        import hashlib  # late, as in `markers`
+        import hashlib  # imported late, as in `markers`
 
         data = value.encode("utf-8", "surrogatepass")
         return hashlib.blake2b(data, key=self._key, digest_size=16).hexdigest()

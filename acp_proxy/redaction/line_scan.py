@@ -55,7 +55,7 @@ class LineScan:
         self._methods = _methods_in(self._head, every=self._private)
 
     def take(self, string: JsonString) -> None:
-        """Searches one string, or keeps it for `finish` if the rest of the line must be known.
+        """Searches one string, or keeps it for `finish` if the search needs the rest of the line.
 
         Args:
             string: the next string of the line.

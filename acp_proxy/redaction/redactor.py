@@ -59,7 +59,7 @@ class RedactorState:
     key: str
     """The key of the markers' hashes, in hexadecimal digits."""
     values: dict[str, str] = field(factory=dict)
-    """By secret: its marker."""
+    """The marker of each secret."""
     streams: dict[str, StreamEnd] = field(factory=dict)
     """The ends of the texts that arrive in pieces, by key."""
     hashes: list[str] = field(factory=list)
@@ -112,7 +112,7 @@ class Redactor:
 
     @property
     def known(self) -> int:
-        """Grows when a secret is recognized: earlier lines may contain it unmasked; see `again`."""
+        """A number that grows when a secret is recognized, which earlier lines may contain."""
         return len(self._finder.values.markers) + self._streams.left
 
     def again(self) -> "Redactor":

@@ -2,13 +2,13 @@
 
 Every form of a secret has a needle, a word that it always contains: the prefix of a key, the name
 of a value, the `://` of a URL. An automaton finds the needles, and a reader examines the text at
-each needle. Nearly all text has no needles and takes a single pass. For other text the time grows
-with the number of needles, because a reader reads one run of characters, and each run is read only
-a few times (`Search.may_read`).
+each needle. Nearly all text has no needles and takes a single pass. For other text the time is
+proportional to the number of needles, because a reader reads only the run of characters at the
+needle, and each run is read only a few times (`Search.may_read`).
 
 Not everything that may be a secret is masked. In the text of a person or a file, a value must also
 look random, since nobody can use a recording in which half of the words are masked. In commands,
-errors and the like (`loose`), a value is masked if the name of a secret is before it.
+errors and the like (`loose`), each value after the name of a secret is masked.
 
 A text may arrive in pieces. `tail` finds the beginning of a secret that the end of a piece cuts
 off.
@@ -130,7 +130,7 @@ LONGEST = 1 << 14
 """The largest number of characters at the end of a text that `tail` reads."""
 _LONGEST_CUT = 24
 _PART_OF_NAME = re.compile(r"[-_:\\%\x1b]|[a-z][A-Z].?$")
-"""A separator or a change of case before a part of a name, an escape, or a colon after a scheme."""
+"""Matches a separator or change of case before a part of a name, an escape, or a scheme's colon."""
 
 
 def tail(text: str, searched: Search | None = None) -> int:
@@ -173,7 +173,8 @@ def tail(text: str, searched: Search | None = None) -> int:
         (place for place in places if not any(s.start < place < s.end for s in ended)),
         default=len(end_text),
     )
-    # An escape before the secret shows that a word begins there, so the caller must keep it too.
+    # An escape before the secret shows that a word begins there, so the caller must keep the escape
+    # too.
     if escape := expressions().escape.search(end_text[max(0, start - 12) : start]):
         start -= len(escape[0])
     return len(text) - len(end_text) + start

@@ -38,7 +38,7 @@ class Treatment(Enum):
     NAME = auto()
     """The ``name`` member of an object in an ``env`` or ``headers`` array."""
     ENTRY = auto()
-    """A value in an ``env`` or ``headers`` array: a secret, unless the name is a harmless one."""
+    """A value in an ``env`` or ``headers`` array: a secret, unless its name is harmless."""
     VARIABLE = auto()
     """The name of a variable that holds a secret."""
     PRIVATE = auto()
@@ -157,7 +157,7 @@ def of_variable(name: str, container: str) -> Ruling:
 
     Args:
         name: the name of the variable or header.
-        container: the member that contains it, such as ``env``.
+        container: the member that contains the variable or header, such as ``env``.
     """
     if is_harmless_variable(name):
         return _COMMAND

@@ -121,7 +121,7 @@ def _value(search: Search, match: re.Match[str], kind: str, before: str) -> tupl
 def _is_certain(match: re.Match[str], name: str, kind: str) -> bool:
     """Whether the notation alone marks a value as a secret.
 
-    This is so for an option, a variable, and a header with an authentication scheme.
+    True for an option, a variable, and a header with an authentication scheme.
     """
     if match["operator"] is None or name.startswith("-"):
         return True
@@ -182,7 +182,7 @@ def key_reader(rows: list[KeyFormat]) -> Reader:
     """Returns a reader for the keys that begin with one needle.
 
     Args:
-        rows: the formats of these keys, those with the longest prefix first.
+        rows: the formats of these keys, sorted so that the longest prefix is first.
     """
 
     def read(search: Search, start: int) -> SecretMatch | None:

@@ -76,7 +76,7 @@ expressions = cache(Expressions)
 
 
 _RETRIES = 8
-"""The largest number of needles within one run of characters that are examined."""
+"""The largest number of needles that are examined within one run of characters."""
 _NAME_CHARACTERS = "-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONGEST_NAME = 80
 """The largest number of characters of a name."""

@@ -1,6 +1,6 @@
 """Finds secrets in texts that arrive in pieces, with the text before and after each piece.
 
-For each text this module keeps the last characters, and those spans in later pieces that must be
+For each text this module keeps the last characters, and the spans in later pieces that must be
 masked. If the end of a piece may be the beginning of a secret, the next pieces are read too.
 """
 
@@ -17,8 +17,8 @@ from acp_proxy.redaction.text_search import Search
 CONTEXT = 32
 """The number of characters before a piece that are searched together with the piece."""
 _LONGEST_CONTEXT = 512
-"""The largest number of such characters if some secrets are known only by hashes, since a hash
-shows only a whole secret."""
+"""The largest number of characters before a piece that are searched together with the piece if some
+secrets are known only by hashes. A hash recognizes only a whole secret."""
 _SEAM = 24
 """The number of characters on either side of a cut that are searched together."""
 _MOST_TEXT = 16 << 10
@@ -154,12 +154,12 @@ class TextStreams:
         return own
 
     def _decided_after(self, stream: StreamEnd) -> int:
-        """Returns the number of characters after the end of a text that are already decided."""
+        """Returns how many characters after a text are decided: harmless, or in a kept span."""
         latest, size, known = self._decided
         return size if latest is stream and known == len(self._finder.values.markers) else 0
 
     def _alone(self, piece: Piece, begin: int, seams: list[int]) -> list[MaskedSpan]:
-        """Returns the secrets in a piece by itself, since the text before it may hide them."""
+        """Searches a piece without the text before it, since that text may hide a secret."""
         if not seams:
             return []
         alone = self._finder.spans(piece.text, loose=False)
@@ -171,7 +171,8 @@ class TextStreams:
         """Searches a text together with its next pieces, until no secret in the text is cut off.
 
         Returns:
-            The search, and the index of the first secret that is still cut off by its end.
+            The search, and the index of the first secret that the end of the searched text still
+            cuts off.
         """
         joined, due, count, pieces = searched.text, 0, 0, self._following(key, following)
         more: str | None = ""
@@ -204,9 +205,9 @@ class TextStreams:
     def _divided(
         self, known: list[MaskedSpan], masked_spans: list[MaskedSpan], begin: int, end: int
     ) -> tuple[list[MaskedSpan], list[tuple[int, int, str]]]:
-        """Splits spans into those to mask in a piece and those to mask in later pieces.
+        """Splits spans at the end of a piece: into spans in the piece and spans in later pieces.
 
-        The first are relative to the beginning of the piece, the second to its end.
+        The spans in the piece are relative to its beginning, the other spans to its end.
         """
         own, later = [], []
         for span in join_spans([*known, *masked_spans]):
@@ -259,7 +260,7 @@ def _may_join(left: str, text: str) -> bool:
 
 
 def _is_seam(left: str, text: str) -> bool:
-    """Whether a text continues the last word of another text; each part may also be a word."""
+    """Whether two texts meet without a space, so that the second continues a word or begins one."""
     return text != "" and not text[0].isspace() and left != "" and not left[-1].isspace()
 
 
