@@ -127,7 +127,7 @@ class RecordingReader(Rows):
 
     @property
     def is_open(self) -> bool:
-        """Whether an unanswered request may still get an answer, or got an unrecorded one."""
+        """Whether an unanswered request may still get an answer, or got an unrecorded answer."""
         return self.recording.is_open(live=self.live)
 
     @property
@@ -236,7 +236,7 @@ class RecordingReader(Rows):
             self._open_plain()
 
     def _should_be_text(self) -> bool:
-        """Whether a file only has the suffix of a text form; the error names its first line."""
+        """Whether a file has the suffix of a text form without being one."""
         return self.path.suffix == ".jsonl" and is_plain(self.path) and not is_sqlite(self.path)
 
     def _open_with_log(self, log_path: Path) -> None:

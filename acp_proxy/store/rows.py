@@ -43,7 +43,7 @@ class FiredRows:
         self._next: Row | None = None
 
     def upto(self, last: float) -> Iterator[Row]:
-        """Yields the remaining rows up to a number."""
+        """Yields the remaining rows up to a frame number."""
         while True:
             if self._next is None:
                 self._next = next(self._rows, None)
@@ -102,13 +102,13 @@ class Rows:
             yield from select(self.connection, sql, parameters)
 
     def frames(self, chosen: "Filter | None" = None, after: int = 0) -> Iterator[Row]:
-        """Streams the frames that a filter matches; memory stays flat.
+        """Streams the frames that a filter matches; the memory use does not grow.
 
         Each frame has the documented columns except ``json``. A request and its response also have
         ``request_seq``, ``response_seq`` and ``latency_ns`` of their exchange. A request has
         ``answer_session`` and ``answer_terminal``, the session and the terminal that the answer
-        named. A batch has its ``members``; the filter matches at least one member. A frame that a
-        fault touched has ``fired``, its rows of `faults_fired`. A line larger than `WHOLE_VALUE` is
+        named. A batch has its ``members``; the filter matches at least one member. A frame on which
+        a fault fired has ``fired``, its rows of `faults_fired`. A line larger than `WHOLE_VALUE` is
         an excerpt (see `is_excerpt` and `pieces`).
 
         Args:
@@ -162,8 +162,8 @@ class Rows:
         A run contains only updates of one turn that concern neither a tool call nor a terminal.
 
         Args:
-            pause_ns: a longer time between two frames ends a run; a negative one makes each frame a
-                run by itself.
+            pause_ns: a longer time between two frames ends a run; a negative number makes each
+                frame a run by itself.
             first: the number of the first frame to read.
             single_upto: up to this number each frame is a run by itself.
 
@@ -194,10 +194,10 @@ class Rows:
             yield from self.tables[-1 if is_last else 0].pieces(seq)
 
     def first_of_kind(self, kind: str, without: Collection[int] = ()) -> dict[str, tuple[int, int]]:
-        """Returns, for each stream, the first frame of a kind, and how many of the kind there are.
+        """Returns by stream the first frame of a kind, and the number of frames of this kind.
 
         Args:
-            kind: any but ``notification``; fast if frames of this kind are rare.
+            kind: any kind except ``notification``; fast if frames of this kind are rare.
             without: numbers of frames to ignore.
         """
         by_stream: dict[str, tuple[int, int]] = {}
@@ -219,7 +219,7 @@ class Rows:
             return self.connection.execute(sql, (text, text)).fetchone() is not None
 
     def count(self) -> int:
-        """Counts the frames, the tail included."""
+        """Counts the frames, including the frames that are only in the log."""
         with self._damage_reported():
             return sum(table.count() for table in self.tables)
 

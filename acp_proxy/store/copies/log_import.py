@@ -167,7 +167,7 @@ def import_log(
 
 
 def _numbered(name: str, number: int) -> str:
-    """Returns the name of a recording of a log, by its number from 1."""
+    """Returns the name of one of the recordings of a log, given its number from 1."""
     return name if number == 1 else f"{name}-{number}"
 
 
@@ -302,7 +302,8 @@ class _Connection:
     def finish(self, name: str, command: tuple[str, ...] | None = None) -> None:
         """Writes the row of the recording after the last entry, and closes the database.
 
-        A log may contain more connections than a process can have open files.
+        The database is closed at once, since a log may contain more connections than a process can
+        have open files.
 
         Args:
             name: the name of the recording.

@@ -30,7 +30,7 @@ _PATIENCE_S = 2.0
 
 
 def set_note(path: Path, note: str | None) -> None:
-    """Writes the note of a recording; adds the column if the database has none for notes.
+    """Writes the note of a recording; adds the column for notes if there is none.
 
     Args:
         path: the recording.

@@ -130,9 +130,10 @@ def migrate(connection: sqlite3.Connection) -> None:
     if ours != APPLICATION_ID and not is_empty(connection):
         raise sqlite3.DatabaseError("it is a SQLite database of another program")
     if is_empty(connection):
-        # The id comes first: a reader that opens the file now, or after a crash, sees it is ours.
+        # The id comes first: a reader that opens the file now, or after a crash, recognizes the
+        # file.
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        _empty().backup(connection)  # atomic: no reader sees a part of it
+        _empty().backup(connection)  # atomic: no reader sees a part of the schema
     else:
         _migrate(connection)
 

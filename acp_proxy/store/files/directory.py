@@ -221,7 +221,7 @@ def read_listed(
             recording, prompt, masked = reader.recording, first_prompt(reader, _MOST_OF_PROMPT), 0
             if not (unredacted or recording.redaction in LEVELS):
                 recording, prompt, masked = _mask_start(reader, _MOST_OF_PROMPT)
-                if findings and find is not None:  # findings quote lines, so all are masked
+                if findings and find is not None:  # findings quote lines, so all lines are masked
                     with RecordingReader(path) as masking:
                         (findings, waiting), why_unchecked = _find(masking, find)
             return ListedRecording(
@@ -305,7 +305,7 @@ def prunable(
     spare: Path | None = None,
     with_noted: bool = False,
 ) -> list[OldRecording]:
-    """Returns the recordings to delete, oldest first: too old ones, or those beyond a total size.
+    """Returns the recordings to delete because of their age or of the total size, oldest first.
 
     Running recordings and unreadable files are never returned.
 

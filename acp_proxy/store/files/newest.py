@@ -3,8 +3,8 @@
 No recording starts after the last change of its file, so the time of this change is an upper bound
 for the start. Files are read in the order of their bounds, the latest first. A recording is the
 newest if it started after the bounds of all files that are not read yet. Clocks may be wrong and
-files may be copied, so a day is added to each bound. A file that seems older than any recording can
-be has a wrong time, and is read first.
+files may be copied, so a day is added to each bound. If the time of a file is before the year 2020,
+when nothing was recorded yet, the time is wrong, and the file is read first.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ _FIRST_S = 1_577_836_800.0
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
-    """Returns recordings in the order in which `newest_first` reads them, with negated bounds."""
+    """Returns negated bounds and recordings, in the order in which `newest_first` reads them."""
     return sorted((-_bound(path), path) for path in paths(directory))
 
 

@@ -34,8 +34,8 @@ class Indexer:
         log: the log; it is read from the offset that is stored in the table ``indexing``.
         schema: the database to write to: ``main``, or ``tail`` if a reader indexes the rest of the
             log for itself.
-        waits: whether a line is not indexed while later lines may still show that it contains a
-            secret. A reader does not wait.
+        waits: whether to leave a line in the log as long as later lines may show that the line
+            contains a secret. A reader does not wait.
 
     Raises:
         ValueError: the stored state cannot be read, or the log begins after the end of the rows.

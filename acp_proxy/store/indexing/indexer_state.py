@@ -43,8 +43,8 @@ class IndexerState:
     masked_sizes: dict[int, int] = field(factory=dict)
     """The received sizes of the latest masked frames, in bytes without newlines."""
     search_before: int = 0
-    """Secrets were recognized in rows before this number, and the rows before them have not been
-    searched for these secrets yet; 0 if no search is due."""
+    """The rows before this number must still be searched for secrets that were recognized after the
+    rows were written; 0 if no search is due."""
     correlation: State = field(factory=State)
     recording: Recording | None = None
 

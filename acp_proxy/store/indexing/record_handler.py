@@ -90,7 +90,7 @@ class RecordHandler:
         fields = self._masked_fields(event_data(record))  # `_start` masks the first record
         if (of_event := self._OF_EVENTS.get(record.kind)) is not None:
             of_event(self, record, fields)
-        if record.kind != capture_log.CLOSE:  # which only changes the recording's row
+        if record.kind != capture_log.CLOSE:  # CLOSE only changes the recording's row
             t_ns = max(0, record.t_ns - self._state.origin_ns)
             kind = EVENT_KINDS.get(record.kind, "note")
             self._rows.add_event(kind, t_ns, json.dumps(fields))
@@ -186,7 +186,7 @@ class RecordHandler:
         )
 
     def _finish_line(self, stream: Stream, t_ns: int) -> None:
-        """Turns the unterminated last line of a stream that ended into a frame."""
+        """Adds a frame for the last line of an ended stream, if that line has no newline."""
         lost = self._state.undelivered.pop(stream, 0)
         line = self._state.framers[stream].finish(t_ns)
         if line is not None:
@@ -251,7 +251,7 @@ class RecordHandler:
     def _start(self, record: LogRecord, fields: _Fields) -> None:
         state = self._state
         if state.recording is not None:
-            return  # recorders write one; with a second one, rows would depend on the batches
+            return  # a second START, which no recorder writes, is ignored
         state.origin_ns = number(fields, "origin", record.t_ns)
         state.wall_ns = number(fields, "wall", 0)
         self._rows.set_dialect(str(fields.get("dialect", "auto")))

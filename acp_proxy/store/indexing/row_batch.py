@@ -180,7 +180,7 @@ def _write_fired(connection: sqlite3.Connection, schema: str, fired: FiredRow) -
 
 
 def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool) -> bytes:
-    """Returns the bytes of a frame, with its newline if ``whole``; it may be in ``main`` too."""
+    """Returns the bytes of a frame in ``schema`` or ``main``, with its newline if ``whole``."""
     for place in dict.fromkeys((schema, "main")):
         sql = f"SELECT raw, flags FROM {place}.frame_rows WHERE seq = ?"
         for raw, flags in connection.execute(sql, (seq,)):

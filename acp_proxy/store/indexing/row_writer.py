@@ -182,7 +182,8 @@ class RowWriter:
             action: the action of the rule.
             received: the received bytes, without newline; None for a line that the fault injected.
             delivered: the forwarded bytes, with newline; None if nothing was forwarded.
-            late_ns: the delay of the forwarded bytes; None if there are none, or if it is unknown.
+            late_ns: the delay of the forwarded bytes; None if nothing was forwarded, or if the
+                delay is unknown.
         """
         self._batch.fired.append((seq, rule, action, received, delivered, late_ns))
 
@@ -216,7 +217,7 @@ class RowWriter:
         self._batch.undelivered.append((stream, lost, self.state.next_seq, sizes))
 
     def dropped_by_faults(self, seqs: list[int]) -> set[int]:
-        """Returns the numbers of those written frames that a fault kept from being delivered."""
+        """Returns which of some written frames were not delivered because of a fault."""
         if not seqs:
             return set()
         sql = (

@@ -1,4 +1,4 @@
-"""Reads a capture log, even while it is written or when its end is torn.
+"""Reads a capture log, even while it is being written, or if its last record is incomplete.
 
 A log may come from anybody, so fields are decoded to values that a database can hold, whatever they
 contain.
@@ -112,7 +112,7 @@ class LogReader:
 
     @property
     def end(self) -> int:
-        """The logical offset of the end of the file, a torn record included."""
+        """The logical offset of the end of the file, after an incomplete last record."""
         return self.base + max(0, os.fstat(self.fd).st_size - BASE_SIZE)
 
     def check(self) -> None:

@@ -4,7 +4,8 @@ The recorder holds an exclusive lock on its log, so if a reader gets the lock, t
 The reader holds the lock while it finishes the recording, so that no other reader does the same.
 Before the reader takes the lock, it removes the permission to write to the log. This shows other
 readers that no recorder holds the lock. If the recorder runs, or the reader may not finish the
-recording, the reader indexes the tail of the log into temporary tables.
+recording, the reader indexes the *tail* of the log, the part that is not in the database yet, into
+temporary tables.
 """
 
 import contextlib
@@ -228,7 +229,7 @@ def _give_back(fd: int, mode: int) -> None:
 
 
 def is_at(path: Path, fd: int) -> bool:
-    """Whether the path of an open file still leads to it.
+    """Whether a path still leads to the file that was opened at this path.
 
     Args:
         path: the path under which the file was opened.

@@ -82,7 +82,7 @@ def _member(batch: Row, place: int, message: Message) -> Row:
 
 
 class _Exchanges:
-    """The exchanges of a batch; each belongs to one of its messages.
+    """The exchanges of a batch; each belongs to one message of the batch.
 
     Args:
         batch: the batch.

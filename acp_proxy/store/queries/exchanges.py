@@ -102,7 +102,7 @@ def initialization(rows: Rows) -> ExchangeRow | None:
 
 
 def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
-    """Yields all exchanges; one that forks a session has the forked session, not the new one."""
+    """Yields all exchanges; a request that forks a session has the original session."""
     sql = (
         "SELECT id, direction, method, rpc_id, CASE method WHEN 'session/fork' THEN"
         " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"
@@ -178,7 +178,7 @@ def outcome_counts(rows: Rows, method: str) -> dict[str | None, int]:
 
 
 def first_request_of_sessions(rows: Rows) -> dict[str, int]:
-    """Returns the number of the first request about each session, sorted by this number.
+    """Returns the frame number of the first request about each session, sorted by this number.
 
     Sessions of nes/start are left out, since they accept no prompts.
     """

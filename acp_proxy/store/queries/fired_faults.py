@@ -38,7 +38,7 @@ class LostAnswer(NamedTuple):
 
 
 class FaultedFrames:
-    """The frames that faults touched.
+    """The frames that faults withheld, injected or replaced.
 
     Args:
         connection: the recording, with all of its rows in the main tables.
@@ -64,8 +64,8 @@ class FaultedFrames:
 
         Args:
             seq: the number of the frame.
-            from_agent: whether the agent sent the frame. The client must have received such a
-                frame; no fault may have injected any other frame.
+            from_agent: whether the agent sent the frame. The client saw a frame of the agent if the
+                frame arrived, and any other frame unless a fault injected it.
         """
         return seq not in (self.lost if from_agent else self.injected)
 
@@ -136,7 +136,7 @@ def rule_effects(rows: Rows, most: int) -> list[FrameEffect]:
 
 
 def frames_of_rule(rows: Rows, rule: str, most: int) -> list[int]:
-    """Returns the numbers of the first frames that a rule touched or injected.
+    """Returns the numbers of the first frames on which a rule fired, or that a rule injected.
 
     Args:
         rows: the recording.
@@ -195,7 +195,7 @@ def lost_answers(rows: Rows, most: int) -> list[LostAnswer]:
 
 
 def touched_frames(rows: Rows) -> set[int]:
-    """Returns the numbers of all frames that faults touched, delayed or injected."""
+    """Returns the numbers of all frames on which a fault fired, or that a fault injected."""
     return {row["seq"] for row in rows.query("SELECT seq FROM faults_fired")}
 
 

@@ -68,7 +68,7 @@ _CONTINUES = (
 )
 """Whether a frame ``f`` continues the run of the frame ``p`` directly before it: both are updates
 of one turn that concern neither a tool call nor a terminal, and do not end the turn. Few recordings
-have updates that end a turn; in all others, frames are not searched for among them."""
+have updates that end a turn. In all other recordings this part of the condition costs nothing."""
 
 
 @frozen
@@ -153,8 +153,8 @@ class FrameTable:
         """Streams frames in order, and joins the updates of a run; see `Rows.runs`.
 
         Args:
-            pause_ns: a longer time between two frames ends a run; a negative one makes each frame a
-                run by itself.
+            pause_ns: a longer time between two frames ends a run; a negative number makes each
+                frame a run by itself.
             first: the number of the first frame to read.
             single_upto: up to this number each frame is a run by itself.
         """
@@ -215,7 +215,7 @@ class FrameTable:
         """Finds the frames of a rare kind by an index; see `Rows.first_of_kind`.
 
         Args:
-            kind: any but ``notification``.
+            kind: any kind except ``notification``.
             without: numbers of frames to ignore.
         """
         # SQLite uses the index only if the query repeats its condition "kind > 1".
@@ -247,7 +247,7 @@ class FrameTable:
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
-        """Streams frames after a number: all that meet a condition, and perhaps some others."""
+        """Streams the frames after a number that meet a condition, and perhaps other frames."""
         lines = self.lines
         line = frame_columns(lines.raw, lines.size, lines.masked)
         columns = f"{line}, {_OF_EXCHANGE}"

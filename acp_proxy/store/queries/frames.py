@@ -245,7 +245,7 @@ def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
 
 
 def number_after(rows: Rows, count: int) -> int | None:
-    """Skips the first frames of the peers, and returns the number of the next one, or None.
+    """Skips the first frames of the peers, and returns the number of the next frame, or None.
 
     Args:
         rows: the recording.

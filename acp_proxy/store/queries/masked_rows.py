@@ -1,9 +1,9 @@
 """Masks a recording while it is being read, if it was recorded without masking.
 
 All lines are searched once, in order, before anything is shown. Masked lines, events and fired
-faults are stored in a temporary database, ``masked``. The views of a recording (`views`) prefer
-them to the rows of the file. So readers need no code for masking, and a recording without secrets
-costs only the time of the search.
+faults are stored in a temporary database, ``masked``. The views of a recording (`views`) contain
+these rows instead of the rows of the file. So readers need no code for masking, and a recording
+without secrets costs only the time of the search.
 """
 
 import json
@@ -296,7 +296,7 @@ class MaskedRows:
         return {seq for (seq,) in self._connection.execute(sql)}
 
     def _following(self, schema: str, seq: int, code: int) -> Iterator[bytes]:
-        """Yields the lines of a stream after the frame ``seq``, except injected ones."""
+        """Yields the lines of a stream after the frame ``seq``, except injected lines."""
         for each in self._schemas[self._schemas.index(schema) :]:
             rows = self._connection.execute(
                 f"SELECT raw FROM {each}.frame_rows WHERE seq > ? AND flags & 3 = ?"

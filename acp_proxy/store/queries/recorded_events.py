@@ -12,7 +12,7 @@ ENDING_KINDS = ("eof", "signal", "exit")
 """The kinds of events that may show that a peer left."""
 
 _NOT_THE_CLIENT = ("the reader is gone", "closed by a fault")
-"""Reasons for the end of the stream to the agent other than that the client closed the stream."""
+"""Reasons for the end of the stream to the agent that are not the client's doing."""
 
 
 def events(rows: Rows, *kinds: str) -> Iterator[RecordedEvent]:

@@ -86,7 +86,7 @@ class RecordedSteps:
         self.redaction = reader.recording.redaction
 
     def read(self) -> list[Step]:
-        """Returns the next steps in recorded order; none at the end.
+        """Returns the next steps in recorded order; an empty list at the end.
 
         Raises:
             DamagedRecording: the file is damaged. Every method that reads may raise this.

@@ -3,7 +3,7 @@
 The views in a file are not used, since anybody may have written them. While a recording has a log,
 the rows from the log are in an attached database, ``tail``, with the same tables; then each view
 contains the rows of the file and of the tail. Rows that are masked while they are read are in
-another attached database, ``masked``, and replace those of the file (`masked_rows`).
+another attached database, ``masked``, and replace the rows of the file (`masked_rows`).
 """
 
 import sqlite3
@@ -24,7 +24,7 @@ MASKED_LINES = LineColumns(
     size=f"coalesce((SELECT length(k.raw) {_PLACE}), length(f.raw))",
     masked=f"max((f.flags >> 6) & 1, EXISTS (SELECT 1 {_PLACE}))",
 )
-"""The columns of lines, where masked lines replace those in the file."""
+"""The columns of lines; a masked line replaces the line in the file."""
 
 _LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
 _ROW = (
