@@ -32,7 +32,7 @@ _SURE = {
     "session/new": "sessionId",
     "initialize": "protocolVersion",
 }
-"""By method: a member that every result has."""
+"""A member that every result has, by method."""
 _MOST_OPEN = 10_000
 _LONGEST_ID = 100
 """The largest length of an id in characters; a longer id is replaced by its hash."""

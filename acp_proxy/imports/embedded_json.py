@@ -21,8 +21,8 @@ _OUTSIDE = re.compile(rb"[{}\[\]\n]")
 """A character that changes the state of the parser outside of all brackets. A quotation mark does
 not begin a string there."""
 _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
-"""The rest of a string, including its closing quote. If the piece ends before, the match may end
-with the first half of an escape."""
+"""The rest of a string, including its closing quote. If the piece ends before the closing quote,
+the match may end with the first half of an escape."""
 _SPACE = re.compile(rb'("(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z))|\s++', re.DOTALL)
 """White space outside of strings; also matches whole strings, so that they are kept unchanged."""
 
@@ -82,7 +82,7 @@ class ObjectSplitter:
         self._first = self._line = 1
 
     def split(self, pieces: Iterable[bytes]) -> Iterator[FoundObject | FoundText]:
-        """Yields the objects and the texts between them, in order. These cover every line."""
+        """Yields objects and the texts between them, in order; together they cover every line."""
         for piece in pieces:
             yield from self._feed(piece)
         if self._begun is not None:
@@ -126,7 +126,7 @@ class ObjectSplitter:
         self._keep(piece[start:])
 
     def _end_of_string(self, piece: bytes, place: int) -> int:
-        """Returns the offset of the current string's end, or of the piece's end if it continues."""
+        """Returns the offset of the string's end, or of the piece's end if the string continues."""
         if self._is_cut:
             place += 1
             self._line += piece[:1] == b"\n"
@@ -168,7 +168,7 @@ class Brackets:
         self._in_string = False
 
     def end(self, line: bytes, place: int = 0) -> int | None:
-        """Reads the next line; returns the offset of the value's end, or None if it continues.
+        """Reads the next line; returns the offset where the value ends, or None if it does not end.
 
         Args:
             line: the line.

@@ -81,7 +81,8 @@ class Clock:
             stamp: the next time.
 
         Returns:
-            None if the time and the log's first time differ in having a date or a time zone.
+            None if the time cannot be compared with the log's first time, because only one of them
+            has a date or a time zone.
         """
         self._kind = self._kind or stamp[1:]
         if stamp[1:] != self._kind:
@@ -148,7 +149,7 @@ class DirectionMark(NamedTuple):
     names_peers: bool
     """Whether the mark names the two peers. If not, its meaning depends on who wrote the log."""
     is_alone: bool
-    """Whether a line with only this mark announces a message, and is not a part of a sentence."""
+    """Whether a line with only this mark announces a message. Other marks may be ordinary words."""
 
 
 class Heading(NamedTuple):
