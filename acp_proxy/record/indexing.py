@@ -29,9 +29,9 @@ from acp_proxy.store.log.log_reader import LogReader
 QUIET = 0.25
 """Seconds without a byte that count as quiet."""
 BACKLOG = 16 << 20
-"""Size in bytes of the unindexed rest from which on it is indexed even while bytes flow."""
+"""If more bytes of the log than this are not indexed, the indexer works even while bytes flow."""
 TRIM = 1 << 20
-"""Size in bytes from which on an indexed log is emptied."""
+"""The smallest size in bytes of an indexed log that is emptied."""
 LAST = 2.0
 """Seconds from the end of the conversation for the last indexing, and for the check after it."""
 _RETRY = 2.0
@@ -102,7 +102,7 @@ class Indexing:
                 time.sleep(0.05)
 
     def _work(self) -> None:
-        """Indexes in batches until the whole log is indexed or it grows again."""
+        """Indexes in batches until the whole log is indexed, or until the log grows again."""
         if time.monotonic() < self._retry_at:
             return
         try:

@@ -131,7 +131,7 @@ async def until(latch: Latch) -> None:
 
 
 async def enforce_stop(relay: Relay, grace: float) -> None:
-    """Kills an agent that still runs some seconds after it was told to stop.
+    """Kills an agent that still runs some seconds after a signal asked it to stop.
 
     A client that waits for its agent without reading would wait forever. So after one more grace
     time, its output is abandoned.

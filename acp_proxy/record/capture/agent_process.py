@@ -1,4 +1,4 @@
-"""The agent process: its three pipes, its end, and the process group it lives in."""
+"""The agent process: its three pipes, its end, and its process group."""
 
 import fcntl
 import os
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 OUTPUT_PIPE = 1 << 18
-"""Bytes. With the system's 64 KiB, an agent that streams small frames stalls at every process
-switch. A larger pipe would accept more than 512 KB from an agent whose client does not read."""
+"""The size in bytes of a pipe for the agent's output. With the system's 64 KiB, an agent that
+streams small frames stalls at every process switch. A larger pipe would accept more than 512 KB
+from an agent whose client does not read."""
 
 
 class AgentProcess:
@@ -95,7 +96,7 @@ class AgentProcess:
         self._send_to_own_group(signum)
 
     def kill_group(self) -> None:
-        """Kills whatever is left of the agent, and ends its guardian."""
+        """Kills all remaining processes of the agent, and ends its guardian."""
         self._send_to_own_group(SIGKILL)
         self.group.end()
 
@@ -104,7 +105,7 @@ class AgentProcess:
         self.group.kill_holders(self._outputs)
 
     def _send_to_own_group(self, signum: int) -> None:
-        """Signals a group that the agent leads, as under setsid(1); it would go on otherwise."""
+        """Signals the group that the agent leads if it has called setsid(2)."""
         try:
             if not self.exited.is_set and os.getpgid(self.pid) == self.pid != self.group.id:
                 os.killpg(self.pid, signum)

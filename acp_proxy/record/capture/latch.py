@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Latch:
-    """Can be set once. Callbacks run in the setting thread, or at once if the latch is set."""
+    """An event that is set once. Callbacks run in the thread that sets it, or at once if set."""
 
     def __init__(self) -> None:
         self.is_set = False

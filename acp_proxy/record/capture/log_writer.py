@@ -1,4 +1,4 @@
-"""The capture log: an append-only file of all bytes, which are logged before they go on.
+"""The capture log: an append-only file of all bytes, which are logged before they are forwarded.
 
 A log is a sequence of records (`log_format`). Each record is appended by one ``writev`` under one
 lock. So data that the kernel accepted survives our own SIGKILL, and the order of the records is
@@ -43,7 +43,7 @@ from acp_proxy.recording.log_format import (
 GROWTH = 2.25
 """The largest measured ratio of a database's size to the size of its log; for ``--max-size``."""
 RESERVE = 700_000
-"""The most bytes that an empty database and a write-ahead log need in addition."""
+"""The most bytes that an empty database and its write-ahead log take, to be added to that size."""
 
 
 class _Gap:
@@ -231,7 +231,7 @@ class CaptureLog(Log):
         os.unlink(self.path)
 
     def _append_after_gap(self, stream: int, t_ns: int, chunk: bytes, problem: str) -> None:
-        """Closes the gap and logs the chunk if writing works again, else adds it to the gap."""
+        """Closes the gap and logs the chunk if writing works, else adds the chunk to the gap."""
         if self._gap is None:
             self._cut_back()
             self._open_gap(problem, t_ns)
@@ -245,7 +245,8 @@ class CaptureLog(Log):
 
     def _write(self, record: bytes) -> "str | None":
         """Appends a whole record or nothing; returns the problem, or None."""
-        # Readers trust a record's length, so they could not read any record after a torn one.
+        # Readers trust a record's length, so they could not read any record after an incomplete
+        # record.
         if self._limit < 0 or (self._torn and not self._cut_back()):
             return os.strerror(errno.EIO)
         try:

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 SHELL = "/bin/sh"
 _GUARDIAN = "trap '' HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU; cd /; read -r _; kill -KILL 0"
-_RESET = [SIGPIPE, SIGXFSZ]  # Python ignores these; the agent must not inherit that
+_RESET = [SIGPIPE, SIGXFSZ]  # Python ignores these signals, and the agent must not inherit this
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 """Errors that mean a shortage of resources, and not a problem with the program."""
 
 
 def has_terminal() -> bool:
-    """Whether we have a controlling terminal, as seen on Linux; always False elsewhere."""
+    """Whether we have a controlling terminal; always False on systems other than Linux."""
     try:
         fd = os.open("/proc/self/stat", os.O_RDONLY | os.O_CLOEXEC)
         try:

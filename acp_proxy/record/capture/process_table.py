@@ -1,6 +1,6 @@
 """Reads the process table of Linux: ancestry, process groups and terminals.
 
-Other systems have no such table in files: every function finds no processes there.
+On other systems, which have no such files, all functions find no processes.
 """
 
 import os

@@ -10,7 +10,7 @@ _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _SIZE_UNITS = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_NAME = 200
-"""The most bytes of a name. A file name adds to this name, and may have 255 bytes."""
+"""The most bytes of a recording's name. Names of its files have suffixes, and at most 255 bytes."""
 _TRUE = ("1", "true", "t", "yes", "y", "on")
 _FALSE = ("0", "false", "f", "no", "n", "off", "")
 

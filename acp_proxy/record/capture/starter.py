@@ -61,7 +61,7 @@ def record(
             only when it is called.
         mask_text: removes secrets from printed text. It is called only if the agent cannot be
             started, and loads slow modules only then.
-        interceptor: makes the pumps; by default plain ones.
+        interceptor: makes the pumps; by default, pumps without faults are made.
     """
     if _switched_off():
         from acp_proxy.record.capture.in_place import become

@@ -36,7 +36,7 @@ class EngineGuard:
         Args:
             direction: the direction of the line.
             cut: the line.
-            t_ns: when the line was read, monotonic nanoseconds.
+            t_ns: when the line was read, in monotonic nanoseconds.
         """
         if not self._has_given_up:
             try:
@@ -46,12 +46,12 @@ class EngineGuard:
         return [ScheduledWrite(direction, cut.raw + cut.newline, t_ns, is_joinable=True)]
 
     def observe(self, direction: Direction, cut: Cut, t_ns: int) -> None:
-        """Tells the engine of a line that passed in a direction without faults.
+        """Passes a line of a direction without faults to the engine, after the line was forwarded.
 
         Args:
             direction: the direction of the line.
             cut: the line.
-            t_ns: when the line was read, monotonic nanoseconds.
+            t_ns: when the line was read, in monotonic nanoseconds.
         """
         if not self._has_given_up:
             try:
@@ -64,7 +64,7 @@ class EngineGuard:
 
         Args:
             direction: the direction that ends.
-            t_ns: when its end was read, monotonic nanoseconds.
+            t_ns: when its end was read, in monotonic nanoseconds.
         """
         if not self._has_given_up:
             try:

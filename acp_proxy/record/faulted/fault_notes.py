@@ -3,11 +3,12 @@
 A ``FAULT`` record names the ``rule`` that fired at the last line of a stream, its kind
 (``action``), and how much of the line was ``delivered``: ``full``, ``partial`` or ``none``. The
 bytes that went out are in ``PART`` records before the ``FAULT`` record, unless they are the
-``same`` as the line's. ``last`` is set for a line without a newline, ``again`` for a line of a
-direction that was already stopped. A ``MADE`` record is a line that a rule injected, perhaps in
-several parts; ``at`` is the time of the injection. ``FAULT`` and ``MADE`` have either ``late``, the
-delay in nanoseconds, or ``held``, the number of a line that is held back. When the held line goes
-out, a ``SENT`` record has its number and its delay. An ``EFFECT`` record is a side effect.
+``same`` as the bytes of the line. ``last`` is set for a line without a newline, ``again`` for a
+line of a direction that was already stopped. A ``MADE`` record is a line that a rule injected,
+perhaps in several parts; ``at`` is the time of the injection. ``FAULT`` and ``MADE`` have either
+``late``, the delay in nanoseconds, or ``held``, the number of a line that is held back. When the
+held line goes out, a ``SENT`` record has its number and its delay. An ``EFFECT`` record is a side
+effect.
 
 The bytes that were read and the notes on these bytes are logged in one write: separate writes would
 take as long as everything else together.
@@ -38,7 +39,7 @@ class FaultNotes:
 
         Args:
             stream: the stream that the bytes were read from.
-            t_ns: when they were read, monotonic nanoseconds.
+            t_ns: when they were read, in monotonic nanoseconds.
             data: the bytes.
         """
         self._records.append((DATA, stream, t_ns, data))
@@ -59,7 +60,7 @@ class FaultNotes:
         Args:
             actor: the rule.
             stream: the stream of the line.
-            t_ns: when the line was read, monotonic nanoseconds.
+            t_ns: when the line was read, in monotonic nanoseconds.
             cut: the line.
             delivered: the bytes sent instead of the line; may be empty.
             is_again: whether the direction was already stopped.
@@ -80,7 +81,7 @@ class FaultNotes:
         Args:
             actor: the rule.
             stream: the stream that the line is sent to.
-            t_ns: when the frame that triggered the rule was read, monotonic nanoseconds.
+            t_ns: when the frame that triggered the rule was read, in monotonic nanoseconds.
             line: the line, newline included.
             moment: when it goes out.
         """
@@ -94,7 +95,7 @@ class FaultNotes:
 
         Args:
             stream: the stream that the line is sent to.
-            t_ns: when this was decided, monotonic nanoseconds.
+            t_ns: when this was decided, in monotonic nanoseconds.
             number: the number of the line.
             late_ns: how long ago the line was received.
         """

@@ -104,7 +104,7 @@ class FaultRunner(Interceptor):
         Args:
             agent: the agent, which may get signals.
             log: the log of the recording.
-            origin_ns: when the connection began, monotonic nanoseconds.
+            origin_ns: when the connection began, in monotonic nanoseconds.
         """
         self._agent, self._log, self._notes = agent, log, FaultNotes(log)
         engine = FaultEngine(self.plan, self.seed, origin_ns)
@@ -138,7 +138,7 @@ class FaultRunner(Interceptor):
 
         Args:
             stream: the stream that the chunk was read from.
-            t_ns: when, monotonic nanoseconds.
+            t_ns: when this happened, in monotonic nanoseconds.
             chunk: the bytes.
         """
         self._passed.append((_DIRECTIONS[stream], t_ns, chunk))
@@ -151,7 +151,7 @@ class FaultRunner(Interceptor):
 
         Args:
             stream: the stream that the chunk was read from.
-            t_ns: when, monotonic nanoseconds.
+            t_ns: when this happened, in monotonic nanoseconds.
             chunk: the bytes.
         """
         direction = _DIRECTIONS[stream]
@@ -182,7 +182,7 @@ class FaultRunner(Interceptor):
 
         Args:
             stream: the stream that has ended.
-            t_ns: when, monotonic nanoseconds.
+            t_ns: when this happened, in monotonic nanoseconds.
         """
         direction = _DIRECTIONS[stream]
         with self._lock:
@@ -281,7 +281,7 @@ class FaultRunner(Interceptor):
             self._notes.sent(stream, t_ns, number, max(0, due[key] - received_ns))
 
     def _add(self, decided: Iterable[Output], stream: int) -> None:
-        """Schedules decided outputs; the thread that reads ``stream`` writes what is due there."""
+        """Schedules outputs; the thread that reads ``stream`` writes the bytes due on it."""
         now = self._clock()
         outlets = {self._schedule.add(output, now) for output in decided}
         self._follow_up(stream)

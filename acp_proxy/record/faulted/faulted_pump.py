@@ -51,7 +51,7 @@ class WriteQueue:
     error: OSError | None = field(init=False, default=None)
     _changed: threading.Condition = field(init=False)
     _waiting: int = field(init=False, default=0)
-    """The number of threads that wait; notifying even none takes as long as a short write."""
+    """The number of waiting threads; without one, nothing is notified, since that takes time."""
 
     def __attrs_post_init__(self) -> None:
         self._changed = threading.Condition(self._lock)
@@ -62,7 +62,7 @@ class WriteQueue:
         return not self._outbox.size
 
     def wait_ns(self) -> int | None:
-        """Returns nanoseconds until bytes are due; None if none wait or another thread writes."""
+        """Returns nanoseconds until bytes are due; None if no bytes wait or a thread writes."""
         with self._lock:
             due = self._outbox.due_at
             return None if due is None else max(0, due - self._clock())
@@ -231,7 +231,7 @@ class TappedLog(Log):
 
         Args:
             stream: the stream that the chunk was read from.
-            t_ns: when, monotonic nanoseconds.
+            t_ns: when this happened, in monotonic nanoseconds.
             chunk: the bytes.
         """
         self._log.append(stream, t_ns, chunk)
