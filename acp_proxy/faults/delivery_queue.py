@@ -22,7 +22,7 @@ class HeldDelivery:
 
     delivery: Delivery
     received: int
-    """When its frame was received, monotonic nanoseconds."""
+    """When its frame was received, in monotonic nanoseconds."""
     frame: int
     session: str | None
     rpc_id: str | None
@@ -42,7 +42,7 @@ class DeliveryQueue:
 
     waiting: list[HeldDelivery] = field(factory=list)
     free_at: int = 0
-    """When everything sent so far has gone out, monotonic nanoseconds."""
+    """When everything sent so far has gone out, in monotonic nanoseconds."""
     total: int = 0
     """How many bytes were received."""
     ended_by: FaultRule | None = None
@@ -51,11 +51,11 @@ class DeliveryQueue:
     """Whether the end of the direction was decided."""
 
     def send(self, delivery: Delivery, at: int, frame: int) -> list[ScheduledWrite]:
-        """Returns the writes of a delivery; none if the direction was stopped.
+        """Returns the writes of a delivery; an empty list if the direction was stopped.
 
         Args:
             delivery: the delivery to send.
-            at: the earliest time to send it, monotonic nanoseconds.
+            at: the earliest time to send it, in monotonic nanoseconds.
             frame: the number of the frame that the delivery comes from.
         """
         if self.ended_by is not None:
@@ -76,7 +76,7 @@ class DeliveryQueue:
         Args:
             direction: the direction of the frame.
             data: the line, newline included.
-            at: when the frame was received, monotonic nanoseconds.
+            at: when the frame was received, in monotonic nanoseconds.
             frame: the number of the frame.
         """
         self.free_at = due = max(at, self.free_at)
@@ -87,7 +87,7 @@ class DeliveryQueue:
 
         Args:
             waiting: the deliveries that were held before the frame.
-            at: when the frame was received, monotonic nanoseconds.
+            at: when the frame was received, in monotonic nanoseconds.
         """
         for item in waiting:
             left = max(0, item.delivery.behind_frames - 1)
@@ -109,14 +109,14 @@ class DeliveryQueue:
             direction: the direction of the message, which may be the other direction.
             message: the message.
             labels: the session and exchange of the message.
-            at: when the message was received, monotonic nanoseconds.
+            at: when the message was received, in monotonic nanoseconds.
         """
         for item in [h for h in self.waiting if h.delivery.until_cancel]:
             if item._is_cancelled_by(direction, message, labels):
                 yield from self._release(item, at)
 
     def empty(self, at: int) -> Iterator[ScheduledWrite]:
-        """Yields all held deliveries, in the order in which they would have gone out."""
+        """Releases all held deliveries, in the order in which they would have gone out."""
         items, self.waiting = sorted(self.waiting, key=lambda item: item.delivery.behind_frames), []
         for item in items:
             yield from self.send(item.delivery, max(item.received, at), item.frame)

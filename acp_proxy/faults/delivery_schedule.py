@@ -1,9 +1,9 @@
 """The schedule of one connection: the order and time of its bytes and side effects.
 
-Pure: it gets the outputs of the fault engine and times; it has no clock and does no I/O. A driver
-takes due bytes from an outlet, writes them, and reports that they are gone. There are two drivers:
-threads for a live agent (`record.faulted.fault_runner`), trio tasks for a replayed agent
-(`playback.drivers.replay_faults`).
+A schedule is pure: it gets times together with the outputs of the fault engine, and it has no clock
+and does no I/O. A driver takes due bytes from an outlet, writes them, and reports that they are
+gone. There are two drivers: threads for a live agent (`record.faulted.fault_runner`), trio tasks
+for a replayed agent (`playback.drivers.replay_faults`).
 
 - On an outlet, bytes go out in the order of their due times. Bytes that are due at the same time go
   out in the order in which they were added.
@@ -35,9 +35,9 @@ from acp_proxy.faults.fault import (
 from acp_proxy.protocol.jsonrpc import Direction, Stream
 
 _MOST_JOINED = 1 << 18
-"""The size in bytes of a write that is joined with no further frame."""
+"""As soon as a write has this size in bytes, no further frame is joined to it."""
 _LAST = 1 << 63
-"""A time after all others, in nanoseconds."""
+"""A time after all other times, in nanoseconds."""
 
 _OUTLETS = {direction: Stream(direction.value) for direction in Direction}
 
@@ -73,7 +73,7 @@ class Outbox:
 
     @property
     def due_at(self) -> int | None:
-        """When to take the next bytes, monotonic nanoseconds.
+        """When to take the next bytes, in monotonic nanoseconds.
 
         None if no bytes wait, or if the bytes taken before are not gone yet.
         """
@@ -160,7 +160,7 @@ class DeliverySchedule:
 
         Args:
             output: the output.
-            now: when bytes for the agent's stderr are due, monotonic nanoseconds.
+            now: when bytes for the agent's stderr are due, in monotonic nanoseconds.
         """
         if isinstance(output, ScheduledWrite):  # as most outputs are
             outlet = _OUTLETS[output.direction]
@@ -182,7 +182,7 @@ class DeliverySchedule:
 
         Args:
             effect: the side effect.
-            due: the time, monotonic nanoseconds.
+            due: the time, in monotonic nanoseconds.
         """
         self._effects.append((0, due, effect))
 

@@ -26,7 +26,7 @@ class DeliveryPiece(NamedTuple):
 
     data: bytes
     after_ns: int = 0
-    """The delay after the previous piece; for the first piece, after the frame was received."""
+    """The delay in nanoseconds after the previous piece, or after the receipt of the frame."""
     takes_ns: int = 0
     """How long the write lasts; it starts when everything before this piece has gone out."""
 
@@ -38,7 +38,7 @@ class Delivery(NamedTuple):
         pieces: its parts, each in a separate write.
         behind_frames: how many later frames of its direction must come before the delivery goes
             out.
-        until_cancel: whether it waits until its request or turn is cancelled.
+        until_cancel: whether the delivery waits until its request or turn is cancelled.
         may_be_overtaken: whether later frames may go out before the delivery.
         is_injected: whether the delivery is a copy of the received frame or a made-up line.
         is_made_up: whether the delivery is a made-up line, which later rules do not change.
@@ -61,7 +61,7 @@ class Delivery(NamedTuple):
         return pieces[0].data if len(pieces) == 1 else b"".join(piece.data for piece in pieces)
 
     def with_data(self, data: bytes) -> "Delivery":
-        """Returns the delivery with other bytes in one piece, due like its old first piece."""
+        """Returns the delivery with other bytes in one piece, due when its first piece was due."""
         pieces = self.pieces
         after = pieces[0].after_ns if pieces else 0
         takes = sum([piece.takes_ns for piece in pieces])
@@ -82,7 +82,7 @@ class Delivery(NamedTuple):
         has gone out; then its write takes ``takes_ns``.
 
         Args:
-            at: when the frame was received or released, monotonic nanoseconds.
+            at: when the frame was received or released, in monotonic nanoseconds.
             free_at: when everything ahead of the delivery in its direction has gone out.
         """
         due, last, moments = at, free_at, []
@@ -148,7 +148,7 @@ class ScheduledWrite(NamedTuple):
     """Bytes for a peer with their due time; `faults.delivery_schedule` keeps the order.
 
     Attributes:
-        due: when to write the bytes, monotonic nanoseconds.
+        due: when to write the bytes, in monotonic nanoseconds.
         frame: the number of the frame that the bytes come from, counted from 1 as received.
         is_injected: whether the bytes are a made-up line or a copy of the frame.
         is_joinable: whether the bytes are a frame without faults, which may be joined with others.
@@ -168,7 +168,7 @@ class Fired(NamedTuple):
     Attributes:
         rule: the name of the rule.
         action: the kind of the rule.
-        received: the line as it came, without its newline; None for an injected line.
+        received: the line as it was received, without its newline; None for an injected line.
         delivered: the bytes that go out in its place after all rules, newline included; None if
             nothing goes out.
         frame: the number of the frame that the rule fired at, counted from 1 as received.
@@ -316,7 +316,7 @@ class Fault(ABC):
 
     @abstractmethod
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Returns the effects that replace a frame; its own delivery if it passes unchanged."""
+        """Returns the effects that replace a frame; the frame's delivery if nothing is changed."""
 
     def describe(self) -> str:
         """Returns `outcome` with the values of the settings."""

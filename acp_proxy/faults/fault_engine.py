@@ -1,9 +1,9 @@
 """The fault engine: frames go in, and the outputs that replace them come out.
 
-Pure: it gets the time when a frame came and decides when its bytes are due; a driver waits.
-Frames of both directions pass through one engine, since rules depend on exchanges and turns, which
-the recorder's state machine finds. The rules of a plan apply in order, each to the result of the
-rules before it.
+The engine is pure: it gets the time when a frame was received and decides when the frame's bytes
+are due. A driver waits until then. Frames of both directions pass through one engine, since rules
+depend on exchanges and turns, which the recorder's state machine finds. The rules of a plan apply
+in order, each to the result of the rules before it.
 
 Order within a direction is kept (`faults.delivery_queue`): a delayed frame also delays the frames
 after it. Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let later
@@ -61,7 +61,7 @@ class _Flow:
 
     @classmethod
     def of(cls, number: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "_Flow":
-        """Starts with a frame as it came."""
+        """Starts the processing of a frame that was received."""
         direction = row["stream"]
         delivery = Delivery(direction, (DeliveryPiece(row["raw"] + newline),))
         return cls(number, PassingFrame(direction, row, newline, total, at, delivery), [delivery])
@@ -125,9 +125,9 @@ class _Flow:
 
 
 class FaultEngine:
-    """Executes a plan on a connection that began at `origin`, monotonic nanoseconds.
+    """Executes a plan on a connection that began at `origin`, in monotonic nanoseconds.
 
-    If the plan has a seed, it takes the place of `seed`.
+    The seed of the plan, if there is one, replaces `seed`.
     """
 
     def __init__(self, plan: Plan, seed: int, origin: int) -> None:
@@ -155,7 +155,7 @@ class FaultEngine:
             direction: the direction of the frame.
             raw: the line, without its newline.
             newline: the newline; empty for a last line without one.
-            at: when the last byte was read, monotonic nanoseconds.
+            at: when the last byte was read, in monotonic nanoseconds.
         """
         self._frames += 1
         message, queue = read(raw), self._queues[direction]
@@ -180,12 +180,12 @@ class FaultEngine:
         return outputs
 
     def observe(self, direction: Direction, raw: bytes, at: int) -> None:
-        """Notes a frame in a direction without faults, since answers may belong to it.
+        """Notes a frame in a direction without faults, since later answers may belong to the frame.
 
         Args:
             direction: the direction of the frame.
             raw: the line, without its newline.
-            at: when the last byte was read, monotonic nanoseconds.
+            at: when the last byte was read, in monotonic nanoseconds.
         """
         self._frames += 1
         self._label(direction, read(raw), at)
@@ -195,7 +195,7 @@ class FaultEngine:
 
         Args:
             direction: the direction that ends.
-            at: when the end of the direction was read, monotonic nanoseconds.
+            at: when the end of the direction was read, in monotonic nanoseconds.
         """
         queue = self._queues[direction]
         yield from queue.empty(at)
@@ -224,7 +224,7 @@ class FaultEngine:
     def _apply_rules(
         self, row: dict[str, Any], newline: bytes, at: int, total: int
     ) -> _Flow | None:
-        """Applies the matching rules; returns None if none fires and no delivery is held."""
+        """Applies the matching rules; returns None if no rule fires and no delivery is held."""
         direction = row["stream"]
         flow = None
         for rule, state in self._rules[direction]:
@@ -236,7 +236,7 @@ class FaultEngine:
         return flow if flow is not None and flow.fired else None
 
     def _send(self, flow: _Flow) -> list[ScheduledWrite]:
-        """Sends or holds the deliveries of a frame; then sends those that waited for the frame."""
+        """Sends or holds a frame's deliveries; then sends held deliveries that waited for it."""
         own, row, at, number = flow.frame.direction, flow.frame.row, flow.frame.at, flow.number
         queue, writes = self._queues[own], list[ScheduledWrite]()
         waiting = queue.waiting.copy()

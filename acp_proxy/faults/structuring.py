@@ -145,7 +145,7 @@ def changed_settings(part: Any) -> dict[str, Any]:
 
 
 def hint(word: str, words: Iterable[str]) -> str:
-    """Returns the end of an error message: the nearest valid word, or all of them.
+    """Returns the end of an error message: the nearest valid word, or all valid words.
 
     Args:
         word: the invalid word.

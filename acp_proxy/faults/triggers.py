@@ -28,7 +28,7 @@ class _RuleCount:
 
 
 class Triggers:
-    """The counts of all rules on a connection that began at `origin`, monotonic nanoseconds."""
+    """The counts of all rules on a connection that began at `origin`, in monotonic nanoseconds."""
 
     def __init__(self, rules: Iterable[FaultRule], seed: int, origin: int) -> None:
         self._seed = seed
@@ -49,7 +49,7 @@ class Triggers:
         Args:
             rule: the rule.
             row: the frame, by the column names of `frames`.
-            at: when the frame was received, monotonic nanoseconds.
+            at: when the frame was received, in monotonic nanoseconds.
         """
         trigger, window = rule.trigger, rule.trigger.window
         if window is not None and not window.begin <= at - self._origin < window.end:

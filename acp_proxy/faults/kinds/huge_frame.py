@@ -52,7 +52,7 @@ def _objects(text: str, places: dict[str, object]) -> list[int]:
 
 
 def _with(text: str, at: int, member: str, size: int) -> bytes:
-    """Inserts a first member into an object; its padding gives the whole text a size."""
+    """Inserts a first member with padding into an object, so that the text has a given size."""
     after = "" if text[at:].lstrip().startswith("}") else ","
     missing = size - len(text.encode()) - len(member % "") - len(after)
     if missing < 0:
