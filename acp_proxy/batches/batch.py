@@ -15,7 +15,7 @@ from acp_proxy.batches.results import JobVerdict, VerdictKind
 
 _LOST_EXIT = 3
 _LOOK_S = 2.0
-"""How often to check whether the executor has room for more jobs, since a cluster may grow."""
+"""Seconds until it is checked again whether the executor has room, since a cluster may grow."""
 
 
 @frozen

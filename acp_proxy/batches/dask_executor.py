@@ -7,7 +7,7 @@ messages, and the batch would wait forever.
 
 A worker's thread cannot be cancelled, but the process of its job can be ended. The thread therefore
 checks several times a second whether the verdict is still wanted: the caller may have been
-interrupted or killed, and the worker may have been told to leave.
+interrupted or killed, and the cluster may have asked the worker to leave.
 """
 
 import asyncio
@@ -186,9 +186,9 @@ def answer(version: str, shipment: bytes) -> bytes | str:
 
 
 def _surplus_of(worker: Any) -> Callable[[], bool]:
-    """Returns a function that says whether the task of this thread can be abandoned.
+    """Returns a function that tells whether the task of this thread can be abandoned.
 
-    This is so when nobody waits for the task any more, or when the worker is leaving.
+    The function returns True when nobody waits for the task any more, or when the worker leaves.
     """
     key = thread_state.key
 

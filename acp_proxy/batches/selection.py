@@ -21,7 +21,8 @@ class SelectedRecording:
     """One recording of a batch.
 
     Attributes:
-        name: the path as the user gave it, or the path that begins with a directory of the user.
+        name: the path that the user gave, or the path of a file below the directory that the user
+            gave.
         path: the path of the file.
         is_shared: whether the recording has this path on every machine.
     """

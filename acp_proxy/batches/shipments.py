@@ -83,7 +83,7 @@ def reply_of(verdict: JobVerdict, names: Mapping[str, str]) -> bytes:
 
 
 def delivered(data: bytes, job: Job) -> JobVerdict:
-    """Writes the new run to the job's output path, or to a similar free one; returns the verdict.
+    """Writes the new run to the job's output path, or to a similar free path; returns the verdict.
 
     Args:
         data: the result of `reply_of`. It must be trusted: unpacking can run any code.

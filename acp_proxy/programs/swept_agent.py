@@ -1,6 +1,7 @@
 """The agent of a sweep: ``acp-proxy``, which first creates a file to show that it was started.
 
-The report of the replay cannot show that: a client may kill its agent before the report exists.
+The report of the replay cannot show the start: a client may kill its agent before the report
+exists.
 """
 
 import sys

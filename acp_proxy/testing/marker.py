@@ -57,7 +57,7 @@ def recording_place(name: str, beside: Path, directory: Path | None) -> Path:
 
 
 def numbered(place: Path, number: int) -> Path:
-    """Returns the recording's file for a start of the agent; the file of the first has no number.
+    """Returns the recording's file for a start of the agent; only the first file has no number.
 
     Args:
         place: the file of the first start.
