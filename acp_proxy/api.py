@@ -6,7 +6,7 @@
         for call in recording.tool_calls():
             print(call.title, call.status, call.seconds)
 
-The values are those of `acp_proxy.recording.library_values`. Secrets are masked, as in the
+The classes of the values are in `acp_proxy.recording.library_values`. Secrets are masked, as in the
 commands, unless a recording is opened with ``unredacted=True``.
 
 Every function raises `AcpProxyError` for wrong arguments and for files that cannot be read; the
@@ -158,7 +158,7 @@ class OpenRecording:
         """Yields prompts, messages and thoughts in order, with their full text.
 
         Args:
-            chosen: a filter of frames; the text of a message is that of its matching chunks.
+            chosen: a filter of frames; a message has only the text of its chunks that match.
         """
         from acp_proxy.explain.transcript.entries import EntryKind
 
@@ -251,7 +251,7 @@ class OpenRecording:
 
 
 def _same(kind: type[AttrsInstance], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the members of a row whose names are names of members of a value."""
+    """Returns those columns of a row that the class ``kind`` also has as attributes."""
     return {field.name: row[field.name] for field in fields(kind) if field.name in row}
 
 

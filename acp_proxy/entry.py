@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _start_recording() -> None:
-    """Starts `record`; returns without doing so if the options are wrong, for click to report."""
+    """Starts `record`. If the options are wrong, returns instead, so that click reports them."""
     from acp_proxy.record.capture.record_options import parse
 
     try:
