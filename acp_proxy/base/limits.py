@@ -97,7 +97,7 @@ LONG_LIST = 1000
 
 # Entries in memory.
 CANDIDATES = 50
-"""Messages that are compared to find the most similar ones."""
+"""Messages that are compared to find the most similar messages."""
 REMEMBERED = 1000
 """Entries of a table: sessions, terminals, tool calls of a session, divergences, secrets."""
 CACHED = 4096

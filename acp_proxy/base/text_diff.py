@@ -188,7 +188,7 @@ def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterato
 
 
 def _differences(a: Sequence[str], b: Sequence[str]) -> Iterator[_Change]:
-    """Yields the ranges between aligned items; skips those that are empty both in A and in B."""
+    """Yields the ranges between aligned items; skips a pair of ranges if both ranges are empty."""
     for range_a, range_b in gaps(align(a, b), len(a), len(b)):
         if range_a or range_b:
             yield _Change(range_a.start, range_a.stop, range_b.start, range_b.stop)
