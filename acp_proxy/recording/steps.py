@@ -260,7 +260,7 @@ class LaneFinder:
         self._of_exchange: dict[int, str | None] = {}
         self._of_session: dict[str, str] = {}
         self._of_name: dict[str, dict[str, None]] = {}
-        """By name: the lanes in which the name was introduced, the latest lane last."""
+        """The lanes in which a name was introduced, the latest lane last, by name."""
         self._last: str | None = None
         self._last_session: str | None = None
         self._unreadable: deque[Step] = deque()

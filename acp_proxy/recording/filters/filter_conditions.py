@@ -66,7 +66,7 @@ class No:
 
 @frozen
 class Beyond:
-    """A condition that no column can decide, such as one about a member of a message."""
+    """A condition that no column can decide, such as a condition on a member of a message."""
 
 
 Condition = Among | Like | Compare | Present | Every | Some | No | Beyond

@@ -176,7 +176,7 @@ class LineReader:
         return FiredLine(seq, fired.rule, fired.action, received, delivered, late_ns)
 
     def _advance(self, parts: _Line) -> None:
-        """Sets the current number and time to those of a line."""
+        """Sets the current number and time to the number and time of a line."""
         seq = self._seq + 1 if parts.seq is UNSET else parts.seq
         if not self._seq < seq < LIMIT:
             raise BadLine(f"expected a number beyond {self._seq}, got {seq}")
