@@ -7,7 +7,7 @@ is treated as follows:
 
 - If the latest call is over, the message begins another call.
 - If the message is an announcement or a permission request, and no message of its turn has named
-  the latest call, it begins another call.
+  the latest call, the message begins another call.
 - Otherwise the message is about the latest call: it asks for permission, or announces the call
   again.
 

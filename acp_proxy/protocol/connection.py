@@ -18,8 +18,8 @@ remembers. The state machine uses no file, clock or database.
   if there is not exactly one such session, it belongs to no session.
 - ``mcp/*`` messages name no session either. A message about a server belongs to the session that
   declared the server. A message about a connection belongs to the session of its ``mcp/connect``.
-  If several sessions fit, the message belongs to the one with an open turn, or to no session if
-  there is not exactly one.
+  If several sessions fit, the message belongs to the session that has an open turn. If several of
+  these sessions or none of them have open turns, the message belongs to no session.
 """
 
 from bisect import bisect_left, bisect_right
@@ -263,7 +263,7 @@ class Connection:
         )
 
     def _place(self, transition: Transition, message: Message) -> None:
-        """Sets the turn of a message; also the session, if the message names none (draft, MCP)."""
+        """Sets a message's turn, and the session if the message names no session (draft, MCP)."""
         if transition.session is None:
             method = transition.method or ""
             if method.startswith("mcp/"):

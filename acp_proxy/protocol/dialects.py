@@ -241,7 +241,8 @@ def body(message: Message, member: str) -> dict[str, Any]:
         member: the member's name.
 
     Returns:
-        The member; an empty dict if it is not an object, or if the line was too large to keep.
+        The member; an empty dict if the member is not an object, or if the line was too large to
+        keep.
     """
     value = _member(message, member)
     return value if isinstance(value, dict) else {}

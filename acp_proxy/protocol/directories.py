@@ -1,7 +1,8 @@
 """Decides whether a path is within directories by comparing texts, without reading a disk.
 
 So a symbolic link that leads out of a directory is not noticed. If a path can be read in two ways,
-such as a path with a backslash, it counts as within a directory only if both readings are.
+such as a path with a backslash, it counts as within a directory only if both readings are within
+it.
 """
 
 import re

@@ -1,8 +1,8 @@
 """The effect that each message of an agent has on a client.
 
 A method that is not listed may have any effect. If its name begins with ``fs/``, it counts as a
-change of files, and if its name begins with ``terminal/``, as a command: planned methods of the 1.0
-draft have such names.
+change of files. If its name begins with ``terminal/``, it counts as a command. Planned methods of
+the 1.0 draft have such names.
 """
 
 from enum import StrEnum

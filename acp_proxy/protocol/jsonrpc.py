@@ -4,9 +4,9 @@ Parsing never raises: a line that is not JSON-RPC is data too, and `Message.pars
 reason. The fast reader in `envelope` is tried first. A tolerant reader reads the lines that the
 fast reader refuses.
 
-The rules are those of JSON-RPC 2.0, sections 4 to 6. An id is kept as its *token*, the JSON text of
-the id: ``7``, ``"7"`` and ``7.0`` differ, and numbers beyond 2**53 keep every digit. An id needs
-a direction, since each of the two peers numbers its own requests.
+The rules come from JSON-RPC 2.0, sections 4 to 6. An id is kept as its *token*, the JSON text of
+the id: ``7``, ``"7"`` and ``7.0`` differ, and numbers beyond 2**53 keep every digit. An id needs a
+direction, since each of the two peers numbers its own requests.
 """
 
 import json

@@ -56,7 +56,7 @@ def read_outline(head: bytes, tail: bytes) -> Message:
         tail: the last bytes of the line, without the newline.
 
     Returns:
-        The labels that `jsonrpc.read` returns, except those between the head and the tail.
+        The labels that `jsonrpc.read` returns, except labels between the head and the tail.
     """
     if head.lstrip()[:1] == b"[":
         return Message(Kind.BATCH, parse_error="a batch too large to look into")

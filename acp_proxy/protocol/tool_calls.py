@@ -1,8 +1,9 @@
 """The current state of a tool call: the only code that merges the messages about a call.
 
 A message about a tool call contains only the members that change. Each member replaces its earlier
-value; a missing member keeps it. In v2 a member that is null removes the earlier value, and in the
-other dialects it changes nothing. A ``tool_call_content_chunk`` (v2) adds an item to the content.
+value; a missing member keeps its earlier value. In v2 a member that is null removes the earlier
+value, and in the other dialects it changes nothing. A ``tool_call_content_chunk`` (v2) adds an item
+to the content.
 
 `call_ids` decides which messages are about the same tool call.
 """
@@ -65,7 +66,7 @@ class CallState(CallStatus):
     """The title, or the name of the tool."""
     kind: str = ""
     tool: str = ""
-    """The name of the tool; the 1.0 draft gives it instead of the kind."""
+    """The name of the tool; the 1.0 draft has this member instead of the kind."""
     members: dict[str, Any] | None = None
     """All members of the call, merged; None if only the fields above are kept."""
 
