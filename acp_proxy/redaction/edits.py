@@ -108,8 +108,8 @@ _Range = TypeVar("_Range", Edit, MaskedSpan)
 def join_spans(spans: Iterable[_Range]) -> list[_Range]:
     """Returns the spans sorted, with overlapping spans joined.
 
-    A joined span has the replacement of the span that starts first. If several spans start first,
-    it has the replacement of the longest of them.
+    A joined span has the replacement of the span that starts first. If several spans start there,
+    it has the replacement of the longest of these spans.
     """
     result: list[_Range] = []
     for span in sorted(spans, key=lambda each: (each.start, -each.end)):

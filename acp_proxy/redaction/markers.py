@@ -53,7 +53,7 @@ class Markers:
 
 
 class NumberedMarkers(Markers):
-    """Makes markers for a live conversation; they have a number instead of a hash.
+    """Makes markers for a live conversation; these markers have a number instead of a hash.
 
     A number is not derived from a secret. So the markers are the same in each run and reveal
     nothing about the secrets. Use an object with one redactor only.

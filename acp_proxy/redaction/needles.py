@@ -26,8 +26,8 @@ COMMANDS = (
 FORMS = (
     "eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u", "?sig=", "&sig=", ":AA", *COMMANDS,
 )  # fmt: skip
-"""Every secret with neither a name in `NAMES` nor a provider's prefix contains one of these words,
-or is next to one."""
+"""A secret without a name in `NAMES` and without a provider's prefix contains one of these words,
+or is next to one of them."""
 PLACES = (
     'env"', "env\\", "headers", "credential", 'url"', "url\\",
     "\\u00",  # an escape of an ASCII character, may hide any needle
@@ -76,9 +76,10 @@ class GrowingNeedles:
     """Searches for a growing set of words.
 
     An automaton cannot be extended. So there are several automata: one for the latest words, and
-    larger ones for earlier words. When a new automaton would be more than half as large as the one
-    before it, the two are merged, so adding n words takes O(n log n). Each automaton costs one more
-    pass over the data, so if no word is added for a while, all automata are merged into one.
+    larger ones for earlier words. When a new automaton would be more than half as large as the
+    previous automaton, the two are merged, so adding n words takes O(n log n). Each automaton costs
+    one more pass over the data, so if no word is added for a while, all automata are merged into
+    one.
 
     Args:
         first: the automaton of the initial words; these words keep their numbers.

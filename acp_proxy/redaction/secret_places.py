@@ -1,9 +1,9 @@
 """Decides how a string is treated (as a secret, a command, an id or a text) by the string's path.
 
 Only the end of a path is compared. So a rule applies to a message by itself, in a batch, and in the
-params of a message that a chain of proxies forwards. Secrets are recognized by the members that
-contain them (``env``, ``headers``, a name such as ``apiKey``) in every dialect and every method. If
-a member is a secret in only one method, its rule names the method.
+params of a message that a chain of proxies forwards. Secrets are recognized by the name of their
+member (``env``, ``headers``, a name such as ``apiKey``) in every dialect and every method. If a
+member is a secret in only one method, its rule names the method.
 
 The sources are the Agent Client Protocol, versions 1 and 2 with their unstable parts, and the 1.0
 draft.
