@@ -84,7 +84,7 @@ def import_text_form(
     stem: str | None = None,
     name: str | None = None,
 ) -> Path:
-    """Makes a database from the text form of a recording; only its owner can read it.
+    """Makes a database from the text form of a recording; only its owner can read the database.
 
     Args:
         source: the lines of the text.

@@ -1,1 +1,1 @@
-"""The files of recordings: opening databases, listing the directory, finding what a user names."""
+"""The files of recordings: opens databases, lists directories, and finds recordings by name."""

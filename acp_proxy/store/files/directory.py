@@ -186,7 +186,7 @@ def list_recordings(
     unredacted: bool = False,
     mapped: Mapped = map,
 ) -> list[ListedRecording]:
-    """Reads recordings and returns them: the newest first, unreadable ones last.
+    """Reads recordings and returns them: the newest first, unreadable recordings last.
 
     Args:
         recordings: their paths.

@@ -218,7 +218,7 @@ def _nth_latest(directory: Path, here: Path, back: int) -> Path:
 
 
 def latest_running(directory: Path, here: Path) -> LatestRecording | None:
-    """Finds the recording that `latest` would choose among the running ones.
+    """Finds the recording that `latest` would choose among the running recordings.
 
     Args:
         directory: the recordings directory.
@@ -241,7 +241,7 @@ def _latest(chosen: Path, newest: tuple[Path, Recording | None]) -> LatestRecord
 
 
 def _readable(every: Iterable[Path]) -> list[_Known]:
-    """Reads some recordings, newest first; leaves out those that cannot be read."""
+    """Reads some recordings, newest first; leaves out unreadable recordings."""
     readable = []
     for path in every:
         with contextlib.suppress(UnreadableRecording):

@@ -44,7 +44,7 @@ def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
 def newest_first(
     directory: Path, made_in: str = "", order: list[tuple[float, Path]] | None = None
 ) -> Iterator[tuple[Path, Recording | None]]:
-    """Yields the recordings of a directory, newest first; unreadable ones are last, without rows.
+    """Yields a directory's recordings, newest first; unreadable recordings are last, without rows.
 
     Recordings are read lazily, only as many as are needed to know the next one. An imported
     recording is sorted by the time of its file, not by its start.
@@ -52,7 +52,7 @@ def newest_first(
     Args:
         directory: where they are.
         made_in: a directory. Recordings that are known to be made in another directory are left
-            out, except imported ones.
+            out, except imported recordings.
         order: the result of `in_reading_order`, if it has already been called.
     """
     known: list[tuple[float, Path, Recording]] = []

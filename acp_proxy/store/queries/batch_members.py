@@ -43,7 +43,7 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
     exchanges = _Exchanges(batch, query)
     begun: dict[str | None, deque[int]] = {}
     latest: dict[str, int | None] = {}
-    """The open turn of each session; queried once, like the turns in ``begun``."""
+    """The open turn of each session. ``begun`` has the turns that begin in the batch."""
     rows = []
     for place, message in enumerate(messages):
         row = _member(batch, place, message)
@@ -95,7 +95,7 @@ class _Exchanges:
         """Exchanges by direction and id token."""
         self._asked: dict[int, Row | None] = {}
         self._in_batch: dict[int, dict[str | None, Message]] = {}
-        """The requests of other batches by id; the first if several have the same id."""
+        """The requests of other batches by id; the first request if several have the same id."""
         seq = batch["seq"]
         for exchange in query(_EXCHANGES, (seq, seq)):
             asks = exchange["direction"] == batch["stream"]

@@ -95,7 +95,7 @@ def exchanges(
 
 
 def initialization(rows: Rows) -> ExchangeRow | None:
-    """Returns the last initialization that was answered; if none was answered, the last one."""
+    """Returns the last answered initialization, or else the last initialization."""
     order = "response_seq IS NULL, id DESC"
     matches = exchanges(rows, methods=INITIALIZE, direction="to-agent", order=order, most=1)
     return next(matches, None)
@@ -164,7 +164,7 @@ def error_count(rows: Rows) -> int:
 
 
 def outcome_counts(rows: Rows, method: str) -> dict[str | None, int]:
-    """Counts the requests of a method to the client by their outcome; None for no answer.
+    """Counts a method's requests to the client by outcome; the key None means no answer.
 
     Args:
         rows: the recording.
