@@ -1,4 +1,4 @@
-"""Reads logs with one message per line, after its time and its direction."""
+"""Reads logs with one message per line; a time and a direction are before the message."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
