@@ -1,4 +1,4 @@
-"""Deletes old recordings when a new one starts, and logs which ones.
+"""Deletes old recordings when a new recording starts, and logs the names of their files.
 
 The search for old recordings takes a while and may be cancelled at any time. Every deletion is
 logged, whatever happens afterwards.

@@ -25,7 +25,7 @@ class AgentProcess:
         code: its exit code, once `wait` has returned; None if a signal ended it.
         signal: the number of the signal that ended it.
         exited: set once the agent's end is known and logged.
-        appears_as: the exit code that a fault reports instead of the real one.
+        appears_as: the exit code that a fault reports instead of the real exit code.
         was_stopped: whether we sent or forwarded a signal that asks it to stop.
     """
 

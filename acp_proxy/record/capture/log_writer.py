@@ -261,7 +261,7 @@ class CaptureLog(Log):
         return problem
 
     def _cut_back(self) -> bool:
-        """Cuts off what a failed write left; returns whether the file ends with a whole record."""
+        """Cuts off the bytes that a failed write left; returns whether the last record is whole."""
         try:
             os.ftruncate(self.fd, self.physical_size)
             self._torn = False

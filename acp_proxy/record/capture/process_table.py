@@ -126,7 +126,7 @@ def send(process: Process, signum: int) -> bool:
 
 
 def kill_all(find: "Callable[[], list[Process]]") -> None:
-    """Kills the processes that ``find`` returns, until two calls in a row return none.
+    """Kills the processes that ``find`` returns, until two calls in a row return no process.
 
     A process may start others before it is killed. Processes that we may not kill, such as another
     user's, are ignored. A process that hangs in the kernel and does not die is given up after two

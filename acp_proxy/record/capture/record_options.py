@@ -125,7 +125,7 @@ class Option:
     """One option: its attribute, its spelling, the reader of its values, and its purpose.
 
     Args:
-        many: whether it may be repeated; all its values are used.
+        many: whether the option may be repeated; all its values are used.
         is_late: whether only the click command can check its value.
         otherwise: what happens instead when a bad value is reported and ignored; empty if a bad
             value is an error.

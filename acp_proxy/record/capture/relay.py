@@ -86,7 +86,7 @@ class Relay:
         self._lock = allocate_lock()
 
     def start(self) -> None:
-        """Starts the threads, except those of an interceptor.
+        """Starts the threads, except the threads of an interceptor.
 
         Raises:
             RuntimeError: memory does not suffice; no thread has read or written anything.

@@ -1,8 +1,8 @@
 """A pump whose lines pass through the fault engine, its write queue, and a tapped log.
 
 Two threads may write to a sink, but never at the same time: the pump's thread writes bytes that are
-due as soon as it has read them, and a thread of `faulted.fault_clock` writes later ones. So a frame
-without faults is written by the thread that read it, as by a plain pump.
+due as soon as it has read them, and a thread of `faulted.fault_clock` writes the bytes that are due
+later. So a frame without faults is written by the thread that read it, as by a plain pump.
 """
 
 import os
