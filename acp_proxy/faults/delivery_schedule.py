@@ -146,8 +146,7 @@ class DeliverySchedule:
     def __init__(self) -> None:
         self.outboxes = {outlet: Outbox() for outlet in Stream}
         self._effects: list[tuple[int, int, RuleEffect]] = []
-        """The waiting side effects: for each, its number, its earliest time and the effect
-        itself."""
+        """The waiting side effects, each after its number and its earliest time."""
         self._next_number = count(1).__next__
 
     @property

@@ -302,7 +302,7 @@ class Fault(ABC):
     touches_both: ClassVar[bool] = False
 
     def new_state(self) -> Any:
-        """Returns the state that this kind keeps between frames, or None if it keeps none.
+        """Returns the state that this kind keeps between frames, or None if it keeps no state.
 
         Called once for each rule and direction of a connection. `apply` finds the state in
         `PassingFrame.state` and changes it in place. The decisions of a fault may depend only on

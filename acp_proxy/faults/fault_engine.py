@@ -67,7 +67,7 @@ class _Flow:
         return cls(number, PassingFrame(direction, row, newline, total, at, delivery), [delivery])
 
     def apply_rule(self, rule: FaultRule, triggers: Triggers, state: Any) -> None:
-        """Applies a matching rule if it fires; `state` is its state for the direction."""
+        """Applies a matching rule if it fires; `state` is the rule's state for the direction."""
         frame, fault, deliveries = self.frame, rule.fault, self.deliveries
         copies = [delivery for delivery in deliveries if not delivery.is_made_up]
         if not copies:

@@ -24,7 +24,7 @@ class CloseFault(Fault):
         yield CloseEffect(frame.direction)
 
     def describe(self) -> str:
-        """Describes what becomes of a frame."""
+        """Describes what happens to a frame."""
         if self.keep_frame:
             return "passes, and then its direction is closed"
         return "never arrives, and its direction is closed"

@@ -59,7 +59,7 @@ class CorruptFault(Fault):
                 return line + (b"\r\n" if end else b"")
 
     def describe(self) -> str:
-        """Describes what becomes of a frame."""
+        """Describes what happens to a frame."""
         return _WORDS[self.mode]
 
 

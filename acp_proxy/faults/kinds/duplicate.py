@@ -23,5 +23,5 @@ class DuplicateFault(Fault):
             yield frame.delivery._replace(is_injected=True)
 
     def describe(self) -> str:
-        """Describes what becomes of a frame."""
+        """Describes what happens to a frame."""
         return "arrives twice" if self.copies == 2 else f"arrives {self.copies} times"

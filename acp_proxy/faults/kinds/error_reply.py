@@ -42,6 +42,6 @@ class ErrorReplyFault(Fault):
         yield injected_line(frame.direction.other, line.encode("utf-8", "backslashreplace"))
 
     def describe(self) -> str:
-        """Describes what becomes of a frame."""
+        """Describes what happens to a frame."""
         draft = "" if self.draft_code is None else f" (in draft-1.0 {self.draft_code})"
         return f"never arrives, and is answered with error {self.code}{draft}: {self.message}"

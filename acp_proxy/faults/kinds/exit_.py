@@ -26,6 +26,6 @@ class ExitFault(Fault):
         yield ExitEffect(self.code)
 
     def describe(self) -> str:
-        """Describes what becomes of a frame."""
+        """Describes what happens to a frame."""
         passes = "passes" if self.keep_frame else "never arrives"
         return f"{passes}, and the agent exits with {self.code}"

@@ -29,7 +29,7 @@ class LatencyFault(Fault):
         yield later if self.keep_order else later._replace(may_be_overtaken=True)
 
     def describe(self) -> str:
-        """Describes what becomes of a frame."""
+        """Describes what happens to a frame."""
         jitter = f", give or take {self.jitter_ms:g} ms" if self.jitter_ms else ""
         order = "" if self.keep_order else ", after all frames that come meanwhile"
         return f"arrives {self.latency_ms:g} ms later{jitter}{order}"

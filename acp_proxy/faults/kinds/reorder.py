@@ -23,6 +23,6 @@ class ReorderFault(Fault):
         )
 
     def describe(self) -> str:
-        """Describes what becomes of a frame."""
+        """Describes what happens to a frame."""
         later = "the next one" if self.after_frames == 1 else f"the next {self.after_frames}"
         return f"goes out behind {later} of its direction"

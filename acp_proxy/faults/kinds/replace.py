@@ -79,7 +79,7 @@ class ReplaceFault(Fault):
         return _encode(value).encode("utf-8", "backslashreplace")
 
     def describe(self) -> str:
-        """Describes what becomes of a frame."""
+        """Describes what happens to a frame."""
         if self.frame is not None:
             return f"is replaced by {self.frame}"
         members = [*self.set.items(), *self.change.items()]

@@ -70,7 +70,7 @@ class ReplyFault(Fault):
                 yield frame.delivery.with_data(data)._replace(is_injected=True)
 
     def describe(self) -> str:
-        """Describes what becomes of a frame."""
+        """Describes what happens to a frame."""
         match self.mode:
             case ReplyMode.LATE if self.after_cancel:
                 return f"arrives {self.latency_ms:g} ms after the message that gives up on it"

@@ -24,6 +24,6 @@ class StallFault(Fault):
         yield StallEffect(frame.direction)
 
     def describe(self) -> str:
-        """Describes what becomes of a frame."""
+        """Describes what happens to a frame."""
         passes = "passes, but" if self.keep_frame else "never arrives, and"
         return f"{passes} nothing after it in its direction does; the pipe stays open"

@@ -26,6 +26,6 @@ class TruncateFault(Fault):
         yield frame.delivery.with_data(line[: self.keep_bytes] + end)
 
     def describe(self) -> str:
-        """Describes what becomes of a frame."""
+        """Describes what happens to a frame."""
         end = "" if self.newline else ", and its line does not end"
         return f"is cut after {self.keep_bytes} bytes{end}"
