@@ -44,7 +44,8 @@ class _AgentCheck:
     def __init__(self, agent: AcpAgent, *, is_shared: bool) -> None:
         self.agent = agent
         self.is_shared = is_shared
-        """Whether another fixture uses the agent; it may end the agent only after the test."""
+        """Whether another fixture uses the agent; that fixture may end the agent only after the
+        test."""
         self.is_done = False
         self.has_failed = False
         self.has_failed_late = False

@@ -144,7 +144,7 @@ def verdict_of(line: bytes) -> JobVerdict:
 
 
 def findings_of(verdict: JobVerdict) -> list[Finding]:
-    """Returns the broken rules that a verdict lists; none for a sweep, whose verdict lists runs.
+    """Returns the broken rules that a verdict lists; no rules for a sweep: its verdict lists runs.
 
     Raises:
         ValueError: the list contains something other than findings.

@@ -167,7 +167,7 @@ class AcpAgent:
             patience_s: seconds to wait after the test until the agent has ended.
         """
         self.recording = recording
-        """The file of the recording that is played, or of the new one."""
+        """The file of the recording that is played, or of the new recording."""
         self.is_recording = real_agent is not None
         """Whether the command runs and records a real agent."""
         self.command = [
