@@ -14,8 +14,8 @@ MAGIC = b"\xf5acp"
 HEADER = struct.Struct("<4sBBxxIQ")
 HEADER_SIZE = HEADER.size
 MAX_PAYLOAD = 1 << 24
-"""The largest length of a payload. A larger length in a header means that the record is torn, so no
-memory is allocated for it."""
+"""The largest length of a payload. A larger length in a header means that the record is damaged, so
+no memory is allocated for it."""
 
 # Streams.
 NO_STREAM, TO_AGENT, TO_CLIENT, STDERR = 0, 1, 2, 3
@@ -28,20 +28,20 @@ UNDELIVERED = 3  # the last `bytes` bytes of the stream were read but could not 
 START = 4  # fields: everything known at the start
 SIGNAL = 5  # we received a signal, or sent one; fields: signal, action, reason
 EXIT = 6  # the agent process ended; fields: code or signal
-GAP = 7  # bytes that could not be logged; fields: reason, since, a count per stream
+GAP = 7  # bytes that could not be logged; fields: reason, since, the number of bytes per stream
 CLOSE = 8  # the recording is complete; fields: reason
 BASE = 9  # payload: the logical offset of the next record, 8 bytes
 NOTE = 10  # information for readers; fields: action, reason and details
 PART = 11  # payload: a piece of a line, for the next FAULT or MADE record of its stream
 FAULT = 12  # a rule fired at the last line of the stream; see `record.faulted.fault_notes`
 MADE = 13  # a line that a rule made up, from the preceding parts
-EFFECT = 14  # an action of a rule other than a line; fields: rule, action and details
+EFFECT = 14  # an effect of a rule that is not a line; fields: rule, action and details
 MASKING = 15  # first in an emptied log: the state of masking, as JSON
 SENT = 16  # a delayed line is delivered; fields: held, late
 LAST_KIND = SENT
 
 STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
-"""Signals that stop a recorder; it only forwards all other signals."""
+"""Signals that stop a recorder; the recorder only forwards all other signals."""
 
 MARKER_KEY = "marker_key"
 """The field of ``START`` with the key for making the markers of secrets. The field is only in the

@@ -1,8 +1,8 @@
 """The conditions of a filter on columns, as values that the store translates into a query.
 
 A condition may select too many frames, but never too few. The columns are the columns of the view
-``frames`` (docs/sql.md), and ``latency_ns`` of the frame's exchange. This module also defines the
-facts about a recording that the parser needs.
+``frames`` (docs/database.md), and ``latency_ns`` of the frame's exchange. This module also defines
+the facts about a recording that the parser needs.
 """
 
 from collections.abc import Callable

@@ -2,8 +2,8 @@
 
 A message is written as JSON only if encoding its *value* again, in one of a few named styles, gives
 the same bytes. So a tool such as ``jq -c`` may rewrite the text without changing the recording.
-Such tools may change a float that is a whole number or an integer beyond 2**53. A line with such a
-value is written as a string.
+Such tools may change a number such as ``1.0``, or an integer beyond 2**53. A line with such a value
+is written as a string.
 """
 
 import base64
