@@ -12,7 +12,7 @@ is treated as follows:
   again.
 
 The same rules apply to the history that an agent replays when a session is loaded. Code that counts
-tool calls skips this history, or counts a replayed call together with the original one.
+tool calls skips this history, or counts a replayed call together with the original call.
 """
 
 from collections.abc import Hashable

@@ -2,11 +2,11 @@
 
 The version number alone does not decide the dialect, since v1 and the draft both send 1. Nor does
 ``initialize`` alone, since some peers write its members in one dialect and all later messages in
-another. So `Evidence` considers all messages up to the end of the first turn. Each method, kind of
-update and kind of answer has one vote. Only its first message counts: it votes for all dialects in
-which such a message has the same form. A request that is refused as invalid has no vote. The result
-of ``initialize`` outweighs the params: if the agent answers a v2 client with version 1, both use
-v1. In a tie the handshake decides.
+another. So `Evidence` considers all messages up to the end of the first turn. Each method, each
+kind of update and each kind of answer has one vote. The first message of such a kind decides this
+vote: it is for all dialects that write the message in the same form. A request that is refused as
+invalid has no vote. The result of ``initialize`` outweighs the params: if the agent answers a v2
+client with version 1, both use v1. In a tie the handshake decides.
 """
 
 from typing import Any, NamedTuple
@@ -43,10 +43,10 @@ PUSH = "terminal/output"
 """In the 1.0 draft, a request with which the client pushes a terminal's output to the agent. In v1,
 a request with which the agent asks for a terminal's output."""
 PROMPT_WITH_CONTENT = "session/prompt with content"
-"""The reason to choose the draft for a recording without ``initialize``: v1 has ``prompt``."""
+"""The reason to choose the draft if ``initialize`` is missing: the member is ``prompt`` in v1."""
 
 FORMER_REASON = "capabilities and clientInfo in the initialize request"
-"""The only reason that made earlier versions of acp-proxy choose the draft."""
+"""The reason that earlier versions of acp-proxy stored whenever they had chosen the draft."""
 
 _RESULT = "the answer to initialize"
 _HANDSHAKE = (INITIALIZE[0], _RESULT)

@@ -23,7 +23,7 @@ class ClientEffect(StrEnum):
     WRITES = "writes"
     """Changes files or directories."""
     RUNS = "runs"
-    """Runs a command, or acts on a running one."""
+    """Runs a command, or acts on a running command."""
     OTHER = "other"
     """Has another effect, or an unknown effect."""
 

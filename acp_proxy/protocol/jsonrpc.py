@@ -61,7 +61,7 @@ _OTHER = {
 DIRECTIONS = {Stream.TO_AGENT: Direction.TO_AGENT, Stream.TO_CLIENT: Direction.TO_CLIENT}
 """The directions of the streams that carry messages."""
 SENDERS = {"to-agent": "client", "to-client": "agent"}
-"""The sender in each direction."""
+"""The sender of the messages in each direction."""
 
 
 class Kind(StrEnum):

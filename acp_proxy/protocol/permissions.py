@@ -52,7 +52,7 @@ class PermissionAnswer:
 
     @property
     def kind(self) -> str:
-        """The kind of the selected option; its id if the request does not offer this option."""
+        """The kind of the selected option; the option's id if the option was not offered."""
         return str(self.kinds[0] if self.kinds else self.option_id)
 
     @property
