@@ -14,7 +14,7 @@ from acp_proxy.protocol.vocabulary import TABLE, Role
 from acp_proxy.redaction.secret_places import Path
 
 ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
-"""The start of an absolute path, on POSIX or on Windows."""
+"""Matches the start of an absolute path, on POSIX or on Windows."""
 _SHOWN = re.compile(r"\S")
 _BLANKED = re.compile(rf"(?:{ABSOLUTE.pattern})?(?=\s*x)[x\s]+=*")
 _PATHS = frozenset(

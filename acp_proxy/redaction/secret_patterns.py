@@ -247,7 +247,7 @@ def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
     """Returns the prefixes of exact needles and of other needles, and their largest length."""
     words: dict[bool, set[str]] = {True: set(), False: set()}
     for needle in all_needles():
-        if needle.read is not None and needle.word not in COMMANDS:  # not secrets
+        if needle.read is not None and needle.word not in COMMANDS:  # commands are not secrets
             beginnings = (needle.word[:end] for end in range(1, len(needle.word)))
             words[needle.exact].update(beginnings)
     longest = max(map(len, words[True] | words[False]))

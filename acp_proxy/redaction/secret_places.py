@@ -143,7 +143,7 @@ def _rule_for(path: Path, methods: frozenset[str], private: bool) -> Ruling:
 _known_rule_for = lru_cache(maxsize=1024)(_rule_for)
 """`_rule_for` with a cache, since a few paths occur very often."""
 _DEEPEST, _LONGEST = 16, 256
-"""The largest number of keys of a path in the cache, and of characters in all its keys."""
+"""The limits of a path in the cache: how many keys, and how many characters in all keys."""
 
 
 def kind_of(path: Path) -> str:

@@ -2,8 +2,8 @@
 
 Each reader gets the index of a needle, reads the run of characters there, and returns the secret or
 None. The value of an assignment is after its name, as in `API_TOKEN=x`, `"password": "x"` and
-`--token x`. The password in a command is recognized by its place in the command, and the command by
-a word that it always contains.
+`--token x`. A password in a command is recognized by its place. The command is recognized by a word
+that it always contains.
 """
 
 import re

@@ -24,7 +24,7 @@ _PUSHED = {
 _CHUNK, _PUSH = b"_chunk", b"terminal/output"
 """Every line with a piece contains one of these two texts."""
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
-"""ASCII text without escapes."""
+"""Matches ASCII text without escapes."""
 
 
 class Piece(NamedTuple):

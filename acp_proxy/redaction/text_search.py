@@ -103,7 +103,7 @@ class Search:
 
     Attributes:
         secrets: the secrets found, in order and without overlaps.
-        opened: the indexes where secrets may begin that are cut off by the end of the text.
+        opened: the indexes of the beginnings of secrets that the end of the text may cut off.
     """
 
     text: str
@@ -147,7 +147,7 @@ class Search:
         self.opened.append(start)
 
     def seams_within(self, after: int, last: int) -> Sequence[int]:
-        """Returns the seams after one index and not after another.
+        """Returns the seams in a range of indexes.
 
         Args:
             after: the first index; a seam at this index is not returned.

@@ -20,7 +20,7 @@ _LONGEST_CONTEXT = 512
 """The largest number of characters before a piece that are searched together with the piece if some
 secrets are known only by hashes. A hash recognizes only a whole secret."""
 _SEAM = 24
-"""The number of characters on either side of a cut that are searched together."""
+"""The number of characters before and after the start of a piece that are searched together."""
 _MOST_TEXT = 16 << 10
 """The largest number of characters of later pieces that are searched together with a piece."""
 _MOST_LINES = 400
