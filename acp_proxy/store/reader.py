@@ -216,7 +216,7 @@ class RecordingReader(Rows):
             self.close()
             code = getattr(e, "sqlite_errorcode", None)
             if code == sqlite3.SQLITE_READONLY and not self._is_copied:
-                self._is_copied = True  # the tail labels rows of the file again
+                self._is_copied = True  # indexing the tail has to label rows of the file again
                 raise LogMoved from None
             raise database.unreadable(self.path, e) from None
         except BaseException:
@@ -236,7 +236,7 @@ class RecordingReader(Rows):
             self._open_plain()
 
     def _should_be_text(self) -> bool:
-        """Whether a file has the suffix of a text form without being one."""
+        """Whether a plain file has the suffix of a text form, and is not a database."""
         return self.path.suffix == ".jsonl" and is_plain(self.path) and not is_sqlite(self.path)
 
     def _open_with_log(self, log_path: Path) -> None:

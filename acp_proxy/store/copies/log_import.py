@@ -272,7 +272,7 @@ class _Connection:
 
         Args:
             sent: the next frame.
-            message: its header.
+            message: the labels of the frame.
         """
         method, is_answer = sent.line.answered, message.kind in (Kind.RESPONSE, Kind.ERROR)
         if not is_answer or not is_method(method) or len(self._answers) == LONG_LIST:

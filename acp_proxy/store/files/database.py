@@ -264,7 +264,7 @@ def _roll_back(path: Path) -> bool:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """Whether a database has no tables: its recorder has not created them yet, or has died."""
+    """Whether a database has no tables: the recorder has not created any yet, or has died."""
     return not connection.execute(
         "SELECT 1 FROM main.sqlite_master WHERE tbl_name != '_sqlite_migrations'"
     ).fetchone()

@@ -34,8 +34,8 @@ Mapped = Callable[
 ]
 """A function like `map`: it applies a function to paths and yields listed recordings."""
 FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str]]
-"""Returns the problems of a conversation, and whom it waits for, in words; may raise
-`UnreadableRecording`."""
+"""Returns the problems of a conversation, and a text that says what the conversation waits for; may
+raise `UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
 """How many bytes of a prompt are read for a list."""
@@ -74,7 +74,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def was_indexed(path: Path) -> bool:
-    """Whether a recording comes from a recorder or is a text form; False for an imported one."""
+    """Whether a recording comes from a recorder or is a text form, and was not imported."""
     if has_files_beside(path) or not database.is_sqlite(path):
         return True
     with contextlib.closing(database.open_readonly(path)) as connection:
@@ -189,7 +189,7 @@ def list_recordings(
     """Reads recordings and returns them: the newest first, unreadable recordings last.
 
     Args:
-        recordings: their paths.
+        recordings: the paths of the recordings.
         find: finds the problems of a conversation; None to examine no conversation.
         unredacted: whether to show the secrets in the files.
         mapped: applies a function to all paths: `map`, or a version that uses several processes.

@@ -22,7 +22,7 @@ from acp_proxy.store.files.newest import in_reading_order, is_run, may_have, new
 from acp_proxy.store.reader import is_text
 
 _ID = re.compile("[0-9a-f]{4,12}")
-"""An id, or a part of it that is long enough to be meant as an id."""
+"""Matches an id, or a part of an id that is long enough to be meant as an id."""
 _LATEST = re.compile(r"latest(?:~(\d{1,9}))?")
 _Known = tuple[Path, Recording]
 
@@ -250,7 +250,7 @@ def _readable(every: Iterable[Path]) -> list[_Known]:
 
 
 def _with_log(directory: Path) -> list[Path]:
-    """Returns the recordings of a directory that have a log; each running one has a log."""
+    """Returns the recordings of a directory that have a log, as each running recording has."""
     with contextlib.suppress(OSError):
         names = sorted(entry.name for entry in os.scandir(directory))
         logs = [name for name in names if name.endswith(f".db{LOG_SUFFIX}")]

@@ -104,8 +104,8 @@ def has_journal(path: Path) -> bool:
 def needs_no_side_file(path: Path) -> bool:
     """Whether a database can be read without its side files, which SQLite would create or change.
 
-    This is the case if the header of the database requires a write-ahead log, and there is none or
-    a foreign file has its name.
+    True if the header of the database requires a write-ahead log, but there is no such log, or a
+    foreign file has its name.
     """
     if _has_wal(path):
         return False
@@ -118,7 +118,7 @@ def _has_wal(path: Path) -> bool:
 
 def _check_begins(path: Path, suffix: str, starts: tuple[bytes, ...], what: str) -> None:
     start = _read(_beside(path, suffix), max(map(len, starts)))
-    # SQLite cuts the index to three bytes before it makes a new one.
+    # SQLite cuts the index to three bytes before it makes a new index.
     if start and not any(known.startswith(start[: len(known)]) for known in starts):
         raise UnsafeSideFile(
             f"{path.name}{suffix} is not {what}, and SQLite would change or remove it"

@@ -139,7 +139,7 @@ class Masking:
 
 
 def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
-    """Returns a masking with a stored state, or with a new state if the stored one cannot be read.
+    """Returns a masking with a stored state, or with a new state if that state cannot be read.
 
     Args:
         log: the log.

@@ -1,6 +1,6 @@
 """Turns the records of a log into frames, events and a recording's row, with a handler per kind.
 
-A chunk of a stream is split into lines, and the header of each line is read. A record about faults
+A chunk of a stream is split into lines, and the labels of each line are read. A record about faults
 changes the last line of its stream or adds a line. Every other record is an event; some events also
 change the recording's row. Records that no recorder writes are skipped without an error.
 """

@@ -101,7 +101,7 @@ class RowWriter:
 
         Args:
             stream: the stream of the frame.
-            message: the header of the frame; its kind is stderr on the stream stderr.
+            message: the labels of the frame; their kind is stderr for a line of stderr.
             newline: its line ending, a key of ``NEWLINE_CODES``.
             t_ns: nanoseconds from the start of the recording to the last byte of the frame.
             lag_ns: nanoseconds from the first byte of the frame to its last byte.

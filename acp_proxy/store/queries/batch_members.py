@@ -1,4 +1,4 @@
-"""Splits a batch into messages; each gets the columns that a frame with this message would have.
+"""Splits a batch into messages, each with the columns of a frame that has only this message.
 
 The columns of the batch contain only values that all of its messages share. The exchange, session
 and turn of a message are found by means of its text, its exchange and the turns of its session.

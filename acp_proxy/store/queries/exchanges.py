@@ -52,7 +52,7 @@ _TURNS = (
 
 
 _DURING = f"{{}}_seq <= ? AND ifnull({{}}_seq, {LAST_NUMBER}) >= ?"
-"""Whether something that begins and ends with frames was open between two frames."""
+"""SQL for whether an exchange or a turn was open all the time between two frames."""
 
 
 def exchanges(
@@ -112,7 +112,7 @@ def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
 
 
 def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[int]:
-    """Returns the ids of the answered exchanges that were open during any of some spans of time.
+    """Returns the ids of the answered exchanges that were open during one of several spans of time.
 
     Args:
         rows: the recording.

@@ -109,7 +109,7 @@ class FrameEffect(NamedTuple):
     rule: str
     action: str
     effect: str
-    """The kind: made, withheld, changed or same. A delayed frame, for example, is the same."""
+    """The kind: made, withheld, changed or same. A frame that is only delayed has the kind same."""
     frames: int
 
 

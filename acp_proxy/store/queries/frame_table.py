@@ -1,12 +1,12 @@
 """Reads the frames that a filter matches from one table of coded rows.
 
 A reader has one such table, or two while there is a log: the rows and the tail. The database
-selects candidates by the filter's condition, and the filter decides which of them match. To keep
-memory flat and return the first frame at once, a query first selects only numbers; then the frames,
-which may be large, are fetched for a few numbers at a time. If only labels and lines are needed,
-rows are decoded without a dict or a function call for each, since there may be a million. Runs of
-updates that an agent streams without a pause are joined by SQLite itself, which takes a third of
-the time.
+selects candidates by the filter's condition, and the filter decides which of them match. To use
+little memory and return the first frame at once, a query first selects only numbers; then the
+frames, which may be large, are fetched for a few numbers at a time. If only labels and lines are
+needed, rows are decoded without a dict or a function call for each, since there may be a million.
+Runs of updates that an agent streams without a pause are joined by SQLite itself, which takes a
+third of the time.
 """
 
 import json

@@ -79,7 +79,7 @@ def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
 
 
 def frames_with(rows: Rows, text: bytes) -> Iterator[int]:
-    """Yields the numbers of the frames whose lines contain a text before any masking, in order.
+    """Yields the numbers of the frames whose unmasked lines contain a text, in order.
 
     Args:
         rows: the recording.
@@ -138,7 +138,7 @@ def frame_times(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
 
 
 def labels_of_frames(rows: Rows, seqs: Iterable[int]) -> Iterator[Row]:
-    """Yields the method, the session and the turn of each frame; for an answer, of its request.
+    """Yields method, session and turn of each frame; for an answer, those labels of its request.
 
     Args:
         rows: the recording.

@@ -112,8 +112,8 @@ class RecordedSteps:
         """Yields later messages of the client, in order.
 
         Args:
-            method: their method.
-            kind: their kind.
+            method: the method of the messages.
+            kind: the kind of the messages.
             after: only messages with a higher number.
         """
         sql = (

@@ -40,7 +40,8 @@ _MOST_STARS = 3
 """The largest number of stars in a pattern: SQLite tries every way in which they can match a
 text."""
 _LIKE = f"CASE WHEN instr({{0}}, char(0)) THEN {FITS}({{0}}, ?) ELSE {{0}} GLOB ? END"
-"""SQLite's GLOB stops at NUL, so texts with NUL are matched by a function of ours."""
+"""SQL that matches a text with a pattern. SQLite's GLOB stops at NUL, so a function of ours matches
+texts with NUL."""
 _OPERATORS = ("=", "<", ">", "<=", ">=")
 
 
@@ -94,7 +95,7 @@ def _named(column: str, size: str) -> str:
 
 
 def _is_simple(pattern: str) -> bool:
-    """Whether SQLite can match a pattern: it contains neither NUL nor a set as in fnmatch."""
+    """Whether SQLite can match a pattern: one without NUL and without a set such as ``[a-c]``."""
     return not {"[", "\0"} & {*pattern} and pattern.count("*") <= _MOST_STARS
 
 

@@ -54,7 +54,8 @@ class Where:
     sql: str
     parameters: tuple[Any, ...] = ()
     exact: bool = True
-    """Whether the condition matches exactly the requested rows; if not, it may match others too."""
+    """Whether the condition matches exactly the requested rows; if not, it may match other rows
+    too."""
     tests: int = 1
     """The number of comparisons."""
     levels: int = 1

@@ -38,7 +38,7 @@ _ROLES = {
     "thought": (*THOUGHT_CHUNKS, WHOLE_THOUGHT),
     "summary": ("compaction_summary_chunk",),
 }
-"""The requests and updates with text, by the role that speaks in them."""
+"""The requests and updates with text, by the role of the text's author."""
 
 
 def _listed(texts: tuple[str, ...]) -> str:
@@ -298,7 +298,7 @@ _ABOUT = f"""frame_rows AS f JOIN labels AS c ON c.id = f.tool_call
   WHERE f.tool_call IS NOT NULL AND f.kind != {_BATCH}"""
 _CALL = _object("params.update", "params.data", "params.toolCall", "params.subject.toolCall")
 _LAST_MEMBER = 999_999_999
-"""Sorts the result of a permission request after all messages of its frame."""
+"""A member number that sorts the result of a permission request after all messages of its frame."""
 _UPDATE_KIND = f"coalesce({_first('params.update.sessionUpdate')}, {_first('params.type')})"
 # An ``opener`` is a message that can begin another call with the same id, by the rules of
 # `protocol.call_ids`. When a session is opened again, its history repeats the earlier calls.
