@@ -16,15 +16,15 @@ from acp_proxy.imports.log_entries import LONGEST, TOO_LONG, Remark, UnreadLines
 from acp_proxy.protocol.json_text import members, parse
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\]\n]', re.DOTALL)
-"""A whole string, or a character that changes the state of the parser."""
+"""Matches a whole string, or a character that changes the state of the parser."""
 _OUTSIDE = re.compile(rb"[{}\[\]\n]")
-"""A character that changes the state of the parser outside of all brackets. A quotation mark does
-not begin a string there."""
+"""Matches a character that changes the state of the parser outside of all brackets. A quotation
+mark does not begin a string there."""
 _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
-"""The rest of a string, including its closing quote. If the piece ends before the closing quote,
-the match may end with the first half of an escape."""
+"""Matches the rest of a string, including its closing quote. If the piece ends before the closing
+quote, the match may end with the first half of an escape."""
 _SPACE = re.compile(rb'("(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z))|\s++', re.DOTALL)
-"""White space outside of strings; also matches whole strings, so that they are kept unchanged."""
+"""Matches white space outside of strings, and whole strings, so that strings are kept unchanged."""
 
 
 class FoundText(NamedTuple):

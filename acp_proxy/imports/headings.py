@@ -7,10 +7,10 @@ from typing import NamedTuple
 from acp_proxy.protocol.jsonrpc import Stream
 
 LATEST_NS = 1 << 62
-"""The lowest time, in the year 2116, that is considered wrong."""
+"""The lowest time that is considered wrong, in nanoseconds since 1970: in the year 2116."""
 EARLIEST_NS = 10**17
-"""The lowest time, in the year 1973, that counts as a date. A log with a lower time does not count
-from 1970."""
+"""The lowest time that counts as a date, in nanoseconds since 1970: in the year 1973. If a log has
+a lower time, its times do not count from 1970."""
 _S = 10**9
 _DAY = 86_400 * _S
 _NOON = 12
@@ -22,15 +22,15 @@ STAMP = re.compile(
     rb"(?:[.,](?P<part>\d{1,9}))?\d*(?:(?:\s|\xe2\x80\xaf)?(?P<half>[AaPp])[Mm]\b)?"
     rb"(?P<zone>Z|[+-]\d\d:?\d\d)?(?![\d:])"
 )
-"""A time with or without a date, in the format of nearly all logs."""
+"""Matches a time with or without a date, in the format of nearly all logs."""
 
 
 class Stamp(NamedTuple):
     """A time in a log."""
 
     ns: int
-    """Nanoseconds since 1970; since midnight if there is no date. If there is no time zone, it is
-    taken as UTC."""
+    """Nanoseconds since 1970, or since midnight if there is no date. A time without a time zone is
+    read as UTC."""
     has_date: bool
     has_zone: bool
 

@@ -146,7 +146,7 @@ NOT_WHOLE = "expected a message, got a part of one"
 MISPLACED = "expected a message outside of other JSON, or in an array"
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"
 _MOST_HELD = 10_000
-"""An incomplete message does not count as the end of the input if more remarks than this follow."""
+"""If more remarks follow an incomplete message, the message is not the end of the input."""
 
 
 def bad_too_long(number: int) -> UnreadLines:

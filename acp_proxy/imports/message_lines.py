@@ -44,11 +44,11 @@ from acp_proxy.protocol.jsonrpc import Stream
 
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _SKIPPED = re.compile(rb"\s*+(?:(?:`{3,}|~{3,})[^`{]*|(?:#|//|;).*|[-=*_][-=*_\s]*)")
-"""A Markdown fence, a comment or a horizontal rule."""
+"""Matches a Markdown fence, a comment or a horizontal rule."""
 _JSON = re.compile(rb"\{(?=\s*(?:[\"'}.&\xe2\xc2]|\Z))|\[(?=\s*(?:\{|\Z))")
 _BEGINNING = re.compile(rb'\s*\{\s*"(?:jsonrpc|id|method)"')
 _NAMES = re.compile(rb"jsonrpc|[\"'](?:method|result|error)[\"']")
-"""The name of a member of a message, with any kind of quotation marks."""
+"""Matches the name of a member of a message, with any kind of quotation marks."""
 _JOURNAL = re.compile(rb'\s*\{\s*"schema"\s*:\s*"acpx\.session\.journal\.')
 _NO_HEADING = Heading()
 _OPPOSITE = {Stream.TO_AGENT: Stream.TO_CLIENT, Stream.TO_CLIENT: Stream.TO_AGENT}
