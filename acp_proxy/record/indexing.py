@@ -33,7 +33,7 @@ BACKLOG = 16 << 20
 TRIM = 1 << 20
 """The smallest size in bytes of an indexed log that is emptied."""
 LAST = 2.0
-"""Seconds from the end of the conversation for the last indexing, and for the check after it."""
+"""Seconds that the last indexing may take after the conversation, and then also the check."""
 _RETRY = 2.0
 
 

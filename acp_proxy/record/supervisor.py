@@ -52,9 +52,9 @@ class ClientPresence:
     """The signs that the client has left."""
 
     has_no_reader: bool
-    """Nobody can read what we write to the client."""
+    """Whether nobody can read what we write to the client."""
     lost_parent: bool
-    """The process that started us has ended."""
+    """Whether the process that started us has ended."""
 
     @property
     def is_gone(self) -> bool:
@@ -134,7 +134,7 @@ async def enforce_stop(relay: Relay, grace: float) -> None:
     """Kills an agent that still runs some seconds after a signal asked it to stop.
 
     A client that waits for its agent without reading would wait forever. So after one more grace
-    time, its output is abandoned.
+    time, the agent's output is abandoned.
 
     Args:
         relay: the relay, which has already forwarded the signal.

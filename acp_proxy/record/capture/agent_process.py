@@ -22,11 +22,11 @@ class AgentProcess:
     """One spawned agent with its three pipes; signals reach all processes of the agent's group.
 
     Attributes:
-        code: its exit code, once `wait` has returned; None if a signal ended it.
-        signal: the number of the signal that ended it.
+        code: the agent's exit code, once `wait` has returned; None if a signal ended the agent.
+        signal: the number of the signal that ended the agent.
         exited: set once the agent's end is known and logged.
         appears_as: the exit code that a fault reports instead of the real exit code.
-        was_stopped: whether we sent or forwarded a signal that asks it to stop.
+        was_stopped: whether we sent or forwarded a signal that asks the agent to stop.
     """
 
     def __init__(self, pid: int, group: OwnGroup, stdin: int, stdout: int, stderr: int) -> None:
@@ -127,7 +127,7 @@ def _pipes() -> "tuple[int, int, int, int, int, int]":
     """Makes three pipes: the read and write ends for stdin, stdout and stderr.
 
     Raises:
-        OSError: too many descriptors are open; no new one stays open.
+        OSError: too many descriptors are open; no new descriptor stays open.
     """
     made: list[int] = []
     try:

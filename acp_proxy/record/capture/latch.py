@@ -36,7 +36,7 @@ class Latch:
         call()
 
     def wait(self, seconds: float = -1) -> bool:
-        """Blocks this thread until the latch is set; returns whether it is.
+        """Blocks this thread until the latch is set; returns whether the latch is set.
 
         Args:
             seconds: the longest time to wait; a negative number means no limit.

@@ -43,7 +43,7 @@ from acp_proxy.recording.log_format import (
 GROWTH = 2.25
 """The largest measured ratio of a database's size to the size of its log; for ``--max-size``."""
 RESERVE = 700_000
-"""The most bytes that an empty database and its write-ahead log take, to be added to that size."""
+"""The most bytes of an empty database and its write-ahead log, in addition to `GROWTH`."""
 
 
 class _Gap:
@@ -107,7 +107,7 @@ class CaptureLog(Log):
 
         Args:
             stream: the stream that the chunk was read from.
-            t_ns: when the chunk was read, by the monotonic clock.
+            t_ns: when the chunk was read, in nanoseconds of the monotonic clock.
             chunk: the bytes.
         """
         size = HEADER_SIZE + len(chunk)

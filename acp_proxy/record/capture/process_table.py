@@ -20,7 +20,7 @@ class Process:
 
     Attributes:
         alive: False for a zombie.
-        start: when it was started, in ticks.
+        start: when the process was started, in clock ticks since the system's start.
     """
 
     def __init__(self, stat: bytes) -> None:
@@ -108,7 +108,7 @@ def members(ancestor: int, group: int, table: "Iterable[Process]") -> "list[Proc
 
 
 def send(process: Process, signum: int) -> bool:
-    """Sends a signal to a process if it is still the same one; returns whether it was sent.
+    """Sends a signal to a process if its id has not been reused; returns whether it was sent.
 
     Args:
         process: the process as it was in the table.
@@ -128,9 +128,9 @@ def send(process: Process, signum: int) -> bool:
 def kill_all(find: "Callable[[], list[Process]]") -> None:
     """Kills the processes that ``find`` returns, until two calls in a row return no process.
 
-    A process may start others before it is killed. Processes that we may not kill, such as another
-    user's, are ignored. A process that hangs in the kernel and does not die is given up after two
-    seconds.
+    A process may start other processes before it is killed. Processes that we may not kill, such as
+    another user's, are ignored. A process that hangs in the kernel and does not die is given up
+    after two seconds.
     """
     quiet = 0
     for _ in range(_KILL_ROUNDS):

@@ -2,8 +2,8 @@
 
 `parse` is quick and understands only correct use. It leaves everything else, ``--help`` included,
 to the click command. The click command builds its options from the same table, so the two parsers
-cannot differ. Readers of values raise `ValueError` with a hint for bad values. Nothing is imported
-here, since `record` reads its options before it starts the agent.
+cannot differ. The functions that read values raise `ValueError` with a hint for bad values. Nothing
+is imported here, since `record` reads its options before it starts the agent.
 """
 
 _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}

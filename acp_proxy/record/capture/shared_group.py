@@ -7,9 +7,9 @@ in the group too, so each process of the agent must be found and signalled separ
 The guardian is a fork of ours. It is the agent's parent and a *subreaper*: a descendant of the
 agent that loses its parent becomes a child of the guardian. So the guardian always finds all
 descendants of the agent. The guardian has its own session, so no terminal signal reaches it. It
-reads a pipe, and only we have the other end. When we end, even by SIGKILL, the guardian kills those
-of its descendants that are in the group. A process that has left the group is not killed, as with a
-separate group.
+reads a pipe, and only we have the other end. When we end, even by SIGKILL, the guardian kills all
+its descendants in the group. A process that has left the group is not killed, as with a separate
+group.
 
 Only Linux has subreapers, and a table of processes in files.
 """

@@ -3,7 +3,8 @@
 import os
 
 _PLAIN = str.maketrans("", "", "/-._+,:@%=")
-"""Removes the characters that need no quotes in a shell, other than letters and digits."""
+"""A translation that removes the characters, besides letters and digits, that a shell needs no
+quotes for."""
 
 
 def take_stdio() -> "tuple[int, int]":
@@ -12,7 +13,8 @@ def take_stdio() -> "tuple[int, int]":
     Descriptors 0 and 1 become /dev/null and stderr.
 
     Returns:
-        The descriptors that the client writes to and reads from; /dev/null for a missing one.
+        The descriptors that the client writes to and reads from; /dev/null for a missing
+        descriptor.
 
     Raises:
         OSError: too few descriptors are left; nothing was moved.

@@ -73,7 +73,7 @@ class EngineGuard:
                 self._fail(e)
 
     def give_up(self, t_ns: int) -> Iterator[ScheduledWrite]:
-        """Ends all faults and yields the deliveries held back; a second call yields none."""
+        """Ends all faults and yields the deliveries held back; a second call yields nothing."""
         if self._has_given_up:
             return
         self._has_given_up = True

@@ -83,7 +83,7 @@ class FaultNotes:
             stream: the stream that the line is sent to.
             t_ns: when the frame that triggered the rule was read, in monotonic nanoseconds.
             line: the line, newline included.
-            moment: when it goes out.
+            moment: when the line goes out.
         """
         self._add_parts(stream, t_ns, line)
         fields: dict[str, str | int | list[str]] = {"rule": actor[0], "action": actor[1]}

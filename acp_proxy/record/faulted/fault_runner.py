@@ -113,7 +113,7 @@ class FaultRunner(Interceptor):
     def pump(
         self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
     ) -> Pump:
-        """Makes the pump of a stream: with faults, plain with a `TappedLog`, or only plain.
+        """Makes the pump of a stream: one with faults, one whose log is tapped, or a plain pump.
 
         Args:
             stream: the stream.
