@@ -44,7 +44,7 @@ class DeliveryQueue:
     free_at: int = 0
     """When everything sent so far has gone out, in monotonic nanoseconds."""
     total: int = 0
-    """How many bytes were received."""
+    """How many bytes were received in this direction."""
     ended_by: FaultRule | None = None
     """The rule that stopped the direction."""
     is_closed: bool = False

@@ -91,7 +91,7 @@ class Outbox:
         if self._is_closed:
             self._lost += len(item[2])
             return
-        if self.is_hurried:  # otherwise these bytes would overtake delayed ones
+        if self.is_hurried:  # otherwise these bytes would overtake delayed bytes
             item = (_LAST, *item[1:])
         heapq.heappush(self._waiting, item)
         self.size += len(item[2])

@@ -28,7 +28,8 @@ class DeliveryPiece(NamedTuple):
     after_ns: int = 0
     """The delay in nanoseconds after the previous piece, or after the receipt of the frame."""
     takes_ns: int = 0
-    """How long the write lasts; it starts when everything before this piece has gone out."""
+    """How long the write lasts, in nanoseconds; it starts when everything before this piece has
+    gone out."""
 
 
 class Delivery(NamedTuple):
@@ -56,7 +57,7 @@ class Delivery(NamedTuple):
 
     @property
     def data(self) -> bytes:
-        """All of its bytes."""
+        """All bytes of the delivery."""
         pieces = self.pieces
         return pieces[0].data if len(pieces) == 1 else b"".join(piece.data for piece in pieces)
 

@@ -154,7 +154,7 @@ class FaultEngine:
         Args:
             direction: the direction of the frame.
             raw: the line, without its newline.
-            newline: the newline; empty for a last line without one.
+            newline: the newline; empty for a last line without a newline.
             at: when the last byte was read, in monotonic nanoseconds.
         """
         self._frames += 1

@@ -89,7 +89,7 @@ def summary(
     Args:
         plan: the rules.
         fired: how often each rule fired, by name.
-        seed: the seed of all chance.
+        seed: the seed of all random draws.
         masked: the names and places of the rules, each with its form without secrets.
     """
     counts = ", ".join(f"{masked[name]} {_times(count)}" for name, count in fired.items() if count)

@@ -3,7 +3,7 @@
 A plan comes from a TOML file, or rule by rule from the command line; settings have the same names
 in both. A plan with an error is refused, with the place, the reason and the nearest valid word.
 
-The randomness of a rule is keyed by its name, or by its settings if it has no name, and never by
+The random draws of a rule depend on its name, or on its settings if it has no name, and never on
 its position. So adding a rule does not change the other rules.
 """
 
@@ -74,7 +74,7 @@ class FaultRule:
     Attributes:
         chosen: the filter of the frames that match, from `Trigger.where`.
         name: the given name, else the kind; with a hash of the settings if the kind is not unique.
-        key: the key of its randomness.
+        key: the text that the rule's random draws depend on.
         place: its position in the file, for error messages.
         is_named: whether the plan gives the name.
     """
@@ -95,7 +95,7 @@ class FaultRule:
 
 @frozen
 class Plan:
-    """Rules in order, and the seed of all chance."""
+    """Rules in order, and the seed of all random draws."""
 
     rules: tuple[FaultRule, ...] = ()
     seed: int | None = None
@@ -221,7 +221,7 @@ def chosen_plan(rules: Iterable[str], plan: str | None, seed: int | None) -> tup
 
 
 def _rule(table: dict[str, Any], place: str, joint: str) -> FaultRule:
-    """Makes a rule; ``joint`` joins its place and the name of a member in error messages."""
+    """Makes a rule; ``joint`` joins the place and the name of a member in error messages."""
     at = f"{place}{joint}"
     word = table.get("kind")
     if not isinstance(word, str):

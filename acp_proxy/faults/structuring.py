@@ -27,8 +27,8 @@ from acp_proxy.faults.fault import BadSetting, at_least
 T = TypeVar("T")
 _SQLITE = b"SQLite format 3\0"
 _MOST_PARTS = 50
-"""The largest number of parts of a dotted key; the time and memory of `tomllib` grow with its
-square."""
+"""The largest number of parts of a dotted key; the time and memory of `tomllib` grow with the
+square of this number."""
 _PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
 """Matches long dotted keys. It also matches within strings, but plans do not need such strings."""
