@@ -26,7 +26,8 @@ from acp_proxy.batches.results import JobVerdict
 _WORKER = "acp_proxy.cli.batches.batch_worker"
 """The module that the forkserver imports; a name, because this room may not import the module."""
 _PRELOADED = [_WORKER, "dask.__main__"] if "dask" in sys.modules else [_WORKER]
-"""A new process imports its parent's main module, which on a worker of Dask is not ours."""
+"""The modules that the forkserver imports at its start. On a worker of Dask they include the main
+module of Dask, since a new process imports the main module of its parent."""
 _AHEAD = 2
 """Jobs for each process: one that runs, and one that can start when the first ends."""
 _LOOK_S = 0.2

@@ -1,11 +1,11 @@
 """A results file: a header, and a verdict for each recording.
 
 Each line is a JSON object in ASCII; `docs/json.md` lists its members. Readers ignore unknown
-members, so that later versions can add some.
+members, so that later versions can add members.
 
 Each line is appended with a single write, so all earlier lines survive if this process is killed.
 If the machine or the disk fails, only the last line can be incomplete; an incomplete line is
-removed. Of two verdicts on the same recording, the later one counts.
+removed. Of two verdicts on the same recording, the later verdict counts.
 """
 
 import errno
