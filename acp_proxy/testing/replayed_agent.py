@@ -109,7 +109,7 @@ def runs_in(directory: Path) -> list[AgentRun]:
 
 
 def wait(runs: list[AgentRun], seconds: float) -> bool:
-    """Waits until the processes of some starts have ended; returns whether all have.
+    """Waits until the processes of some starts have ended; returns whether all of them have ended.
 
     Args:
         runs: the starts.
@@ -160,7 +160,8 @@ class AcpAgent:
 
         Args:
             directory: an empty directory for the files of the agent's starts.
-            recording: the file of the recording; of several recordings, the first one's file.
+            recording: the file of the recording; if there are several, the file of the first
+                recording.
             recordings: the file for each start of the agent; a single file is played by all starts.
             options: the arguments of ``acp-proxy replay``.
             real_agent: the command of a real agent to record, instead of a replay.
@@ -199,7 +200,7 @@ class AcpAgent:
 
     @property
     def reports(self) -> list[RunReport]:
-        """The reports of all starts; waits until all have ended.
+        """The reports of all starts; waits until all starts have ended.
 
         Raises:
             RuntimeError: the agent was never started, still runs, or has left no report.
@@ -286,7 +287,7 @@ class AcpAgent:
         return f"{_TITLE}: {_BLANK_LINE.join(problems)}" if problems else None
 
     def account(self) -> str:
-        """Ends all starts after a test that failed; returns an account of each."""
+        """Ends all starts after a test that failed; returns a text about each start."""
         paragraphs = []
         for run in self.runs:
             run.end()
