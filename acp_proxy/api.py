@@ -90,7 +90,7 @@ class OpenRecording:
         return self._reader.warning
 
     def refresh(self) -> None:
-        """Reads what was recorded since the last call; fast if nothing was."""
+        """Reads what was recorded since the last call; fast if nothing was recorded."""
         self._reader.refresh()
 
     def frames(self, chosen: str = "") -> Iterator[RecordedFrame]:
