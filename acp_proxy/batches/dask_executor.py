@@ -130,7 +130,7 @@ class DaskExecutor:
         return delivered(answer, job)
 
     def _ask(self, question: Callable[[], Any]) -> Any:
-        """Asks the scheduler."""
+        """Returns the scheduler's answer; raises `ClusterFailed` if the scheduler is silent."""
         try:
             return question()
         except Exception as e:

@@ -54,7 +54,7 @@ class Trigger:
     every: int = field(default=1, validator=at_least(1))
     """After that, every n-th match fires."""
     times: int | None = field(default=None, validator=at_least(1))
-    """How often the rule fires at most."""
+    """The largest number of times that the rule fires."""
     probability: float = field(default=1.0, validator=at_least(0, 1))
     """The probability that a match fires, after the other conditions."""
     window: Window | None = None

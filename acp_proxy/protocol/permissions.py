@@ -57,7 +57,7 @@ class PermissionAnswer:
 
     @property
     def decision(self) -> str:
-        """``granted``, ``denied``, ``cancelled``, ``nothing``, or another word in the answer."""
+        """The decision: ``granted``, ``denied``, ``cancelled``, ``nothing``, or another word."""
         if self.granted is not None:
             return GRANTED if self.granted else DENIED
         if not isinstance(self.option_id, str):

@@ -14,7 +14,7 @@ class DuplicateFault(Fault):
     kind = "duplicate"
 
     copies: int = field(default=2, validator=at_least(2, 10_000))
-    """How often it arrives in total."""
+    """How often the frame arrives in total."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Lets the frame pass, and its copies after it."""

@@ -14,7 +14,7 @@ class ReorderFault(Fault):
     kind = "reorder"
 
     after_frames: int = field(default=1, validator=at_least(1))
-    """How many later frames; they count when they are received, even if they are held too."""
+    """How many later frames to wait for; a frame counts when it is received, even if it is held."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Holds the frame back; at the end of the stream it goes out anyway."""

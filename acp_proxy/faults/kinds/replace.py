@@ -22,7 +22,7 @@ class ReplaceFault(Fault):
     kind = "replace"
 
     frame: str | None = field(default=None, validator=one_line)
-    """The line that arrives in its place."""
+    """The line that arrives in place of the frame."""
     set: dict[str, Any] = field(factory=dict, validator=plain_json)
     """New values by JSON pointer; a last part ``-`` appends to a list."""
     change: dict[str, Any] = field(factory=dict, validator=plain_json)

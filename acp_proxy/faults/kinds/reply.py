@@ -40,7 +40,7 @@ class ReplyFault(Fault):
     mode: ReplyMode = ReplyMode.LATE
     """How the reply goes wrong."""
     latency_ms: float = field(default=1000.0, validator=at_least(0))
-    """For `late`: how much later it comes."""
+    """For `late`: how much later the reply comes."""
     after_cancel: bool = False
     """For `late`: the delay begins only when the client cancels the request or the turn."""
 
