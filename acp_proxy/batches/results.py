@@ -281,7 +281,7 @@ def _expect_same(path: Path, before: ResultsHeader, header: ResultsHeader) -> No
         other = "of other options or another agent"
     else:
         return
-    raise BadResults(path, f"it has results {other}; expected a new file, or that of this batch")
+    raise BadResults(path, f"it has results {other}; expected a new file, or this batch's file")
 
 
 def _locked(path: Path) -> int:

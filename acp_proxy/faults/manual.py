@@ -73,7 +73,7 @@ def sentence(rule: FaultRule) -> str:
     """Describes what a rule does and which frames it affects."""
     trigger = rule.trigger
     if trigger.where:
-        which = f"a frame that is {trigger.where}"
+        which = f"a frame that matches {trigger.where}"
     elif rule.fault.directions == BOTH:
         which = "any frame"
     else:

@@ -63,7 +63,7 @@ def _words(plan: dict[str, Any], directory: Path, number: int) -> list[str]:
     recordings = plan["recordings"]
     if len(recordings) > 1 and number > len(recordings):
         raise _NotRecorded(
-            f"this is start {number} of the agent, and {len(recordings)} were recorded"
+            f"this is start {number} of the agent, but only {len(recordings)} starts were recorded"
         )
     recording = recordings[0] if len(recordings) == 1 else recordings[number - 1]
     report = ["--report", str(directory / f"{number}.json")]

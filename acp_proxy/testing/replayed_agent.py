@@ -281,8 +281,8 @@ class AcpAgent:
         if not self.is_recording and 1 < len(self._recordings) > len(runs):
             left = ", ".join(path.name for path in self._recordings[len(runs) :])
             problems.append(
-                f"the agent was started {len(runs)} times, {len(self._recordings)} were recorded;"
-                f" not played: {left}"
+                f"the agent was started {len(runs)} times, but {len(self._recordings)} starts were"
+                f" recorded; not played: {left}"
             )
         return f"{_TITLE}: {_BLANK_LINE.join(problems)}" if problems else None
 

@@ -375,7 +375,7 @@ PRINTED = {
     "test_has_an_unknown_option": ["no option 'oder': expected order, "],
     "test_has_a_bad_option": ["'upwards' is not one of 'session'"],
     "test_one": ["not played: story.2.db"],
-    "test_three": ["this is start 3 of the agent, and 2 were recorded"],
+    "test_three": ["this is start 3 of the agent, but only 2 starts were recorded"],
 }  # fmt: skip
 """By test, what its report has, in this order."""
 

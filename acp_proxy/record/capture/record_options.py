@@ -192,9 +192,9 @@ RECORD = (
     Option("max_size", read_size, "BYTES", None,
            "Stop recording (never the conversation) when log and "
            "database together reach this size, such as 500MB."),
-    Option("grace", read_seconds, "S", 5.0, "Seconds until an agent that was told to stop is "
-           "killed; also the seconds of silence after which an agent whose client is gone is "
-           "told to stop. Default: 5."),
+    Option("grace", read_seconds, "S", 5.0, "Seconds between the signal that asks an agent to "
+           "stop and its SIGKILL; also the seconds of silence after which an agent whose client is "
+           "gone is asked to stop. Default: 5."),
     Option("keep", read_keep, "AGE|SIZE", None,
            "Delete old recordings of the recordings directory at "
            "the start: those older than AGE (7d, 12h), or the oldest beyond SIZE in all (2GB).",

@@ -157,8 +157,8 @@ class _Parser:
         if self._known is None:
             raise self._wrong(
                 column,
-                f"expected key:value or params.path=value, got {token!r}; text:{token} is a frame"
-                " that has this text",
+                f"expected key:value or params.path=value, got {token!r}; text:{token} matches"
+                " frames with this text",
             )
         if "=" in token and token[0] != '"':
             raise self._wrong(column, f"expected params.path=value, got {token!r}")

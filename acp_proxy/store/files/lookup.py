@@ -161,7 +161,7 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
             or f"no recording named {word!r} in {directory}: expected a path, a part of a "
             f"name, the start of an id, latest or latest~1{near}; `acp-proxy list` shows them"
         )
-    before = ", or latest~1 for the one before the latest" if word.isdecimal() else ""
+    before = ", or latest~1 for the second latest" if word.isdecimal() else ""
     named = listed([f"{path.name} ({match.id})" for path, match in matches], EXAMPLES)
     raise NoSuchRecording(
         f"{word!r} matches {len(matches)} recordings: {named}; give more of the name or the id,"

@@ -62,8 +62,8 @@ def check_side_files(path: Path, *, to_write: bool) -> None:
             raise UnsafeSideFile(f"{path.name}{suffix} is {kind}: expected a plain file, or none")
     if _read(_beside(path, JOURNAL), -len(_MAGIC)) == _MAGIC:
         raise UnsafeSideFile(
-            f"{path.name}{JOURNAL} names another file, which SQLite would delete; no recorder has"
-            " written it, so remove it"
+            f"{path.name}{JOURNAL} names another file, which SQLite would delete; remove this"
+            " journal, since no recorder has written it"
         )
     if to_write or _has_wal(path):
         _check_begins(path, SHARED_MEMORY, _SHARED_STARTS, "an index of a write-ahead log")

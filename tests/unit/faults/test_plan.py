@@ -222,7 +222,7 @@ def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
         ("drop times", "expected name=value, got 'times'"),
         ("drop times=1 times=2", "times: it is given twice"),
         ("drop where=x", "where: bad filter at column 1: expected key:value or"
-         " params.path=value, got 'x'; text:x is a frame that has this text"),
+         " params.path=value, got 'x'; text:x matches frames with this text"),
         ("dorp", "kind: there is no 'dorp'; did you mean drop?"),
     ],
 )  # fmt: skip

@@ -169,7 +169,7 @@ def test_a_complete_name_is_not_a_prefix() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hello", "expected key:value or params.path=value, got 'hello'; text:hello is a frame"),
+        ("hello", "expected key:value or params.path=value, got 'hello'; text:hello matches"),
         ("turn:last", "only a single recording has a last turn"),
     ],
 )
