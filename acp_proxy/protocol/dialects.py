@@ -29,8 +29,8 @@ the method in the proposal, and the method that the implementation sends."""
 LOGIN = ("authenticate", "auth/login")
 HANDSHAKE = (*INITIALIZE, *LOGIN)
 FORK = "session/fork"
-"""Copies a session. The request has the id of the original session, the response the id of the new
-session."""
+"""The method that copies a session. The request has the id of the original session, the response
+the id of the new session."""
 OPENING = ("session/new", "session/load", "session/resume", FORK)
 """Requests that open a session and name its directories."""
 CLOSING = ("session/close", "session/delete", "session/archive")

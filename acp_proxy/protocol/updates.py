@@ -22,7 +22,7 @@ NEW_CALL = "tool_call"
 TOOL_CALLS = (NEW_CALL, "tool_call_update")
 """Updates that announce or change a tool call."""
 CONTENT_CHUNK = "tool_call_content_chunk"
-"""Adds an item to the content of a tool call (v2)."""
+"""The update that adds an item to the content of a tool call (v2)."""
 CALL_UPDATES = (*TOOL_CALLS, CONTENT_CHUNK)
 """All updates about a tool call."""
 PLANS = ("plan", "plan_update")
@@ -38,7 +38,8 @@ STATE_UPDATES = (
 are sent differs between any two runs."""
 
 NEW_CHILD = "subagent_update"
-"""Announces a child session, in an update of the parent session. No request opens the child."""
+"""The update of a parent session that announces a child session. No request opens the child
+session."""
 SUBAGENTS = (NEW_CHILD, "session_message", "session_message_chunk")
 """Updates about child sessions, and about messages between sessions."""
 
