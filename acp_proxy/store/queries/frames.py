@@ -138,7 +138,7 @@ def frame_times(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
 
 
 def labels_of_frames(rows: Rows, seqs: Iterable[int]) -> Iterator[Row]:
-    """Yields method, session and turn of each frame; for an answer, those labels of its request.
+    """Yields the method, session and turn of each frame; for an answer, the labels of its request.
 
     Args:
         rows: the recording.
