@@ -18,6 +18,7 @@ _COMMANDS = {
     "record": "acp_proxy.cli.record:record",
     "replay": "acp_proxy.cli.playback.replay:replay",
     "verify": "acp_proxy.cli.playback.verify:verify",
+    "try": "acp_proxy.cli.try_.try_:try_",
     "inspect": "acp_proxy.cli.inspect:inspect",
     "setup": "acp_proxy.cli.editors.setup:setup",
     "doctor": "acp_proxy.cli.editors.doctor:doctor",
@@ -30,7 +31,7 @@ _COMMANDS = {
     epilog=WANTS,
     lazy=_COMMANDS,
     also=INSPECT,
-    starters=("record", "verify", "setup", "doctor"),
+    starters=("record", "verify", "try", "setup", "doctor"),
     invoke_without_command=True,
     context_settings=CONTEXT,
 )

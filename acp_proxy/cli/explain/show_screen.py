@@ -48,6 +48,22 @@ _TONES = {"good": Ink.TO_CLIENT, "trouble": Ink.TROUBLE, "caution": Ink.STDERR}
 _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
 
 
+def show_verdict(summary: Summary, word: str) -> None:
+    """Prints the problems, the facts, and the command to type next.
+
+    Args:
+        summary: the summary of the recording.
+        word: the recording as the user may name it.
+    """
+    page = RecordingPage(stdout_screen())
+    page.print()
+    page.headline(summary.recording, *_verdict(summary), live=summary.live)
+    _findings(page, summary, summary.findings, word)
+    _facts(page, summary)
+    _next(page, summary, word)
+    page.flush()
+
+
 def show_summary(summary: Summary, word: str, page: RecordingPage | None = None) -> None:
     """Prints the summary of a recording: the problems, then the course, and the origin at the end.
 

@@ -65,7 +65,7 @@ def show_transcript(
         if isinstance(item, TranscriptSection):
             _section(page, item, recording.step_ns)
         else:
-            _entry(page, item, limits, recording.step_ns)
+            print_entry(page, item, limits, recording.step_ns)
     if is_empty:
         page.print(piece("Nothing."))
     page.flush()
@@ -82,7 +82,17 @@ def _section(page: RecordingPage, section: TranscriptSection, step_ns: int) -> N
     page.print((head + rule, Ink.TROUBLE if section.is_failed else None, True))
 
 
-def _entry(page: RecordingPage, entry: TranscriptEntry, limits: TextLimits, step_ns: int) -> None:
+def print_entry(
+    page: RecordingPage, entry: TranscriptEntry, limits: TextLimits, step_ns: int
+) -> None:
+    """Prints an entry: who did what, the choices, and the texts.
+
+    Args:
+        page: the page to print on.
+        entry: the entry; its frames are named unless its number is 0.
+        limits: how much of each text is printed.
+        step_ns: the resolution of times; see `duration`.
+    """
     page.wrap(piece(""), *_head(entry, step_ns), indent=4)
     for choice in entry.choices:
         box, state = choice_state(choice)
@@ -119,7 +129,8 @@ def _head(entry: TranscriptEntry, step_ns: int) -> Iterator[Piece]:
     if entry.state:
         yield piece(f"  → {entry.state}{took}", Ink.TROUBLE if entry.is_failed else None)
     at = f", {seconds(entry.t_ns)} s" if entry.t_ns else ""
-    yield piece(f"  {number_of(entry)}{at}", Ink.FAINT)
+    if entry.seq:  # 0 while the conversation runs
+        yield piece(f"  {number_of(entry)}{at}", Ink.FAINT)
 
 
 def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
@@ -140,11 +151,15 @@ def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
             elif _FENCE.match(line):
                 is_code = not is_code
             else:
-                yield [piece(line, Ink.STDERR)] if is_code else [*_rendered(line)]
+                yield [piece(line, Ink.STDERR)] if is_code else [*rendered(line)]
 
 
-def _rendered(line: str) -> Iterator[Piece]:
-    """Yields a line of a message without the marks of headings, bold words and code."""
+def rendered(line: str) -> Iterator[Piece]:
+    """Yields a line of a message without the marks of headings, bold words and code.
+
+    Args:
+        line: a line of Markdown.
+    """
     heading = _HEADING.match(line)
     for part in _MARKED.split(line[heading.end() :] if heading else line):
         if part.startswith("**") and len(part) > 4:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from acp_proxy.record.capture.process_table import Process
 
 SHELL = "/bin/sh"
-_GUARDIAN = "trap '' HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU; cd /; read -r _; kill -KILL 0"
+GUARDIAN = "trap '' HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU; cd /; read -r _; kill -KILL 0"
 _RESET = [SIGPIPE, SIGXFSZ]  # Python ignores these signals, and the agent must not inherit this
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 """Errors that mean a shortage of resources, and not a problem with the program."""
@@ -199,7 +199,7 @@ def _start_guardian() -> int:
     try:
         return os.posix_spawn(
             SHELL,
-            ["sh", "-c", _GUARDIAN],
+            ["sh", "-c", GUARDIAN],
             {},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, 0, 1),

@@ -1,0 +1,1 @@
+"""``acp-proxy try``: its options, and what it shows while the agent works."""

@@ -1,0 +1,223 @@
+"""Prints a conversation while it runs, asks for prompts, and asks what the agent may do."""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from acp_proxy.base.plain_files import open_plain
+from acp_proxy.base.text_diff import unified
+from acp_proxy.cli.explain.transcript_screen import print_entry, rendered
+from acp_proxy.cli.screens.output import show_status, stdout_screen
+from acp_proxy.cli.screens.recording_page import RecordingPage
+from acp_proxy.cli.screens.styled_text import Ink, Piece, piece
+from acp_proxy.explain.describe.content_texts import command_of
+from acp_proxy.explain.transcript.entries import EntryKind, TextLimits
+from acp_proxy.explain.transcript.live_entries import LiveEntries, SaidText
+from acp_proxy.explain.waits import Party, answering_party, named_wait
+from acp_proxy.playback.drivers.verifier import WaitDisplay
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.jsonrpc import Direction
+from acp_proxy.protocol.tool_calls import NAMES, call_of
+from acp_proxy.try_.agent_requests import Question
+from acp_proxy.try_.peer import Peer
+from acp_proxy.try_.trial import Screen
+
+_SAID = {EntryKind.MESSAGE: ("Agent", Ink.TO_CLIENT), EntryKind.THOUGHT: ("Thought", Ink.FAINT)}
+
+
+class LiveScreen(Screen):
+    """Prints to stdout what is said and done, and to stderr who is waited for.
+
+    Args:
+        prompts: the prompts; if there are none, they are asked for on the terminal.
+    """
+
+    def __init__(self, prompts: Sequence[str]) -> None:
+        self._prompts = prompts
+        self._entries = LiveEntries()
+        self._limits = TextLimits()
+        self._page = RecordingPage(stdout_screen())
+        self._said: EntryKind | None = None
+        """The kind of the text that is being printed."""
+        self._line = ""
+        """The last line of this text, as far as it has come."""
+        self._is_code = False
+        self._display = WaitDisplay(show_status if sys.stderr.isatty() else None)
+        self._terminal = trio.Lock()
+        """Held while the user types."""
+
+    async def prompts(self) -> AsyncIterator[str]:
+        """Yields the prompts, each when the turn before it has ended."""
+        for prompt in self._prompts:
+            yield prompt
+        while not self._prompts:
+            text = await self._typed("prompt> ")
+            if text is None:
+                return
+            if text.strip():
+                yield text
+
+    def watch(self, direction: Direction, raw: bytes) -> None:
+        """Prints what is complete with a line of the conversation.
+
+        Args:
+            direction: the direction of the line.
+            raw: the line.
+        """
+        for item in self._entries.take(direction, raw):
+            self._display.clear()
+            if isinstance(item, SaidText):
+                self._say(item)
+            elif item.kind is not EntryKind.PROMPT or self._prompts:
+                self._end_text()
+                self._page.line("")
+                print_entry(self._page, item, self._limits, 0)
+        self._page.flush()
+
+    def close(self) -> None:
+        """Prints the text that came last, and removes the line about the wait."""
+        self._display.clear()
+        self._end_text()
+        self._page.flush()
+
+    def stderr(self, text: bytes) -> None:
+        """Prints what the agent writes to its stderr."""
+        self._display.clear()
+        os.write(2, text)
+
+    async def tick(self, peer: Peer) -> None:
+        """Shows who is waited for, every second, unless the user is being asked."""
+        while True:
+            await trio.sleep(1)
+            quiet_since = peer.moved_ns
+            if not self._terminal.locked() and self._display.next_at(quiet_since) < inf:
+                now = round(trio.current_time() * 1e9)
+                self._display.update(now, quiet_since, self._awaited)
+
+    async def ask(self, question: Question) -> int | None:
+        """Shows a request of the agent and asks what to answer.
+
+        Args:
+            question: the request, and the possible answers.
+
+        Returns:
+            The index of the answer; None if none was chosen.
+        """
+        self._end_text()
+        self._page.line("")
+        for line in _described(question):
+            self._page.wrap(*line)
+        for number, option in enumerate(question.options, 1):
+            self._page.wrap(piece(f"  {number}  "), piece(option))
+        self._page.flush()
+        while True:
+            typed = await self._typed(f"1 to {len(question.options)}, or nothing to cancel> ")
+            if typed is None or not typed.strip():
+                return None
+            if typed.strip() in map(str, range(1, len(question.options) + 1)):
+                return int(typed) - 1
+
+    def _awaited(self) -> str:
+        asked = self._entries.open_request
+        if asked is None:
+            return "the agent"
+        direction, method = asked
+        party = answering_party(direction.value, method)
+        return named_wait(party, method, self._entries.running if party is Party.AGENT else ())
+
+    def _say(self, said: SaidText) -> None:
+        """Prints the complete lines of a text, after a heading if it begins."""
+        if said.kind is not self._said:
+            self._end_text()
+            self._page.line("")
+            name, ink = _SAID[said.kind]
+            self._page.print(piece(name, ink, bold=True))
+            self._said = said.kind
+        *lines, self._line = (self._line + said.text).split("\n")
+        for line in lines:
+            self._print(line)
+
+    def _end_text(self) -> None:
+        if self._line:
+            self._print(self._line)
+        self._said, self._line, self._is_code = None, "", False
+
+    def _print(self, line: str) -> None:
+        if line.lstrip().startswith("```"):
+            self._is_code = not self._is_code
+            return
+        faint = Ink.FAINT if self._said is EntryKind.THOUGHT else None
+        plain = [piece(line, Ink.STDERR if self._is_code else faint)]
+        self._page.wrap(piece("  "), *(plain if self._is_code or faint else rendered(line)))
+
+    async def _typed(self, prompt: str) -> str | None:
+        """Reads a line from the terminal, and can be cancelled; returns None at its end."""
+        async with self._terminal:
+            self._display.clear()
+            os.write(2, prompt.encode())
+            await trio.lowlevel.wait_readable(0)
+            line = os.read(0, 1 << 16)
+        return line.decode(errors="replace").removesuffix("\n") if line else None
+
+
+def _described(question: Question) -> Iterator[list[Piece]]:
+    """Yields the lines that show a request of the agent whole."""
+    params = member(question.message, "params")
+    if question.method == PERMISSION:
+        call = call_of(params)
+        title = next((str(call[name]) for name in NAMES if call.get(name)), "")
+        yield _heading(
+            "The agent asks for permission", title or _text(params, "title", "operation")
+        )
+        for name in ("description", "reason", "resource"):
+            if text := _text(params, name):
+                yield [piece("  "), piece(text)]
+        for item in call.get("content") or []:
+            yield from _content(item)
+    elif question.method == "terminal/create":
+        yield _heading("The agent wants to run", command_of(params) or "")
+        if cwd := _text(params, "cwd"):
+            yield [piece("  in "), piece(cwd)]
+        for item in params.get("env") or []:
+            yield [piece("  with "), piece(f"{member(item, 'name')}={member(item, 'value')}")]
+    else:
+        path = _text(params, "path")
+        yield _heading("The agent wants to write", path)
+        yield from _diff(_old_text(path), _text(params, "content"))
+
+
+def _heading(words: str, subject: str) -> list[Piece]:
+    return [piece(""), piece(f"{words}: ", Ink.PERMISSION, bold=True), piece(subject)]
+
+
+def _content(item: Any) -> Iterator[list[Piece]]:
+    if member(item, "type") == "diff":
+        yield [piece("  "), piece(_text(item, "path"), bold=True)]
+        yield from _diff(_text(item, "oldText"), _text(item, "newText"))
+    elif isinstance(text := member(item, "content", "text"), str):
+        for line in text.split("\n"):
+            yield [piece("  "), piece(line)]
+
+
+def _diff(old: str, new: str) -> Iterator[list[Piece]]:
+    inks = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
+    for line in unified(old, new):
+        yield [piece("  "), piece(line, inks.get(line[:1]))]
+
+
+def _text(value: Any, *names: str) -> str:
+    return next((str(value[name]) for name in names if isinstance(value.get(name), str)), "")
+
+
+def _old_text(path: str) -> str:
+    try:
+        with open_plain(Path(path)) as file:
+            return file.read().decode(errors="replace")
+    except (OSError, ValueError):
+        return ""

@@ -1,0 +1,161 @@
+"""``acp-proxy try``: talk to an agent without an editor, and record it."""
+
+import shlex
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from acp_proxy.check.judgement import summarize_whole
+from acp_proxy.cli.explain.show_screen import show_verdict
+from acp_proxy.cli.group import Refusal, cli_command
+from acp_proxy.cli.options import agent_command, complete_agent, file_option, seconds
+from acp_proxy.cli.output_files import new_path
+from acp_proxy.cli.screens.output import warn
+from acp_proxy.cli.try_.live_screen import LiveScreen
+from acp_proxy.explain.findings import Severity
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.store.files.directory import recording_at
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.try_.agent_requests import Policy
+from acp_proxy.try_.forms import McpServer
+from acp_proxy.try_.trial import Ending, TrialOptions, TrialOutcome, try_agent
+
+_CANNOT_START = (126, 127)
+
+
+@cli_command(
+    epilog="""Exit code: 0 without findings, 1 with an error or a warning, 2 for wrong use, 3 if the
+agent did not answer in time, 127 or 126 if it cannot be started, 130 after Ctrl-C.
+
+\b
+Examples:
+  acp-proxy try -- opencode acp
+      on a terminal: asks for one prompt after the other
+  acp-proxy try --prompt 'What does this project do?' -- @gemini
+      one turn; the agent may read the current directory, and nothing else
+  acp-proxy try --allow --prompt 'Fix the test' --prompt 'Now run it' -- @opencode
+      two turns; files are written and commands run without asking
+  echo 'List the files' | acp-proxy try -o chat.db -- ./my-agent
+"""
+)
+@click.argument(
+    "command",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="-- AGENT [ARGS]...",
+    shell_complete=complete_agent,
+)
+@click.option("--prompt", "prompts", multiple=True, metavar="TEXT",
+              help="A prompt; each is a turn. Without it, prompts are asked for on a terminal, or "
+              "standard input is the only prompt.")  # fmt: skip
+@file_option("-o", "--output", text="Where to record, by default a new file in the recordings "
+             "directory.")  # fmt: skip
+@click.option(
+    "--allow",
+    "policy",
+    flag_value=Policy.ALLOW.value,
+    help="Allow whatever the agent asks for: write files and run commands for it.",
+)
+@click.option(
+    "--reject",
+    "policy",
+    flag_value=Policy.REJECT.value,
+    help="Refuse what it asks for, and offer neither writing nor commands. The default without a "
+    "terminal, where nobody can be asked.",
+)
+@click.option("--timeout", callback=seconds, default="120", metavar="S",
+              help="End after S seconds in which the agent had to answer and sent nothing; 0 for "
+              "no limit.")  # fmt: skip
+@click.option(
+    "--mcp-server",
+    "servers",
+    multiple=True,
+    metavar="CMD",
+    help="The command of an MCP server for the session. Can be given several times.",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice((V1, V2, DRAFT)),
+    default=V1,
+    help="The protocol to begin with; the version in the agent's answer is followed.",
+)
+def try_(
+    command: tuple[str, ...],
+    prompts: tuple[str, ...],
+    output: Path | None,
+    policy: str | None,
+    timeout: float,
+    servers: tuple[str, ...],
+    dialect: str,
+) -> None:
+    """Talk to an agent without an editor, and record the conversation.
+
+    Starts AGENT in the current directory, sends the prompts, and prints the transcript as it grows,
+    then the verdict of `show`. Ctrl-C cancels the turn; a second Ctrl-C ends it all.
+
+    The agent can read the text files of the current directory through this client. Other requests
+    are asked about on a terminal, each shown whole, and refused elsewhere. The agent itself is a
+    program like any other: it can do without this client whatever you can do.
+    """
+    if not command[0]:
+        raise Refusal("expected an agent's command, got an empty word")
+    if any(not prompt.strip() for prompt in prompts):
+        raise Refusal("expected the text of a prompt, got an empty one")
+    command = agent_command(command)
+    is_asked = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
+    if not prompts and not sys.stdin.isatty():
+        prompts = (_piped(),)
+    new = new_path(command, output)
+    options = TrialOptions(
+        command=command,
+        recording=str(new),
+        dialect=dialect,
+        policy=Policy(policy or (Policy.ASK if is_asked else Policy.REJECT)),
+        servers=[_server(words) for words in servers],
+        timeout_s=timeout or float("inf"),
+    )
+    outcome = try_agent(options, screen := LiveScreen(prompts))
+    screen.close()
+    sys.exit(_conclude(new, outcome))
+
+
+def _piped() -> str:
+    text = sys.stdin.buffer.read().decode(errors="replace")
+    if not text.strip():
+        raise Refusal("expected a prompt on standard input or with --prompt, got nothing")
+    return text.removesuffix("\n")
+
+
+def _server(text: str) -> McpServer:
+    try:
+        words = shlex.split(text)
+    except ValueError as e:
+        raise Refusal(f"--mcp-server {text!r} is not a command: {e}") from None
+    if not words or (program := shutil.which(words[0])) is None:
+        raise Refusal(f"--mcp-server: {words[0] if words else text!r} is not a program")
+    return McpServer(Path(words[0]).name, [str(Path(program).absolute()), *words[1:]])
+
+
+def _conclude(new: Path, outcome: TrialOutcome) -> int:
+    """Prints the verdict on the recording, and returns the exit code."""
+    for process in outcome.left_behind:
+        warn(f"the agent left this process running, and it was ended: {process}")
+    if recording_at(new) is None:  # the recorder has printed the reason
+        return outcome.exit_code or 1
+    with RecordingReader(new) as reader:
+        if (reader.recording.end_reason or "").startswith("cannot start the agent"):
+            return outcome.exit_code if outcome.exit_code in _CANNOT_START else 127
+        if outcome.detail:
+            warn(outcome.detail)
+        summary = summarize_whole(reader, time.monotonic_ns())
+    show_verdict(summary, str(new))
+    if outcome.signum is not None:
+        return 128 + outcome.signum
+    if outcome.ending is Ending.NO_ANSWER:
+        return 3
+    is_clean = all(finding.severity is Severity.INFO for finding in summary.findings)
+    return 0 if is_clean and outcome.ending is Ending.COMPLETE else 1

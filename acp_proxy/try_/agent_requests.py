@@ -1,0 +1,187 @@
+"""Answers the requests of an agent: permissions, files of the directory, and terminals.
+
+Nothing is written and nothing runs unless the user allows it: in ACP an agent may write a file or
+run a command without asking for permission first, so a refused permission alone protects nothing.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
+from typing import Any
+
+import trio
+from attrs import define, field, frozen
+
+from acp_proxy.protocol.dialects import DRAFT, PERMISSION
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.permissions import is_draft, options_of, unambiguous
+from acp_proxy.try_.forms import allowing_option, denial, permission_result
+from acp_proxy.try_.peer import INVALID_PARAMS, METHOD_NOT_FOUND, RequestError
+from acp_proxy.try_.terminals import Terminals
+from acp_proxy.try_.work_files import WorkFiles
+
+_READ, _WRITE, _CREATE = "fs/read_text_file", "fs/write_text_file", "terminal/create"
+
+
+class Policy(StrEnum):
+    """Who decides what an agent may do."""
+
+    ALLOW = "allow"
+    """Everything is allowed."""
+    REJECT = "reject"
+    """Nothing is allowed; files of the directory can be read."""
+    ASK = "ask"
+    """The user is asked."""
+
+
+@frozen
+class Question:
+    """A question to the user.
+
+    Attributes:
+        method: the method of the agent's request.
+        message: the request, decoded.
+        options: the answers to choose from; the user may also choose none of them.
+    """
+
+    method: str
+    message: Any
+    options: Sequence[str]
+
+
+Ask = Callable[[Question], Awaitable[int | None]]
+"""Asks the user, and returns the index of the chosen option; None if nothing was chosen."""
+
+
+@define(eq=False)
+class AgentRequests:
+    """Answers the requests of one agent.
+
+    Args:
+        policy: who decides.
+        ask: asks the user; called only if the policy is to ask.
+        files: the directory.
+        terminals: the terminals.
+        dialect: the dialect, which is set when the agent has answered ``initialize``.
+    """
+
+    _policy: Policy
+    _ask: Ask
+    _files: WorkFiles
+    _terminals: Terminals
+    dialect: str
+    _open_questions: set[trio.CancelScope] = field(init=False, factory=set)
+    _turn: trio.Lock = field(init=False, factory=trio.Lock)
+    """Held while the user is asked, so that there is one question at a time."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether files may be written, and terminals may run."""
+        return self._policy is not Policy.REJECT
+
+    def cancel(self) -> None:
+        """Withdraws all open questions, because the turn was cancelled."""
+        for scope in self._open_questions:
+            scope.cancel()
+
+    async def answer(self, method: str, message: Any) -> Any:
+        """Returns the result that answers a request.
+
+        Args:
+            method: the method of the request.
+            message: the whole request, decoded.
+
+        Raises:
+            RequestError: the request is refused, or cannot be answered.
+        """
+        params = member(message, "params")
+        if not isinstance(params, dict):
+            raise RequestError(INVALID_PARAMS, "expected params as an object")
+        if method == PERMISSION:
+            return await self._permission(message)
+        if method == _READ:
+            return self._read(params)
+        if self.writes and method == _WRITE:
+            return await self._write(message, params)
+        if self.writes and method.startswith("terminal/") and self.dialect != DRAFT:
+            return await self._terminal(method, message, params)
+        raise RequestError(METHOD_NOT_FOUND, f"this client does not offer {method}")
+
+    async def _permission(self, message: Any) -> dict[str, Any]:
+        if self._policy is Policy.REJECT:
+            return denial(message)
+        if self._policy is Policy.ALLOW:
+            option = allowing_option(message)
+            chosen = None if option is None else str(option["optionId"])
+            return permission_result(message, chosen, granted=True)
+        if is_draft(message):
+            chosen_index = await self._asked(PERMISSION, message, ("Allow", "Reject"))
+            return permission_result(message, None, granted=chosen_index == 0)
+        options = unambiguous(options_of(message))
+        names = [str(option.get("name") or option["optionId"]) for option in options]
+        index = await self._asked(PERMISSION, message, names)
+        chosen = None if index is None else str(options[index]["optionId"])
+        return permission_result(message, chosen, granted=False)
+
+    def _read(self, params: dict[str, Any]) -> dict[str, Any]:
+        if self.dialect == DRAFT:
+            first, last = _number(params, "startLine", 1), _number(params, "endLine", None)
+            most = None if last is None else last - (first or 1) + 1
+            text = self._files.read(params.get("path"), first or 1, most)
+            return {"content": text, "encoding": "utf-8"}
+        first, most = _number(params, "line", 1), _number(params, "limit", None)
+        return {"content": self._files.read(params.get("path"), first or 1, most)}
+
+    async def _write(self, message: Any, params: dict[str, Any]) -> dict[str, Any]:
+        self._files.place(params.get("path"))  # a path outside is not worth a question
+        await self._allowed(_WRITE, message)
+        text = params.get("content")
+        is_new = self._files.write(params.get("path"), text)
+        if self.dialect == DRAFT:
+            return {"bytesWritten": len(str(text).encode()), "created": is_new}
+        return {}
+
+    async def _terminal(self, method: str, message: Any, params: dict[str, Any]) -> Any:
+        if method == _CREATE:
+            cwd = self._files.place(params.get("cwd") or ".")
+            await self._allowed(_CREATE, message)
+            return {"terminalId": await self._terminals.create(params, cwd)}
+        name = params.get("terminalId")
+        terminal = self._terminals.named(name)
+        match method:
+            case "terminal/output":
+                return terminal.output()
+            case "terminal/wait_for_exit":
+                await terminal.ended.wait()
+                return terminal.exit_status()
+            case "terminal/kill":
+                terminal.kill()
+                return {}
+            case "terminal/release":
+                self._terminals.release(name)
+                return {}
+        raise RequestError(METHOD_NOT_FOUND, f"this client does not offer {method}")
+
+    async def _allowed(self, method: str, message: Any) -> None:
+        """Asks the user about a request if the policy says so.
+
+        Raises:
+            RequestError: the user refuses.
+        """
+        if self._policy is Policy.ASK and await self._asked(method, message, ("Yes", "No")) != 0:
+            raise RequestError(INVALID_PARAMS, "the user has refused this")
+
+    async def _asked(self, method: str, message: Any, options: Sequence[str]) -> int | None:
+        """Asks the user; returns None if the turn is cancelled before the answer."""
+        async with self._turn:
+            with trio.CancelScope() as scope:
+                self._open_questions.add(scope)
+                try:
+                    return await self._ask(Question(method, message, options))
+                finally:
+                    self._open_questions.remove(scope)
+        return None
+
+
+def _number(params: dict[str, Any], name: str, otherwise: int | None) -> int | None:
+    value = params.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise

@@ -1,0 +1,201 @@
+"""One end of a JSON-RPC connection over two streams: sends requests, and answers those of the peer.
+
+Each request of the agent is answered by a task of its own, so the agent may ask for a file while a
+person still thinks about a permission. Lines that are not messages are ignored here: they are in
+the recording, and `show` explains them.
+"""
+
+import contextlib
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import trio
+from attrs import define, field, frozen
+from trio.abc import ReceiveStream, SendStream
+
+from acp_proxy.base.limits import CHUNK
+from acp_proxy.playback.drivers.event_loop import now_ns
+from acp_proxy.protocol.framing import LineCutter
+from acp_proxy.protocol.json_text import encode_json, json_or_none
+from acp_proxy.protocol.jsonrpc import Direction, Kind, read
+
+METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32601, -32602, -32603
+
+Watch = Callable[[Direction, bytes], None]
+"""Receives each line of the connection, without its newline, in the order of its stream."""
+Handler = Callable[[str, Any], Awaitable[Any]]
+"""Answers a request of the peer: takes its method and the whole message, returns the result."""
+
+
+class RequestError(Exception):
+    """The answer to a request is an error.
+
+    Args:
+        code: the code of the error, as JSON-RPC 2.0 section 5.1 has it.
+        message: the sentence of the error.
+    """
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class AgentLeft(Exception):
+    """The agent has ended its output, so an answer will never come."""
+
+
+@frozen
+class Reply:
+    """The answer to a request of ours.
+
+    Attributes:
+        result: the result; None if the answer is an error.
+        error: the error; None if the answer is a result.
+    """
+
+    result: Any
+    error: Any
+
+
+@define
+class _Pending:
+    """A request of ours that waits for its answer."""
+
+    answered: trio.Event = field(factory=trio.Event)
+    reply: Reply | None = None
+
+
+@define(eq=False)
+class Peer:
+    """A client on two streams.
+
+    Args:
+        source: the agent's output.
+        sink: the agent's input.
+        handler: answers the agent's requests.
+        watch: receives all lines of both directions.
+    """
+
+    _source: ReceiveStream
+    _sink: SendStream
+    _handler: Handler
+    _watch: Watch
+    moved_ns: int = field(init=False, factory=now_ns)
+    """When the agent last sent something, or was last sent something; in nanoseconds of trio."""
+    answering: int = field(init=False, default=0)
+    """How many requests of the agent are being answered."""
+    has_left: trio.Event = field(init=False, factory=trio.Event)
+    """Set when the agent's output has ended."""
+    _next_id: int = field(init=False, default=0)
+    _pending: dict[str, _Pending] = field(init=False, factory=dict)
+    _lock: trio.Lock = field(init=False, factory=trio.Lock)
+    """Held while a line is written, so that lines do not mix."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the agent has to answer a request of ours."""
+        return bool(self._pending)
+
+    async def run(self) -> None:
+        """Reads the agent's messages until its output ends, and answers its requests."""
+        cutter = LineCutter()
+        async with trio.open_nursery() as nursery:
+            while chunk := await self._receive():
+                for cut in cutter.feed(chunk):
+                    self._take(cut.raw, nursery)
+            if (rest := cutter.finish()) is not None:
+                self._take(rest.raw, nursery)
+            self.has_left.set()
+            for pending in self._pending.values():
+                pending.answered.set()
+            nursery.cancel_scope.cancel()
+
+    async def request(self, method: str, params: Any) -> Reply:
+        """Sends a request and waits for its answer.
+
+        Args:
+            method: the method.
+            params: the params, as JSON values.
+
+        Raises:
+            AgentLeft: the agent's output has ended, or it ends before the answer.
+        """
+        number, self._next_id = self._next_id, self._next_id + 1
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        return await self.send_request(str(number), message)
+
+    async def send_request(self, token: str, message: Any) -> Reply:
+        """Sends a prepared request and waits for the answer with its id.
+
+        Args:
+            token: the JSON text of the request's id.
+            message: the whole request, as a JSON value, or as the bytes of a line.
+
+        Raises:
+            AgentLeft: the agent's output has ended, or it ends before the answer.
+        """
+        pending = self._pending[token] = _Pending()
+        try:
+            await self.send(message)
+            if not self.has_left.is_set():
+                await pending.answered.wait()
+        finally:
+            del self._pending[token]
+        if pending.reply is None:
+            raise AgentLeft
+        return pending.reply
+
+    async def notify(self, method: str, params: Any) -> None:
+        """Sends a notification.
+
+        Args:
+            method: the method.
+            params: the params, as JSON values.
+        """
+        await self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def send(self, message: Any) -> None:
+        """Sends a message as one line; nothing happens if the agent reads no more.
+
+        Args:
+            message: a JSON value, or the bytes of a line without its newline.
+        """
+        line = message if isinstance(message, bytes) else encode_json(message)
+        async with self._lock:
+            self._watch(Direction.TO_AGENT, line)
+            with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                await self._sink.send_all(line + b"\n")
+        self.moved_ns = now_ns()
+
+    def _take(self, raw: bytes, nursery: trio.Nursery) -> None:
+        self._watch(Direction.TO_CLIENT, raw)
+        labels, value = read(raw), json_or_none(raw)
+        members = value if labels.kind is Kind.BATCH else [value]
+        for label, member in zip(labels.members or (labels,), members or [], strict=False):
+            if label.kind is Kind.REQUEST and label.method is not None:
+                self.answering += 1
+                nursery.start_soon(self._answer, label.rpc_id, label.method, member)
+            elif label.kind in (Kind.RESPONSE, Kind.ERROR) and label.rpc_id is not None:
+                pending = self._pending.get(label.rpc_id)
+                if pending is not None:
+                    pending.reply = Reply(member.get("result"), member.get("error"))
+                    pending.answered.set()
+
+    async def _answer(self, token: str | None, method: str, message: Any) -> None:
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": json.loads(token or "null")}
+        try:
+            answer["result"] = await self._handler(method, message)
+        except RequestError as e:
+            answer["error"] = {"code": e.code, "message": str(e)}
+        finally:
+            self.answering -= 1
+        await self.send(answer)
+
+    async def _receive(self) -> bytes:
+        try:
+            chunk = bytes(await self._source.receive_some(CHUNK))
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return b""
+        self.moved_ns = now_ns()
+        return chunk

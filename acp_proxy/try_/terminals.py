@@ -1,0 +1,159 @@
+"""Runs the commands that an agent asks for, each in a process group that ends with us.
+
+A guardian process, as of a recorded agent, leads the group: when our process ends, even by SIGKILL,
+the guardian kills the group.
+"""
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+from subprocess import PIPE, STDOUT
+from typing import Any
+
+import trio
+from attrs import define, field
+
+from acp_proxy.base.limits import CHUNK
+from acp_proxy.base.plain_files import reason
+from acp_proxy.protocol.json_text import member
+from acp_proxy.record.capture.process_groups import GUARDIAN, SHELL
+from acp_proxy.try_.peer import INVALID_PARAMS, RequestError
+
+_MOST_OUTPUT = 1_000_000
+"""The number of bytes of output that are kept if the agent names no limit."""
+
+
+@define(eq=False)
+class Terminal:
+    """A command that runs or has ended."""
+
+    _guardian: trio.Process
+    _process: trio.Process
+    _limit: int
+    ended: trio.Event = field(init=False, factory=trio.Event)
+    _output: bytearray = field(init=False, factory=bytearray)
+    _is_cut: bool = field(init=False, default=False)
+
+    async def run(self) -> None:
+        """Collects the output until the command has ended."""
+        out = self._process.stdout
+        assert out is not None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._collect, out)
+            await self._process.wait()
+            # A descendant may keep the output open: what comes soon is still part of it.
+            nursery.cancel_scope.deadline = trio.current_time() + 0.5
+        self.ended.set()
+
+    async def _collect(self, out: trio.abc.ReceiveStream) -> None:
+        while chunk := await out.receive_some(CHUNK):
+            self._output += chunk
+            if (beyond := len(self._output) - self._limit) > 0:
+                # The beginning is left out, at a boundary of characters.
+                while beyond < len(self._output) and self._output[beyond] & 0xC0 == 0x80:
+                    beyond += 1
+                del self._output[:beyond]
+                self._is_cut = True
+
+    def output(self) -> dict[str, Any]:
+        """Returns the output so far, and the exit status if the command has ended."""
+        shown = {"output": self._output.decode(errors="replace"), "truncated": self._is_cut}
+        return {**shown, "exitStatus": self.exit_status()} if self.ended.is_set() else shown
+
+    def exit_status(self) -> dict[str, Any]:
+        """Returns the exit code, or the name of the signal that ended the command."""
+        code = self._process.returncode
+        if code is None or code >= 0:
+            return {"exitCode": code, "signal": None}
+        return {"exitCode": None, "signal": signal.Signals(-code).name}
+
+    def kill(self) -> None:
+        """Kills the command and the processes that it has started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._guardian.pid, signal.SIGKILL)
+
+
+@define(eq=False)
+class Terminals:
+    """The commands of one conversation.
+
+    Args:
+        nursery: has a task for each running command; when it is cancelled, commands are not waited
+            for, and `close` kills them.
+        root: the directory in which commands start.
+    """
+
+    _nursery: trio.Nursery
+    _root: Path
+    _terminals: dict[str, Terminal] = field(init=False, factory=dict)
+    _count: int = field(init=False, default=0)
+
+    @property
+    def are_running(self) -> bool:
+        """Whether a command is running."""
+        return any(not terminal.ended.is_set() for terminal in self._terminals.values())
+
+    async def create(self, params: dict[str, Any], cwd: Path) -> str:
+        """Starts a command, and returns the id of its terminal.
+
+        Args:
+            params: the params of ``terminal/create``.
+            cwd: the directory of the command.
+
+        Raises:
+            RequestError: the command cannot be started.
+        """
+        words = [params.get("command"), *(params.get("args") or [])]
+        if not all(isinstance(word, str) and "\0" not in word for word in words) or not words[0]:
+            raise RequestError(INVALID_PARAMS, "expected a command and its arguments as strings")
+        limit = params.get("outputByteLimit")
+        given = [(member(item, "name"), member(item, "value")) for item in params.get("env") or []]
+        if not all(isinstance(text, str) for pair in given for text in pair):
+            raise RequestError(INVALID_PARAMS, "expected names and values in env as strings")
+        guardian = await trio.lowlevel.open_process(
+            [SHELL, "-c", GUARDIAN], stdin=PIPE, process_group=0
+        )
+        try:
+            process = await trio.lowlevel.open_process(
+                words, stdin=None, stdout=PIPE, stderr=STDOUT, cwd=cwd,
+                env={**os.environ, **dict(given)}, process_group=guardian.pid,
+            )  # fmt: skip
+        except (OSError, ValueError) as e:
+            guardian.kill()
+            why = reason(e) if isinstance(e, OSError) else str(e)
+            raise RequestError(INVALID_PARAMS, f"cannot start {words[0]}: {why}") from None
+        self._count += 1
+        name = f"terminal-{self._count}"
+        most = limit if isinstance(limit, int) and limit >= 0 else _MOST_OUTPUT
+        terminal = self._terminals[name] = Terminal(guardian, process, most)
+        self._nursery.start_soon(terminal.run)
+        return name
+
+    def named(self, name: object) -> Terminal:
+        """Returns a terminal that was not released.
+
+        Args:
+            name: the id in the agent's request.
+
+        Raises:
+            RequestError: there is no such terminal.
+        """
+        terminal = self._terminals.get(name) if isinstance(name, str) else None
+        if terminal is None:
+            raise RequestError(INVALID_PARAMS, f"there is no terminal {name}")
+        return terminal
+
+    def release(self, name: object) -> None:
+        """Kills the command of a terminal, and forgets the terminal.
+
+        Raises:
+            RequestError: there is no such terminal.
+        """
+        self.named(name).kill()
+        del self._terminals[str(name)]
+
+    def close(self) -> None:
+        """Kills all commands."""
+        for terminal in self._terminals.values():
+            terminal.kill()

@@ -1,0 +1,252 @@
+"""Runs a conversation with an agent: starts a recorder with the agent, sends prompts, ends both.
+
+The recorder is the one of ``acp-proxy record``, so the recording is like any other. If we are
+killed, the recorder reads the end of its input and ends the agent.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from subprocess import PIPE
+
+import trio
+from attrs import define, field, frozen
+
+from acp_proxy.base.limits import CHUNK
+from acp_proxy.playback.drivers.event_loop import now_ns, received, run_alone
+from acp_proxy.playback.drivers.recorder_shutdown import Orphans, RecorderShutdown
+from acp_proxy.playback.drivers.verifier import environment
+from acp_proxy.protocol.jsonrpc import Direction
+from acp_proxy.try_.agent_requests import AgentRequests, Ask, Policy
+from acp_proxy.try_.conversation import Conversation, Refused
+from acp_proxy.try_.forms import Forms, McpServer
+from acp_proxy.try_.peer import AgentLeft, Peer, Watch
+from acp_proxy.try_.terminals import Terminals
+from acp_proxy.try_.work_files import WorkFiles
+
+_LOOK_S = 0.2
+"""Seconds between two looks at whether the agent has to act."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Ending(StrEnum):
+    """How a conversation ended."""
+
+    COMPLETE = "complete"
+    """All prompts have been answered."""
+    REFUSED = "refused"
+    """The agent has refused a request without which there is no conversation."""
+    LEFT = "left"
+    """The agent has ended its output before it had answered."""
+    NO_ANSWER = "no answer"
+    """The agent was silent for too long while it had to answer."""
+    STOPPED = "stopped"
+    """A signal has stopped us."""
+
+
+@frozen
+class TrialOptions:
+    """The options of a conversation.
+
+    Attributes:
+        command: the command of the agent.
+        recording: the path of the new recording, which must not exist.
+        dialect: the dialect to begin with.
+        policy: who decides what the agent may do.
+        servers: the MCP servers of the session.
+        timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
+        grace_s: the seconds that the agent has to end after its input was closed.
+    """
+
+    command: Sequence[str]
+    recording: str
+    dialect: str
+    policy: Policy
+    servers: Sequence[McpServer]
+    timeout_s: float
+    grace_s: float = 5.0
+
+
+@frozen
+class TrialOutcome:
+    """How a conversation ended.
+
+    Attributes:
+        ending: the kind of the end.
+        detail: a sentence about it, or "".
+        signum: the signal that stopped us, or None.
+        exit_code: the exit code of the recorder, which is the agent's own.
+        left_behind: processes of the agent that outlived it; they were ended.
+    """
+
+    ending: Ending
+    detail: str
+    signum: int | None
+    exit_code: int | None
+    left_behind: list[str]
+
+
+class Screen:
+    """Shows a conversation while it runs; a subclass prints it."""
+
+    watch: Watch
+    ask: Ask
+
+    def prompts(self) -> AsyncIterator[str]:
+        """Yields the prompts, each when the turn before it has ended."""
+        raise NotImplementedError
+
+    def stderr(self, text: bytes) -> None:
+        """Shows what the agent has written to its stderr.
+
+        Args:
+            text: a piece of the text.
+        """
+        raise NotImplementedError
+
+    async def tick(self, peer: Peer) -> None:
+        """Shows who is waited for, as long as it is not cancelled.
+
+        Args:
+            peer: the connection.
+        """
+        raise NotImplementedError
+
+
+def try_agent(options: TrialOptions, screen: Screen) -> TrialOutcome:
+    """Talks to an agent, and records the conversation.
+
+    Args:
+        options: the options.
+        screen: shows the conversation, and has the prompts.
+    """
+    return run_alone(partial(_run, options, screen))
+
+
+async def _run(options: TrialOptions, screen: Screen) -> TrialOutcome:
+    recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
+    recorder += ["-o", options.recording, "--grace", str(options.grace_s), "--", *options.command]
+    with received(*_SIGNALS) as signals, Orphans() as orphans:
+        process = await trio.lowlevel.open_process(
+            recorder,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=environment(os.environ),
+            start_new_session=True,  # a terminal's Ctrl-C is ours, and becomes session/cancel
+        )
+        run = _Run(options, screen, process)
+        try:
+            await run.play(signals)
+        finally:
+            with trio.CancelScope(shield=True):
+                await run.end(signals)
+                left = await orphans.end(options.grace_s)
+    return TrialOutcome(run.ending, run.detail, run.signum, process.returncode, left)
+
+
+@define(eq=False)
+class _Run:
+    """One run of a recorder, an agent, and a conversation."""
+
+    _options: TrialOptions
+    _screen: Screen
+    _process: trio.Process
+    ending: Ending = field(init=False, default=Ending.COMPLETE)
+    detail: str = field(init=False, default="")
+    signum: int | None = field(init=False, default=None)
+    _conversation: Conversation = field(init=False)
+
+    async def play(self, signals: AsyncIterator[int]) -> None:
+        """Plays the conversation to its end."""
+        source, sink = self._process.stdout, self._process.stdin
+        assert source is not None
+        assert sink is not None
+        async with trio.open_nursery() as nursery:
+            terminals = Terminals(nursery, Path.cwd())
+            requests = AgentRequests(
+                self._options.policy,
+                self._screen.ask,
+                WorkFiles(Path.cwd()),
+                terminals,
+                self._options.dialect,
+            )
+            peer = Peer(source, sink, requests.answer, self._watch)
+            forms = Forms(self._options.dialect)
+            self._conversation = Conversation(peer, requests, forms, self._options.servers)
+            scope = nursery.cancel_scope
+            nursery.start_soon(self._read, peer)
+            nursery.start_soon(self._read_stderr)
+            nursery.start_soon(self._screen.tick, peer)
+            nursery.start_soon(self._stop_on_signal, signals, scope)
+            nursery.start_soon(self._watch_silence, peer, terminals, scope)
+            try:
+                await self._conversation.play(self._screen.prompts())
+            except AgentLeft:
+                self._end(Ending.LEFT, "the agent ended before it had answered")
+            except Refused as e:
+                self._end(Ending.REFUSED, str(e))
+            finally:
+                terminals.close()
+            scope.cancel()
+
+    async def end(self, signals: AsyncIterator[int]) -> None:
+        """Ends the recorder, and with it the agent."""
+        shutdown = RecorderShutdown(self._process, self._options.grace_s)
+        shutdown.signum = self.signum
+        shutdown.is_hopeless = self.ending is Ending.NO_ANSWER
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(shutdown.kill_on_signal, signals)
+            await shutdown.end()
+            nursery.cancel_scope.cancel()
+
+    def _end(self, ending: Ending, detail: str) -> None:
+        """Notes why the conversation ended; only the first reason counts."""
+        if self.ending is Ending.COMPLETE:
+            self.ending, self.detail = ending, detail
+
+    def _watch(self, direction: Direction, raw: bytes) -> None:
+        if direction is Direction.TO_CLIENT:
+            self._conversation.note(raw)
+        self._screen.watch(direction, raw)
+
+    async def _read(self, peer: Peer) -> None:
+        await peer.run()
+        self._conversation.leave()
+
+    async def _read_stderr(self) -> None:
+        stream = self._process.stderr
+        assert stream is not None
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            while text := await stream.receive_some(CHUNK):
+                self._screen.stderr(bytes(text))
+
+    async def _stop_on_signal(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
+        """Cancels the open turn on the first Ctrl-C, and stops on any other signal."""
+        async for signum in signals:
+            if signum == signal.SIGINT and await self._conversation.cancel():
+                continue
+            self.signum = signum
+            self._end(Ending.STOPPED, "stopped")
+            scope.cancel()
+
+    async def _watch_silence(
+        self, peer: Peer, terminals: Terminals, scope: trio.CancelScope
+    ) -> None:
+        """Stops the conversation when the agent has to answer and is silent for too long."""
+        limit_ns = self._options.timeout_s * 1e9
+        while True:
+            has_to_act = peer.is_asked or self._conversation.is_turn_open
+            is_held_up = peer.answering or terminals.are_running
+            silent_ns = now_ns() - peer.moved_ns if has_to_act and not is_held_up else 0
+            if silent_ns >= limit_ns:
+                self._end(
+                    Ending.NO_ANSWER, f"the agent was silent for {self._options.timeout_s:g} s"
+                )
+                scope.cancel()
+            await trio.sleep(max(_LOOK_S, (limit_ns - silent_ns) / 1e9 if silent_ns else _LOOK_S))
