@@ -32,6 +32,7 @@ WANTS = """\b
 I want to ...                                     Command
   put it before an agent in my editor             setup
   record an agent                                 record -- AGENT
+  talk to an agent without an editor              try -- AGENT
   check the installation and the settings         doctor
   find a recording                                list, search
   know what went wrong, and who is to blame       show
@@ -55,7 +56,7 @@ I want to ...                                     Command
 as in `acp-proxy inspect show`.
 """
 """The purpose of each command; the table lists every command."""
-_OF_ROOT = ("record", "replay", "verify", "setup", "doctor", "faults")
+_OF_ROOT = ("record", "try", "replay", "verify", "setup", "doctor", "faults")
 
 
 _EPILOG = f"""Commands: {", ".join(INSPECT)}.

@@ -16,9 +16,9 @@ from acp_proxy.cli.shared_flags import NO_PAGER
 
 _COMMANDS = {
     "record": "acp_proxy.cli.record:record",
+    "try": "acp_proxy.cli.try_.try_:try_",
     "replay": "acp_proxy.cli.playback.replay:replay",
     "verify": "acp_proxy.cli.playback.verify:verify",
-    "try": "acp_proxy.cli.try_.try_:try_",
     "inspect": "acp_proxy.cli.inspect:inspect",
     "setup": "acp_proxy.cli.editors.setup:setup",
     "doctor": "acp_proxy.cli.editors.doctor:doctor",

@@ -283,6 +283,17 @@ def _timing(ctx: click.Context, param: click.Parameter, word: str) -> "Pacing":
     raise click.BadParameter(f"{word!r} is not a timing: expected instant, recorded or x0.5")
 
 
+class _OneALine(click.types.StringParamType):
+    """A text option with several values; an environment variable has one value on each line."""
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        return [line for line in rv.split("\n") if line.strip()]
+
+
+ONE_A_LINE = _OneALine()
+"""The type of an option with several values that may contain spaces."""
+
+
 def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
     """Returns a command in which ``@NAME`` is replaced by the command of this known agent.
 

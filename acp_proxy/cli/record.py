@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from acp_proxy.cli.group import CONTEXT, HelpCommand
 from acp_proxy.cli.masking import without_secrets
-from acp_proxy.cli.options import agent_command, complete_agent, complete_plan
+from acp_proxy.cli.options import ONE_A_LINE, agent_command, complete_agent, complete_plan
 from acp_proxy.cli.removed import removed_options
 from acp_proxy.record import supervise
 from acp_proxy.record.capture.pumps import Interceptor
@@ -34,16 +34,6 @@ def _reading(option: Option) -> Callable[..., object]:
     return convert
 
 
-class _OneALine(click.types.StringParamType):
-    """A text option with several values; an environment variable has one value on each line."""
-
-    def split_envvar_value(self, rv: str) -> list[str]:
-        return [line for line in rv.split("\n") if line.strip()]
-
-
-_ONE_A_LINE = _OneALine()
-
-
 def _words_like(words: list[str], _ctx: object, _param: object, incomplete: str) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]
 
@@ -51,7 +41,7 @@ def _words_like(words: list[str], _ctx: object, _param: object, incomplete: str)
 def _parameter(option: Option) -> click.Option:
     kind: dict[str, Any]
     if option.many:
-        kind = {"type": _ONE_A_LINE, "multiple": True, "metavar": option.metavar}
+        kind = {"type": ONE_A_LINE, "multiple": True, "metavar": option.metavar}
     elif option.read is None:
         kind = {"is_flag": True, "default": False}
     else:

@@ -14,9 +14,9 @@ from attrs import define, field, frozen
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.permissions import is_draft, options_of, unambiguous
+from acp_proxy.try_.agent_connection import INVALID_PARAMS, METHOD_NOT_FOUND, RequestError
 from acp_proxy.try_.forms import allowing_option, denial, permission_result
-from acp_proxy.try_.peer import INVALID_PARAMS, METHOD_NOT_FOUND, RequestError
-from acp_proxy.try_.terminals import Terminals
+from acp_proxy.try_.running_commands import RunningCommands
 from acp_proxy.try_.work_files import WorkFiles
 
 _READ, _WRITE, _CREATE = "fs/read_text_file", "fs/write_text_file", "terminal/create"
@@ -34,7 +34,7 @@ class Policy(StrEnum):
 
 
 @frozen
-class Question:
+class ConsentQuestion:
     """A question to the user.
 
     Attributes:
@@ -48,7 +48,7 @@ class Question:
     options: Sequence[str]
 
 
-Ask = Callable[[Question], Awaitable[int | None]]
+Ask = Callable[[ConsentQuestion], Awaitable[int | None]]
 """Asks the user, and returns the index of the chosen option; None if nothing was chosen."""
 
 
@@ -67,7 +67,7 @@ class AgentRequests:
     _policy: Policy
     _ask: Ask
     _files: WorkFiles
-    _terminals: Terminals
+    _terminals: RunningCommands
     dialect: str
     _open_questions: set[trio.CancelScope] = field(init=False, factory=set)
     _turn: trio.Lock = field(init=False, factory=trio.Lock)
@@ -176,7 +176,7 @@ class AgentRequests:
             with trio.CancelScope() as scope:
                 self._open_questions.add(scope)
                 try:
-                    return await self._ask(Question(method, message, options))
+                    return await self._ask(ConsentQuestion(method, message, options))
                 finally:
                     self._open_questions.remove(scope)
         return None

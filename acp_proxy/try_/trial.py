@@ -22,11 +22,11 @@ from acp_proxy.playback.drivers.event_loop import now_ns, received, run_alone
 from acp_proxy.playback.drivers.recorder_shutdown import Orphans, RecorderShutdown
 from acp_proxy.playback.drivers.verifier import environment
 from acp_proxy.protocol.jsonrpc import Direction
+from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft, Watch
 from acp_proxy.try_.agent_requests import AgentRequests, Ask, Policy
-from acp_proxy.try_.conversation import Conversation, Refused
+from acp_proxy.try_.dialogue import Dialogue, Refused
 from acp_proxy.try_.forms import Forms, McpServer
-from acp_proxy.try_.peer import AgentLeft, Peer, Watch
-from acp_proxy.try_.terminals import Terminals
+from acp_proxy.try_.running_commands import RunningCommands
 from acp_proxy.try_.work_files import WorkFiles
 
 _LOOK_S = 0.2
@@ -91,7 +91,7 @@ class TrialOutcome:
     left_behind: list[str]
 
 
-class Screen:
+class TrialScreen:
     """Shows a conversation while it runs; a subclass prints it."""
 
     watch: Watch
@@ -109,7 +109,7 @@ class Screen:
         """
         raise NotImplementedError
 
-    async def tick(self, peer: Peer) -> None:
+    async def tick(self, peer: AgentConnection) -> None:
         """Shows who is waited for, as long as it is not cancelled.
 
         Args:
@@ -118,7 +118,7 @@ class Screen:
         raise NotImplementedError
 
 
-def try_agent(options: TrialOptions, screen: Screen) -> TrialOutcome:
+def try_agent(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
     """Talks to an agent, and records the conversation.
 
     Args:
@@ -128,7 +128,7 @@ def try_agent(options: TrialOptions, screen: Screen) -> TrialOutcome:
     return run_alone(partial(_run, options, screen))
 
 
-async def _run(options: TrialOptions, screen: Screen) -> TrialOutcome:
+async def _run(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
     recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
     recorder += ["-o", options.recording, "--grace", str(options.grace_s), "--", *options.command]
     with received(*_SIGNALS) as signals, Orphans() as orphans:
@@ -155,12 +155,12 @@ class _Run:
     """One run of a recorder, an agent, and a conversation."""
 
     _options: TrialOptions
-    _screen: Screen
+    _screen: TrialScreen
     _process: trio.Process
     ending: Ending = field(init=False, default=Ending.COMPLETE)
     detail: str = field(init=False, default="")
     signum: int | None = field(init=False, default=None)
-    _conversation: Conversation = field(init=False)
+    _conversation: Dialogue = field(init=False)
 
     async def play(self, signals: AsyncIterator[int]) -> None:
         """Plays the conversation to its end."""
@@ -168,7 +168,7 @@ class _Run:
         assert source is not None
         assert sink is not None
         async with trio.open_nursery() as nursery:
-            terminals = Terminals(nursery, Path.cwd())
+            terminals = RunningCommands(nursery, Path.cwd())
             requests = AgentRequests(
                 self._options.policy,
                 self._screen.ask,
@@ -176,9 +176,9 @@ class _Run:
                 terminals,
                 self._options.dialect,
             )
-            peer = Peer(source, sink, requests.answer, self._watch)
+            peer = AgentConnection(source, sink, requests.answer, self._watch)
             forms = Forms(self._options.dialect)
-            self._conversation = Conversation(peer, requests, forms, self._options.servers)
+            self._conversation = Dialogue(peer, requests, forms, self._options.servers)
             scope = nursery.cancel_scope
             nursery.start_soon(self._read, peer)
             nursery.start_soon(self._read_stderr)
@@ -215,7 +215,7 @@ class _Run:
             self._conversation.note(raw)
         self._screen.watch(direction, raw)
 
-    async def _read(self, peer: Peer) -> None:
+    async def _read(self, peer: AgentConnection) -> None:
         await peer.run()
         self._conversation.leave()
 
@@ -236,7 +236,7 @@ class _Run:
             scope.cancel()
 
     async def _watch_silence(
-        self, peer: Peer, terminals: Terminals, scope: trio.CancelScope
+        self, peer: AgentConnection, terminals: RunningCommands, scope: trio.CancelScope
     ) -> None:
         """Stops the conversation when the agent has to answer and is silent for too long."""
         limit_ns = self._options.timeout_s * 1e9

@@ -10,7 +10,7 @@ from attrs import define, field
 
 from acp_proxy.base.limits import WHOLE_LINE
 from acp_proxy.base.plain_files import kind_of, open_plain, reason
-from acp_proxy.try_.peer import INVALID_PARAMS, RequestError
+from acp_proxy.try_.agent_connection import INVALID_PARAMS, RequestError
 
 NOT_FOUND = -32002
 """The error code of a missing file in v1 (error.mdx, "Resource not found")."""

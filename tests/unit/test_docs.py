@@ -122,7 +122,7 @@ def variables() -> dict[str, str]:
     """Returns the variable of every option, with how the option is written."""
     actual = {option.variable: option.flag for option in RECORD}
     for name, command in COMMANDS.items():
-        if name.split()[-1] in INSPECT or re.match("acp-proxy (replay|verify|faults )", name):
+        if name.split()[-1] in INSPECT or re.match("acp-proxy (try|replay|verify|faults )", name):
             words = name.removeprefix("acp-proxy ").split()
             for option in options(command):
                 if not option.allow_from_autoenv:

@@ -3,35 +3,39 @@
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from math import inf
 from pathlib import Path
 from typing import Any
 
 import trio
+from attrs import evolve
 
 from acp_proxy.base.plain_files import open_plain
 from acp_proxy.base.text_diff import unified
 from acp_proxy.cli.explain.transcript_screen import print_entry, rendered
+from acp_proxy.cli.masking import is_unredacted, new_redactor
 from acp_proxy.cli.screens.output import show_status, stdout_screen
 from acp_proxy.cli.screens.recording_page import RecordingPage
 from acp_proxy.cli.screens.styled_text import Ink, Piece, piece
 from acp_proxy.explain.describe.content_texts import command_of
-from acp_proxy.explain.transcript.entries import EntryKind, TextLimits
+from acp_proxy.explain.transcript.entries import EntryKind, TextLimits, TranscriptEntry
 from acp_proxy.explain.transcript.live_entries import LiveEntries, SaidText
 from acp_proxy.explain.waits import Party, answering_party, named_wait
+from acp_proxy.playback.drivers.event_loop import now_ns
 from acp_proxy.playback.drivers.verifier import WaitDisplay
+from acp_proxy.playback.shared.playback_options import NS_PER_S
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import member
-from acp_proxy.protocol.jsonrpc import Direction
+from acp_proxy.protocol.jsonrpc import Direction, Stream
 from acp_proxy.protocol.tool_calls import NAMES, call_of
-from acp_proxy.try_.agent_requests import Question
-from acp_proxy.try_.peer import Peer
-from acp_proxy.try_.trial import Screen
+from acp_proxy.redaction.edits import apply
+from acp_proxy.try_.agent_connection import AgentConnection
+from acp_proxy.try_.agent_requests import ConsentQuestion
+from acp_proxy.try_.trial import TrialScreen
 
 _SAID = {EntryKind.MESSAGE: ("Agent", Ink.TO_CLIENT), EntryKind.THOUGHT: ("Thought", Ink.FAINT)}
 
 
-class LiveScreen(Screen):
+class LiveScreen(TrialScreen):
     """Prints to stdout what is said and done, and to stderr who is waited for.
 
     Args:
@@ -49,6 +53,9 @@ class LiveScreen(Screen):
         """The last line of this text, as far as it has come."""
         self._is_code = False
         self._display = WaitDisplay(show_status if sys.stderr.isatty() else None)
+        self._redactor = new_redactor()
+        self._was_asked = False
+        """Whether the user was asked about the request whose entry comes next."""
         self._terminal = trio.Lock()
         """Held while the user types."""
 
@@ -70,6 +77,8 @@ class LiveScreen(Screen):
             direction: the direction of the line.
             raw: the line.
         """
+        if not is_unredacted():
+            raw = apply(raw, self._redactor.changed(Stream(direction.value), raw))
         for item in self._entries.take(direction, raw):
             self._display.clear()
             if isinstance(item, SaidText):
@@ -77,7 +86,7 @@ class LiveScreen(Screen):
             elif item.kind is not EntryKind.PROMPT or self._prompts:
                 self._end_text()
                 self._page.line("")
-                print_entry(self._page, item, self._limits, 0)
+                print_entry(self._page, self._without_asked(item), self._limits, 0)
         self._page.flush()
 
     def close(self) -> None:
@@ -91,16 +100,19 @@ class LiveScreen(Screen):
         self._display.clear()
         os.write(2, text)
 
-    async def tick(self, peer: Peer) -> None:
+    async def tick(self, peer: AgentConnection) -> None:
         """Shows who is waited for, every second, unless the user is being asked."""
         while True:
             await trio.sleep(1)
-            quiet_since = peer.moved_ns
-            if not self._terminal.locked() and self._display.next_at(quiet_since) < inf:
-                now = round(trio.current_time() * 1e9)
+            now, quiet_since = now_ns(), peer.moved_ns
+            if self._line and now - quiet_since > NS_PER_S:  # it may be the last for a while
+                self._print(self._line)
+                self._line = ""
+                self._page.flush()
+            if not self._terminal.locked():
                 self._display.update(now, quiet_since, self._awaited)
 
-    async def ask(self, question: Question) -> int | None:
+    async def ask(self, question: ConsentQuestion) -> int | None:
         """Shows a request of the agent and asks what to answer.
 
         Args:
@@ -109,6 +121,7 @@ class LiveScreen(Screen):
         Returns:
             The index of the answer; None if none was chosen.
         """
+        self._was_asked = True
         self._end_text()
         self._page.line("")
         for line in _described(question):
@@ -131,6 +144,13 @@ class LiveScreen(Screen):
         party = answering_party(direction.value, method)
         return named_wait(party, method, self._entries.running if party is Party.AGENT else ())
 
+    def _without_asked(self, entry: TranscriptEntry) -> TranscriptEntry:
+        """Returns an entry without the texts that the user has just read in a question."""
+        if not self._was_asked or entry.kind not in (EntryKind.PERMISSION, EntryKind.REQUEST):
+            return entry
+        self._was_asked = False
+        return evolve(entry, choices=[], blocks=[])
+
     def _say(self, said: SaidText) -> None:
         """Prints the complete lines of a text, after a heading if it begins."""
         if said.kind is not self._said:
@@ -149,6 +169,8 @@ class LiveScreen(Screen):
         self._said, self._line, self._is_code = None, "", False
 
     def _print(self, line: str) -> None:
+        if not is_unredacted():  # a secret may have come in several pieces
+            line = self._redactor.text(line)
         if line.lstrip().startswith("```"):
             self._is_code = not self._is_code
             return
@@ -166,7 +188,7 @@ class LiveScreen(Screen):
         return line.decode(errors="replace").removesuffix("\n") if line else None
 
 
-def _described(question: Question) -> Iterator[list[Piece]]:
+def _described(question: ConsentQuestion) -> Iterator[list[Piece]]:
     """Yields the lines that show a request of the agent whole."""
     params = member(question.message, "params")
     if question.method == PERMISSION:

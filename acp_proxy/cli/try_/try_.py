@@ -11,7 +11,8 @@ import click
 from acp_proxy.check.judgement import summarize_whole
 from acp_proxy.cli.explain.show_screen import show_verdict
 from acp_proxy.cli.group import Refusal, cli_command
-from acp_proxy.cli.options import agent_command, complete_agent, file_option, seconds
+from acp_proxy.cli.masking import unredacted_option
+from acp_proxy.cli.options import ONE_A_LINE, agent_command, complete_agent, file_option, seconds
 from acp_proxy.cli.output_files import new_path
 from acp_proxy.cli.screens.output import warn
 from acp_proxy.cli.try_.live_screen import LiveScreen
@@ -49,7 +50,7 @@ Examples:
     metavar="-- AGENT [ARGS]...",
     shell_complete=complete_agent,
 )
-@click.option("--prompt", "prompts", multiple=True, metavar="TEXT",
+@click.option("--prompt", type=ONE_A_LINE, multiple=True, metavar="TEXT",
               help="A prompt; each is a turn. Without it, prompts are asked for on a terminal, or "
               "standard input is the only prompt.")  # fmt: skip
 @file_option("-o", "--output", text="Where to record, by default a new file in the recordings "
@@ -57,22 +58,25 @@ Examples:
 @click.option(
     "--allow",
     "policy",
+    allow_from_autoenv=False,
     flag_value=Policy.ALLOW.value,
     help="Allow whatever the agent asks for: write files and run commands for it.",
 )
 @click.option(
     "--reject",
     "policy",
+    allow_from_autoenv=False,
     flag_value=Policy.REJECT.value,
     help="Refuse what it asks for, and offer neither writing nor commands. The default without a "
     "terminal, where nobody can be asked.",
 )
+@unredacted_option
 @click.option("--timeout", callback=seconds, default="120", metavar="S",
               help="End after S seconds in which the agent had to answer and sent nothing; 0 for "
               "no limit.")  # fmt: skip
 @click.option(
     "--mcp-server",
-    "servers",
+    type=ONE_A_LINE,
     multiple=True,
     metavar="CMD",
     help="The command of an MCP server for the session. Can be given several times.",
@@ -85,11 +89,11 @@ Examples:
 )
 def try_(
     command: tuple[str, ...],
-    prompts: tuple[str, ...],
+    prompt: tuple[str, ...],
     output: Path | None,
     policy: str | None,
     timeout: float,
-    servers: tuple[str, ...],
+    mcp_server: tuple[str, ...],
     dialect: str,
 ) -> None:
     """Talk to an agent without an editor, and record the conversation.
@@ -103,22 +107,22 @@ def try_(
     """
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
-    if any(not prompt.strip() for prompt in prompts):
+    if any(not text.strip() for text in prompt):
         raise Refusal("expected the text of a prompt, got an empty one")
     command = agent_command(command)
     is_asked = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
-    if not prompts and not sys.stdin.isatty():
-        prompts = (_piped(),)
+    if not prompt and not sys.stdin.isatty():
+        prompt = (_piped(),)
     new = new_path(command, output)
     options = TrialOptions(
         command=command,
         recording=str(new),
         dialect=dialect,
         policy=Policy(policy or (Policy.ASK if is_asked else Policy.REJECT)),
-        servers=[_server(words) for words in servers],
+        servers=[_server(words) for words in mcp_server],
         timeout_s=timeout or float("inf"),
     )
-    outcome = try_agent(options, screen := LiveScreen(prompts))
+    outcome = try_agent(options, screen := LiveScreen(prompt))
     screen.close()
     sys.exit(_conclude(new, outcome))
 

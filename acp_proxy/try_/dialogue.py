@@ -10,9 +10,9 @@ from attrs import define, field
 from acp_proxy.protocol.dialects import CANCEL, INITIALIZE, OPENING, PROMPT, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft
 from acp_proxy.try_.agent_requests import AgentRequests
 from acp_proxy.try_.forms import Forms, McpServer
-from acp_proxy.try_.peer import AgentLeft, Peer
 
 
 class Refused(Exception):
@@ -20,7 +20,7 @@ class Refused(Exception):
 
 
 @define(eq=False)
-class Conversation:
+class Dialogue:
     """What a client says to an agent, prompt by prompt.
 
     Args:
@@ -30,7 +30,7 @@ class Conversation:
         servers: the MCP servers of the session.
     """
 
-    _peer: Peer
+    _peer: AgentConnection
     _requests: AgentRequests
     _forms: Forms
     _servers: Sequence[McpServer]

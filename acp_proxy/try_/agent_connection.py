@@ -67,7 +67,7 @@ class _Pending:
 
 
 @define(eq=False)
-class Peer:
+class AgentConnection:
     """A client on two streams.
 
     Args:

@@ -18,14 +18,14 @@ from acp_proxy.base.limits import CHUNK
 from acp_proxy.base.plain_files import reason
 from acp_proxy.protocol.json_text import member
 from acp_proxy.record.capture.process_groups import GUARDIAN, SHELL
-from acp_proxy.try_.peer import INVALID_PARAMS, RequestError
+from acp_proxy.try_.agent_connection import INVALID_PARAMS, RequestError
 
 _MOST_OUTPUT = 1_000_000
 """The number of bytes of output that are kept if the agent names no limit."""
 
 
 @define(eq=False)
-class Terminal:
+class RunningCommand:
     """A command that runs or has ended."""
 
     _guardian: trio.Process
@@ -75,7 +75,7 @@ class Terminal:
 
 
 @define(eq=False)
-class Terminals:
+class RunningCommands:
     """The commands of one conversation.
 
     Args:
@@ -86,7 +86,7 @@ class Terminals:
 
     _nursery: trio.Nursery
     _root: Path
-    _terminals: dict[str, Terminal] = field(init=False, factory=dict)
+    _terminals: dict[str, RunningCommand] = field(init=False, factory=dict)
     _count: int = field(init=False, default=0)
 
     @property
@@ -126,11 +126,11 @@ class Terminals:
         self._count += 1
         name = f"terminal-{self._count}"
         most = limit if isinstance(limit, int) and limit >= 0 else _MOST_OUTPUT
-        terminal = self._terminals[name] = Terminal(guardian, process, most)
+        terminal = self._terminals[name] = RunningCommand(guardian, process, most)
         self._nursery.start_soon(terminal.run)
         return name
 
-    def named(self, name: object) -> Terminal:
+    def named(self, name: object) -> RunningCommand:
         """Returns a terminal that was not released.
 
         Args:
