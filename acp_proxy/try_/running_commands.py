@@ -20,6 +20,8 @@ from acp_proxy.protocol.json_text import member
 from acp_proxy.record.capture.process_groups import GUARDIAN, SHELL
 from acp_proxy.try_.agent_connection import INVALID_PARAMS, RequestError
 
+_MOMENT_S = 0.5
+"""Seconds for which output is read after the command has ended."""
 _MOST_OUTPUT = 1_000_000
 """The number of bytes of output that are kept if the agent names no limit."""
 
@@ -29,22 +31,45 @@ class RunningCommand:
     """A command that runs or has ended."""
 
     _guardian: trio.Process
-    _process: trio.Process
-    _limit: int
+    _process: trio.Process | None
+    """The command; None if it could not be started."""
+    _limit: int = 0
     ended: trio.Event = field(init=False, factory=trio.Event)
+    _released: trio.Event = field(init=False, factory=trio.Event)
     _output: bytearray = field(init=False, factory=bytearray)
     _is_cut: bool = field(init=False, default=False)
 
     async def run(self) -> None:
-        """Collects the output until the command has ended."""
+        """Collects the output until the command has ended and is released, then ends the group."""
+        try:
+            await self._collect_all()
+            self.ended.set()
+            await self._released.wait()
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Kills the group, and closes what belongs to it."""
+        self.kill()
+        with trio.CancelScope(shield=True):
+            for process in (self._process, self._guardian):
+                if process is None:
+                    continue
+                await process.wait()
+                for stream in (process.stdin, process.stdout):
+                    if stream is not None:
+                        await stream.aclose()
+        self.ended.set()
+
+    async def _collect_all(self) -> None:
+        assert self._process is not None
         out = self._process.stdout
         assert out is not None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._collect, out)
             await self._process.wait()
             # A descendant may keep the output open: what comes soon is still part of it.
-            nursery.cancel_scope.deadline = trio.current_time() + 0.5
-        self.ended.set()
+            nursery.cancel_scope.deadline = trio.current_time() + _MOMENT_S
 
     async def _collect(self, out: trio.abc.ReceiveStream) -> None:
         while chunk := await out.receive_some(CHUNK):
@@ -63,10 +88,15 @@ class RunningCommand:
 
     def exit_status(self) -> dict[str, Any]:
         """Returns the exit code, or the name of the signal that ended the command."""
-        code = self._process.returncode
+        code = None if self._process is None else self._process.returncode
         if code is None or code >= 0:
             return {"exitCode": code, "signal": None}
         return {"exitCode": None, "signal": signal.Signals(-code).name}
+
+    def release(self) -> None:
+        """Ends the command, since its output is not needed any more."""
+        self._released.set()
+        self.kill()
 
     def kill(self) -> None:
         """Kills the command and the processes that it has started."""
@@ -79,8 +109,7 @@ class RunningCommands:
     """The commands of one conversation.
 
     Args:
-        nursery: has a task for each running command; when it is cancelled, commands are not waited
-            for, and `close` kills them.
+        nursery: has a task for each command; when it is cancelled, the commands are killed.
         root: the directory in which commands start.
     """
 
@@ -104,7 +133,8 @@ class RunningCommands:
         Raises:
             RequestError: the command cannot be started.
         """
-        words = [params.get("command"), *(params.get("args") or [])]
+        args = params.get("args") or []
+        words = [params.get("command"), *(args if isinstance(args, list) else [None])]
         if not all(isinstance(word, str) and "\0" not in word for word in words) or not words[0]:
             raise RequestError(INVALID_PARAMS, "expected a command and its arguments as strings")
         limit = params.get("outputByteLimit")
@@ -120,7 +150,7 @@ class RunningCommands:
                 env={**os.environ, **dict(given)}, process_group=guardian.pid,
             )  # fmt: skip
         except (OSError, ValueError) as e:
-            guardian.kill()
+            await RunningCommand(guardian, None).close()
             why = reason(e) if isinstance(e, OSError) else str(e)
             raise RequestError(INVALID_PARAMS, f"cannot start {words[0]}: {why}") from None
         self._count += 1
@@ -150,10 +180,5 @@ class RunningCommands:
         Raises:
             RequestError: there is no such terminal.
         """
-        self.named(name).kill()
+        self.named(name).release()
         del self._terminals[str(name)]
-
-    def close(self) -> None:
-        """Kills all commands."""
-        for terminal in self._terminals.values():
-            terminal.kill()

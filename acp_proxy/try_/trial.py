@@ -191,8 +191,6 @@ class _Run:
                 self._end(Ending.LEFT, "the agent ended before it had answered")
             except Refused as e:
                 self._end(Ending.REFUSED, str(e))
-            finally:
-                terminals.close()
             scope.cancel()
 
     async def end(self, signals: AsyncIterator[int]) -> None:

@@ -1,0 +1,63 @@
+"""An agent in this process on the other end of a connection, which a test plays line by line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from trio.testing import memory_stream_pair
+
+from acp_proxy.try_.agent_connection import AgentConnection
+
+if TYPE_CHECKING:
+    from acp_proxy.try_.agent_connection import Handler, Watch
+
+
+async def refuse_all(method: str, _message: Any) -> Any:
+    """Fails, for tests in which the agent asks for nothing."""
+    raise AssertionError(f"expected no request, got {method}")
+
+
+class LiveAgent:
+    """The agent's end, and the client's connection to it."""
+
+    def __init__(
+        self, handler: Handler = refuse_all, watch: Watch = lambda _direction, _raw: None
+    ) -> None:
+        client, agent = memory_stream_pair()
+        self._stream = agent
+        self._rest = b""
+        self.connection = AgentConnection(client, client, handler, watch)
+
+    async def read(self) -> dict[str, Any]:
+        """Returns the client's next message."""
+        while b"\n" not in self._rest:
+            chunk = await self._stream.receive_some()
+            assert chunk, "the client has ended its output"
+            self._rest += chunk
+        line, _, self._rest = self._rest.partition(b"\n")
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    async def send(self, **message: Any) -> None:
+        """Sends a message."""
+        await self.send_raw(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    async def send_raw(self, data: bytes) -> None:
+        """Sends bytes."""
+        await self._stream.send_all(data)
+
+    async def answer(self, result: Any) -> dict[str, Any]:
+        """Reads the client's next request, answers it, and returns it."""
+        request = await self.read()
+        await self.send(id=request["id"], result=result)
+        return request
+
+    async def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """Sends a request and returns the client's answer; its id is the method."""
+        await self.send(id=method, method=method, params=params)
+        return await self.read()
+
+    async def leave(self) -> None:
+        """Ends the output."""
+        await self._stream.aclose()

@@ -1,0 +1,156 @@
+"""One end of JSON-RPC on two streams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from acp_proxy.protocol.jsonrpc import Direction
+from acp_proxy.try_.agent_connection import AgentLeft, Reply, RequestError
+from tests.support.live_agent import LiveAgent
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+async def _played(agent: LiveAgent, *, play: Callable[[], Awaitable[None]]) -> None:
+    """Runs the connection while the agent and the client do something."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(agent.connection.run)
+        await play()
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_request_returns_the_answer_with_its_id() -> None:
+    """Two requests that are answered in the opposite order each get their own answer."""
+    agent, replies = LiveAgent(), dict[str, Reply]()
+
+    async def ask(method: str) -> None:
+        replies[method] = await agent.connection.request(method, {})
+
+    async def play() -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask, "a")
+            first = await agent.read()
+            nursery.start_soon(ask, "b")
+            second = await agent.read()
+            await agent.send(id=second["id"], error={"code": 7, "message": "no"})
+            await agent.send(id=first["id"], result={"x": 1})
+
+    await _played(agent, play=play)
+    assert replies == {"a": Reply({"x": 1}, None), "b": Reply(None, {"code": 7, "message": "no"})}
+
+
+async def test_a_request_fails_when_the_agent_leaves() -> None:
+    """The end of the agent's output ends the wait; later requests fail at once."""
+    agent = LiveAgent()
+
+    async def play() -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(agent.leave)
+            with pytest.raises(AgentLeft):
+                await agent.connection.request("a", {})
+        assert not agent.connection.is_asked
+        with pytest.raises(AgentLeft):
+            await agent.connection.request("b", {})
+
+    await _played(agent, play=play)
+
+
+async def test_a_request_of_the_agent_is_answered_while_another_waits() -> None:
+    """The agent gets the answer to its second request before the first has one."""
+    may_answer = trio.Event()
+
+    async def handler(method: str, _message: Any) -> Any:
+        if method == "slow":
+            await may_answer.wait()
+        return method
+
+    agent = LiveAgent(handler)
+
+    async def play() -> None:
+        await agent.send(id=1, method="slow", params={})
+        await agent.send(id="2", method="quick", params={})
+        assert await agent.read() == {"jsonrpc": "2.0", "id": "2", "result": "quick"}
+        assert agent.connection.answering == 1
+        may_answer.set()
+        assert await agent.read() == {"jsonrpc": "2.0", "id": 1, "result": "slow"}
+        assert agent.connection.answering == 0
+
+    await _played(agent, play=play)
+
+
+async def test_a_refused_request_gets_an_error() -> None:
+    """The error of the handler is the answer of the client."""
+
+    async def handler(_method: str, _message: Any) -> Any:
+        raise RequestError(-32601, "unknown")
+
+    agent = LiveAgent(handler)
+
+    async def play() -> None:
+        answer = await agent.ask("x")
+        assert answer["error"] == {"code": -32601, "message": "unknown"}
+
+    await _played(agent, play=play)
+
+
+async def test_the_members_of_a_batch_are_taken_one_by_one() -> None:
+    """Requests of a batch are answered, and answers in it reach their requests."""
+
+    async def handler(method: str, _message: Any) -> Any:
+        return method
+
+    agent, replies = LiveAgent(handler), list[Reply]()
+
+    async def play() -> None:
+        async with trio.open_nursery() as nursery:
+
+            async def ask() -> None:
+                replies.append(await agent.connection.request("a", {}))
+
+            nursery.start_soon(ask)
+            request = await agent.read()
+            await agent.send_raw(
+                b'[{"jsonrpc":"2.0","id":9,"method":"m"},{"jsonrpc":"2.0","id":%d,"result":1}]\n'
+                % request["id"]
+            )
+            assert (await agent.read())["result"] == "m"
+
+    await _played(agent, play=play)
+    assert replies == [Reply(1, None)]
+
+
+async def test_lines_that_are_not_messages_are_shown_and_ignored() -> None:
+    """Every line reaches the watcher in order; a line without JSON changes nothing else."""
+    lines: list[tuple[Direction, bytes]] = []
+    agent = LiveAgent(watch=lambda direction, raw: lines.append((direction, raw)))
+
+    async def play() -> None:
+        await agent.send_raw(b"Loading model...\n[]\n\nnull\n")
+        await agent.connection.notify("n", {})
+        await agent.read()
+        await wait_all_tasks_blocked()
+
+    await _played(agent, play=play)
+    assert sorted(lines) == sorted([
+        (Direction.TO_CLIENT, b"Loading model..."),
+        (Direction.TO_CLIENT, b"[]"),
+        (Direction.TO_CLIENT, b""),
+        (Direction.TO_CLIENT, b"null"),
+        (Direction.TO_AGENT, b'{"jsonrpc":"2.0","method":"n","params":{}}'),
+    ])  # fmt: skip
+
+
+async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
+    """A message to an agent that has left is dropped, without an error."""
+    agent = LiveAgent()
+
+    async def play() -> None:
+        await agent.leave()
+        await agent.connection.notify("n", {})
+
+    await _played(agent, play=play)

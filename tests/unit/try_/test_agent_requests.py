@@ -1,0 +1,178 @@
+"""What an agent may do, by the user's choice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from acp_proxy.protocol.dialects import DRAFT, V1
+from acp_proxy.try_.agent_connection import METHOD_NOT_FOUND, RequestError
+from acp_proxy.try_.agent_requests import AgentRequests, ConsentQuestion, Policy
+from acp_proxy.try_.running_commands import RunningCommands
+from acp_proxy.try_.work_files import WorkFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPTIONS = [
+    {"optionId": "y", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "n", "name": "No", "kind": "reject_once"},
+]
+PERMISSION = {"toolCall": {"toolCallId": "c"}, "options": OPTIONS}
+CREATE = {"command": "true", "args": []}
+
+
+class Asked:
+    """Answers the questions, in order, and keeps them."""
+
+    def __init__(self, *answers: int | None) -> None:
+        self.answers = list(answers)
+        self.questions: list[ConsentQuestion] = []
+
+    async def __call__(self, question: ConsentQuestion) -> int | None:
+        """Returns the next answer."""
+        self.questions.append(question)
+        return self.answers.pop(0)
+
+
+class Client:
+    """The requests of one agent, answered in a directory."""
+
+    def __init__(
+        self, nursery: trio.Nursery, root: Path, policy: Policy, ask: Asked, dialect: str = V1
+    ) -> None:
+        self.commands = RunningCommands(nursery, root)
+        self.requests = AgentRequests(policy, ask, WorkFiles(root), self.commands, dialect)
+
+    async def ask(self, method: str, **params: Any) -> Any:
+        """Returns the result, or the code of the error."""
+        try:
+            return await self.requests.answer(method, {"method": method, "params": params})
+        except RequestError as e:
+            return e.code
+
+
+@pytest.mark.parametrize("policy", [Policy.REJECT, Policy.ALLOW])
+async def test_nothing_is_done_that_was_rejected(
+    tmp_path: Path, nursery: trio.Nursery, policy: Policy
+) -> None:
+    """Writes, commands and permissions need consent; files can be read in any case."""
+    client = Client(nursery, tmp_path, policy, Asked())
+    (tmp_path / "old.txt").write_text("old")
+    is_allowed = policy is Policy.ALLOW
+    assert client.requests.writes is is_allowed
+    chosen = (await client.ask("session/request_permission", **PERMISSION))["outcome"]
+    assert chosen == {"outcome": "selected", "optionId": "y" if is_allowed else "n"}
+    written = await client.ask("fs/write_text_file", path="new.txt", content="new")
+    created = await client.ask("terminal/create", **CREATE)
+    assert written == ({} if is_allowed else METHOD_NOT_FOUND)
+    assert created == ({"terminalId": "terminal-1"} if is_allowed else METHOD_NOT_FOUND)
+    assert (tmp_path / "new.txt").exists() is is_allowed
+    assert await client.ask("fs/read_text_file", path="old.txt") == {"content": "old"}
+
+
+async def test_each_write_and_each_command_is_asked_about(
+    tmp_path: Path, nursery: trio.Nursery
+) -> None:
+    """The question has the whole request; every answer but the first means no."""
+    ask = Asked(1, 0, None, 0)
+    client = Client(nursery, tmp_path, Policy.ASK, ask)
+    assert isinstance(await client.ask("fs/write_text_file", path="a", content="x"), int)
+    assert not (tmp_path / "a").exists()
+    assert await client.ask("fs/write_text_file", path="a", content="x") == {}
+    assert isinstance(await client.ask("terminal/create", **CREATE), int)
+    assert await client.ask("terminal/create", **CREATE) == {"terminalId": "terminal-1"}
+    assert [question.message["params"].get("content") for question in ask.questions[:2]] == [
+        "x",
+        "x",
+    ]
+    assert ask.questions[2].message["params"] == CREATE
+
+
+async def test_a_path_outside_is_refused_without_a_question(
+    tmp_path: Path, nursery: trio.Nursery
+) -> None:
+    """The user is not asked about a write or a command in another directory."""
+    client = Client(nursery, tmp_path, Policy.ASK, Asked())
+    assert isinstance(await client.ask("fs/write_text_file", path="/etc/x", content="x"), int)
+    assert isinstance(await client.ask("terminal/create", **CREATE, cwd="/"), int)
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (0, {"outcome": "selected", "optionId": "y"}),
+        (1, {"outcome": "selected", "optionId": "n"}),
+        (None, {"outcome": "cancelled"}),
+    ],
+)
+async def test_the_user_chooses_an_option(
+    tmp_path: Path, nursery: trio.Nursery, answer: int | None, outcome: dict[str, str]
+) -> None:
+    """The options are those of the request, by their names; no choice cancels the request."""
+    ask = Asked(answer)
+    client = Client(nursery, tmp_path, Policy.ASK, ask)
+    result = await client.ask("session/request_permission", **PERMISSION)
+    assert result == {"outcome": outcome}
+    assert list(ask.questions[0].options) == ["Yes", "No"]
+
+
+async def test_a_cancelled_turn_withdraws_the_question(
+    tmp_path: Path, nursery: trio.Nursery
+) -> None:
+    """The request is answered as cancelled, as the specification asks for."""
+    results = []
+
+    class Silent(Asked):
+        async def __call__(self, question: ConsentQuestion) -> int | None:
+            self.questions.append(question)
+            await trio.sleep(float("inf"))
+            return 0
+
+    client = Client(nursery, tmp_path, Policy.ASK, Silent())
+
+    async def ask() -> None:
+        results.append(await client.ask("session/request_permission", **PERMISSION))
+
+    nursery.start_soon(ask)
+    await wait_all_tasks_blocked()
+    client.requests.cancel()
+    await wait_all_tasks_blocked()
+    assert results == [{"outcome": {"outcome": "cancelled"}}]
+
+
+async def test_the_draft_has_its_own_answers(tmp_path: Path, nursery: trio.Nursery) -> None:
+    """Permissions are granted or not, files have other members, and terminals are not offered."""
+    client = Client(nursery, tmp_path, Policy.ALLOW, Asked(), DRAFT)
+    granted = await client.ask("session/request_permission", operation="file_write", resource="a")
+    assert granted == {"granted": True}
+    written = await client.ask("fs/write_text_file", path="a", content="1\né\n3\n")
+    assert written == {"bytesWritten": 7, "created": True}
+    read = await client.ask("fs/read_text_file", path="a", startLine=2, endLine=3)
+    assert read == {"content": "é\n3\n", "encoding": "utf-8"}
+    assert await client.ask("terminal/create", **CREATE) == METHOD_NOT_FOUND
+
+
+async def test_the_life_of_a_terminal(tmp_path: Path, nursery: trio.Nursery) -> None:
+    """A terminal is created, waited for, read and released; then it is not known any more."""
+    client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
+    created = await client.ask("terminal/create", command="echo", args=["hi"], cwd=str(tmp_path))
+    exited = await client.ask("terminal/wait_for_exit", **created)
+    assert exited == {"exitCode": 0, "signal": None}
+    assert (await client.ask("terminal/output", **created))["output"] == "hi\n"
+    assert await client.ask("terminal/kill", **created) == {}
+    assert await client.ask("terminal/release", **created) == {}
+    assert isinstance(await client.ask("terminal/output", **created), int)
+
+
+@pytest.mark.parametrize("method", ["elicitation/create", "terminal/resize", "_x/y", "fs/list"])
+async def test_other_requests_are_not_offered(
+    tmp_path: Path, nursery: trio.Nursery, method: str
+) -> None:
+    """A method that the client does not serve gets the error of an unknown method."""
+    client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
+    created = await client.ask("terminal/create", **CREATE)
+    assert await client.ask(method, **created) == METHOD_NOT_FOUND

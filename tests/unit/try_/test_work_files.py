@@ -1,0 +1,104 @@
+"""Files that an agent reads and writes through its client."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.try_.agent_connection import RequestError
+from acp_proxy.try_.work_files import NOT_FOUND, WorkFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> WorkFiles:
+    """Returns the files of a directory that has a neighbour."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "work" / "lines.txt").write_text("one\ntwo\r\nthree")
+    return WorkFiles(tmp_path / "work")
+
+
+@pytest.mark.parametrize(
+    ("first", "most", "text"),
+    [
+        (1, None, "one\ntwo\r\nthree"),
+        (2, None, "two\r\nthree"),
+        (2, 1, "two\r\n"),
+        (9, 1, ""),
+        (0, 2, "one\ntwo\r\n"),
+        (1, 0, ""),
+    ],
+)
+def test_lines_are_read_with_their_ends(
+    files: WorkFiles, first: int, most: int | None, text: str
+) -> None:
+    """The lines that the agent asks for keep their line ends; lines that do not exist are empty."""
+    assert files.read(str(files.root / "lines.txt"), first, most) == text
+
+
+@pytest.mark.parametrize(
+    "path", ["../secret.txt", "link", "a/../../secret.txt", "linked/secret.txt"]
+)
+def test_no_path_leads_out_of_the_directory(files: WorkFiles, path: str) -> None:
+    """Neither dots nor links reach a file outside, for reading or for writing."""
+    (files.root / "link").symlink_to(files.root.parent / "secret.txt")
+    (files.root / "linked").symlink_to(files.root.parent)
+    with pytest.raises(RequestError, match="is not in"):
+        files.read(path)
+    with pytest.raises(RequestError, match="is not in"):
+        files.write(path, "changed")
+    assert (files.root.parent / "secret.txt").read_text() == "secret"
+
+
+def test_a_link_within_the_directory_is_followed(files: WorkFiles) -> None:
+    """A link to a file of the directory is that file."""
+    (files.root / "link").symlink_to("lines.txt")
+    assert not files.write("link", "new")
+    assert (files.root / "lines.txt").read_text() == "new"
+
+
+def test_a_write_makes_the_directories_above(files: WorkFiles) -> None:
+    """A file in a new directory is written, and counts as new once."""
+    assert files.write("a/b/c.txt", "é")
+    assert not files.write("a/b/c.txt", "")
+    assert (files.root / "a" / "b" / "c.txt").read_bytes() == b""
+
+
+def test_a_missing_file_has_an_error_of_its_own(files: WorkFiles) -> None:
+    """The error code of a missing file is the one of the specification."""
+    with pytest.raises(RequestError) as error:
+        files.read("nothing.txt")
+    assert error.value.code == NOT_FOUND
+
+
+@pytest.mark.parametrize("path", [None, 3, "", "a\0b", ["x"]])
+def test_a_value_that_is_not_a_path_is_refused(files: WorkFiles, path: object) -> None:
+    """Values of other types get an error, and never a file."""
+    with pytest.raises(RequestError, match="expected a path"):
+        files.read(path)
+
+
+def test_special_files_are_neither_read_nor_written(files: WorkFiles) -> None:
+    """A named pipe does not block the client, and a directory is not text."""
+    os.mkfifo(files.root / "pipe")
+    for path, kind in (("pipe", "a pipe"), (".", "a directory")):
+        with pytest.raises(RequestError, match=kind):
+            files.read(path)
+        with pytest.raises(RequestError, match=kind):
+            files.write(path, "x")
+
+
+def test_text_that_is_no_text_is_refused(files: WorkFiles) -> None:
+    """Bytes that are not UTF-8 are not read, and only whole strings are written."""
+    (files.root / "image.png").write_bytes(b"\x89PNG\xff")
+    with pytest.raises(RequestError, match="not a text file"):
+        files.read("image.png")
+    for text in (None, {"a": 1}, "\ud800"):
+        with pytest.raises(RequestError):
+            files.write("lines.txt", text)
+    assert (files.root / "lines.txt").read_text() == "one\ntwo\nthree"
