@@ -127,6 +127,19 @@ def processes() -> Iterator[Process]:
                 yield Process(int(entry.name), state, int(parent), int(group))
 
 
+def marked(mark: str) -> list[int]:
+    """Returns the living processes whose environment has a mark, as the value of `MARK`."""
+    result = []
+    for process in processes():
+        try:
+            environment = Path(f"/proc/{process.pid}/environ").read_bytes()
+        except OSError:
+            continue
+        if f"{MARK}={mark}".encode() in environment.split(b"\0") and process.lives:
+            result.append(process.pid)
+    return result
+
+
 def living(group: int) -> list[int]:
     """Returns the processes of a group that are alive."""
     return [p.pid for p in processes() if p.group == group and p.lives]

@@ -38,6 +38,7 @@ class Terminal:
     """A pseudo-terminal in which a shell runs a client, which runs the proxy."""
 
     def __init__(self, keys: int, path: str) -> None:
+        self.path = path
         self.wrapper = [sys.executable, "-IS", str(AGENTS / "job_shell.py"), path, *CLIENT]
         self._keys = keys
         self._shown = b""

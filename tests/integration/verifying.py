@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
-from tests.integration.processes import DEADLINE_S, MARK, processes, wait_until
+from tests.integration.processes import DEADLINE_S, MARK, marked, wait_until
 from tests.support.command_line import run
 
 if TYPE_CHECKING:
@@ -178,15 +178,7 @@ class Verifier:
 
     def living(self) -> list[int]:
         """The processes that were started for a verification, and live."""
-        result = []
-        for process in processes():
-            try:
-                environment = Path(f"/proc/{process.pid}/environ").read_bytes()
-            except OSError:
-                continue
-            if f"{MARK}={self.mark}".encode() in environment.split(b"\0") and process.lives:
-                result.append(process.pid)
-        return result
+        return marked(self.mark)
 
     def _environment(self) -> dict[str, str]:
         ours = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}

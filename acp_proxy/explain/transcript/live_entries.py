@@ -48,6 +48,8 @@ class _Call:
 
     messages: CallMessages
     began: StoredMessage
+    is_running: bool = True
+    """Whether neither the call nor its turn has ended."""
 
 
 @define
@@ -67,7 +69,8 @@ class LiveEntries:
     @property
     def running(self) -> list[str]:
         """The titles of the tool calls that have not ended."""
-        return [call.messages.entry(0, 0).title for call in self._calls.values()]
+        running = (call for call in self._calls.values() if call.is_running)
+        return [call.messages.entry(0, 0).title for call in running]
 
     @property
     def open_request(self) -> tuple[Direction, str | None] | None:
@@ -169,8 +172,9 @@ class LiveEntries:
     ) -> Iterator[TranscriptEntry]:
         """Yields the calls that have not ended, and the end of the turn."""
         for call in self._calls.values():
-            yield call.messages.entry(0, call.began.t_ns)
-        self._calls.clear()
+            if call.is_running:
+                call.is_running = False
+                yield call.messages.entry(0, call.began.t_ns)
         began = self._prompt or stored
         yield TranscriptEntry(
             EntryKind.END, 0, 0, stored.t_ns, title, is_failed=is_failed,

@@ -1,0 +1,258 @@
+"""`acp-proxy try` with real agents: what they say, what they may do, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.check.judgement import summarize_whole
+from acp_proxy.store.reader import RecordingReader
+from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
+from tests.integration.processes import DEADLINE_S, MARK, marked, needs_proc, wait_until
+from tests.integration.test_terminals import open_terminal
+from tests.integration.verifying import PLAIN_AGENT, ROOT, SDK_AGENT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+pytestmark = needs_proc
+
+CHANGED_TEXT = SAMPLE_TEXT.replace("world", "ACP")
+SILENT = [sys.executable, "-IS", "-c", "import sys; sys.stdin.read()"]
+
+
+class Trials:
+    """Runs ``acp-proxy try`` in a directory with the sample file.
+
+    Attributes:
+        work: the directory.
+        recording: the recording of the last trial.
+    """
+
+    def __init__(self, acp_proxy: Path, tmp_path: Path) -> None:
+        self._program = acp_proxy
+        self._mark = uuid.uuid4().hex
+        self.work = tmp_path / "work"
+        self.work.mkdir()
+        (self.work / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
+        self.recording = tmp_path / "trial.db"
+
+    def start(
+        self, *words: str, agent: Sequence[str] = PLAIN_AGENT, **more: Any
+    ) -> subprocess.Popen[bytes]:
+        """Starts a trial."""
+        self.recording = self.recording.with_name(f"{uuid.uuid4().hex}.db")
+        environment = {
+            **os.environ, MARK: self._mark, "PYTHONPATH": str(ROOT),
+            "ACP_PROXY_RECORDINGS": str(self.recording.parent),
+        }  # fmt: skip
+        command = [str(self._program), "try", *words, "-o", str(self.recording), "--", *agent]
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(command, cwd=self.work, env=environment, **{**pipes, **more})
+
+    def run(
+        self, *words: str, agent: Sequence[str] = PLAIN_AGENT, stdin: str | None = None
+    ) -> tuple[int, str]:
+        """Runs a trial; returns its exit code and what it has printed."""
+        more: dict[str, Any] = {} if stdin is None else {"stdin": subprocess.PIPE}
+        process = self.start(*words, agent=agent, **more)
+        typed = None if stdin is None else stdin.encode()
+        stdout, stderr = process.communicate(typed, timeout=DEADLINE_S)
+        assert b"Traceback" not in stderr, stderr.decode()
+        return process.returncode, stdout.decode()
+
+    @property
+    def text(self) -> str:
+        """The text of the sample file."""
+        return (self.work / SAMPLE_NAME).read_text(encoding="utf-8")
+
+    def living(self) -> list[int]:
+        """Returns the processes that the trials have started and that still run."""
+        return marked(self._mark)
+
+    def findings(self) -> list[str]:
+        """Returns the rules of the errors and warnings in the recording, which is complete."""
+        with RecordingReader(self.recording) as reader:
+            assert reader.recording.state == "complete"
+            summary = summarize_whole(reader, time.monotonic_ns())
+        return [item.rule for item in summary.findings if item.severity != "info"]
+
+
+@pytest.fixture
+def trials(acp_proxy: Path, tmp_path: Path) -> Iterator[Trials]:
+    """Runs trials; fails if one leaves a process behind."""
+    result = Trials(acp_proxy, tmp_path)
+    yield result
+    wait_until(lambda: not result.living(), "no process to be left")
+
+
+@pytest.mark.parametrize("agent", [PLAIN_AGENT, SDK_AGENT], ids=["plain", "sdk"])
+def test_a_turn_is_printed_recorded_and_played_again(trials: Trials, agent: list[str]) -> None:
+    """The text is printed; the recording has no findings, replays, and verifies."""
+    code, printed = trials.run("--prompt", "hello", agent=agent)
+    assert code == 0
+    assert "Hello! Grüße, café, 你好, 😀." in printed
+    assert trials.findings() == []
+    recorded, proxy = str(trials.recording), str(trials._program)
+    assert trials.run("--prompt", "hello", agent=[proxy, "replay", recorded])[0] == 0
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    verify = [proxy, "verify", recorded, "--", *agent]
+    assert subprocess.run(verify, env=environment, capture_output=True).returncode == 0
+
+
+def test_a_file_is_written_only_with_consent(trials: Trials) -> None:
+    """An agent that is refused leaves the file as it was; an allowed one changes it."""
+    code, printed = trials.run("--prompt", "edit", "--reject")
+    assert (code, trials.text) == (0, SAMPLE_TEXT)
+    assert "denied (Reject)" in printed
+    assert trials.run("--prompt", "edit")[0] == 0
+    assert trials.text == SAMPLE_TEXT, "without a terminal nobody has allowed it"
+    code, printed = trials.run("--prompt", "edit", "--allow")
+    assert (code, trials.text) == (0, CHANGED_TEXT)
+    assert "granted (Allow)" in printed
+    assert trials.findings() == []
+
+
+GREEDY = """
+import json, sys
+
+def ask(number, method, **params):
+    message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    print(json.dumps(message), flush=True)
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method, number = message.get("method"), message.get("id")
+    result = {"initialize": {"protocolVersion": 1}, "session/new": {"sessionId": "s"}}.get(method)
+    if result:
+        print(json.dumps({"jsonrpc": "2.0", "id": number, "result": result}), flush=True)
+    elif method == "session/prompt":
+        prompt, asked = number, 4
+        work = sys.argv[1]
+        ask(1, "fs/write_text_file", sessionId="s", path=f"{work}/made.txt", content="x")
+        ask(2, "fs/write_text_file", sessionId="s", path=f"{work}/link", content="x")
+        ask(3, "terminal/create", sessionId="s", command="touch", args=[f"{work}/ran.txt"])
+        ask(4, "fs/read_text_file", sessionId="s", path=f"{work}/link")
+    elif "error" in message or "result" in message:
+        asked -= 1
+        if not asked:
+            end = {"jsonrpc": "2.0", "id": prompt, "result": {"stopReason": "end_turn"}}
+            print(json.dumps(end), flush=True)
+"""
+
+
+@pytest.mark.parametrize("option", ["--reject", "", "--allow"])
+def test_an_agent_that_does_not_ask_gets_nothing_done(
+    trials: Trials, tmp_path: Path, option: str
+) -> None:
+    """Writes and commands without consent are refused, and never lead through a link."""
+    outside = tmp_path / "outside.txt"
+    outside.write_text("secret")
+    (trials.work / "link").symlink_to(outside)
+    words = ("--prompt", "go", *filter(None, [option]))
+    trials.run(*words, agent=[sys.executable, "-IS", "-c", GREEDY, str(trials.work)])
+    is_allowed = option == "--allow"
+    assert (trials.work / "made.txt").exists() is is_allowed
+    assert outside.read_text() == "secret"
+    with RecordingReader(trials.recording) as reader:
+        lines = b"".join(row["raw"] for row in reader.rows() if "raw" in row)
+    assert b"secret" not in lines
+
+
+def test_a_command_runs_in_the_directory(trials: Trials) -> None:
+    """The agent gets the output and the exit code of a command that was allowed."""
+    assert trials.run("--prompt", "edit", "--prompt", "run", "--allow")[0] == 0
+    with RecordingReader(trials.recording) as reader:
+        assert len([*reader.query("SELECT * FROM turns")]) == 2
+    assert trials.findings() == []
+
+
+def test_standard_input_is_the_prompt(trials: Trials) -> None:
+    """Without an option and a terminal, all of standard input is one prompt."""
+    code, printed = trials.run(stdin="hello\n")
+    assert (code, "Grüße" in printed) == (0, True)
+    assert trials.run(stdin=" \n")[0] == 2
+
+
+@pytest.mark.parametrize("agent", [PLAIN_AGENT, SILENT], ids=["in-a-turn", "at-once"])
+def test_an_agent_that_hangs_is_named(trials: Trials, agent: list[str]) -> None:
+    """The exit code is 3, and the recording says what was not answered."""
+    code, _ = trials.run("--prompt", "slow", "--timeout", "2", agent=agent)
+    assert code == 3
+    with RecordingReader(trials.recording) as reader:
+        findings = summarize_whole(reader, time.monotonic_ns()).findings
+    assert [item.rule for item in findings[:1]] == ["wait.unanswered"]
+
+
+def test_an_agent_that_dies_is_a_finding(trials: Trials) -> None:
+    """The exit code is 1, and the recording has the agent's own."""
+    dying = [sys.executable, "-IS", "-c", "import sys; sys.stdin.readline(); sys.exit(7)"]
+    assert trials.run("--prompt", "x", agent=dying)[0] == 1
+    with RecordingReader(trials.recording) as reader:
+        assert reader.recording.exit_code == 7
+    assert trials.findings() == ["agent.ended"]
+
+
+def test_an_agent_that_cannot_start_is_not_a_conversation(trials: Trials) -> None:
+    """The exit code is 127, as a shell has it."""
+    assert trials.run("--prompt", "x", agent=["/no/such/agent"])[0] == 127
+
+
+def test_ctrl_c_cancels_the_turn_and_then_ends(trials: Trials) -> None:
+    """The first interrupt is `session/cancel`, which ends the turn; the conversation is clean."""
+    process = trials.start("--prompt", "slow")
+    wait_until(lambda: b"session/prompt" in _log(trials), "the prompt to be sent")
+    process.send_signal(signal.SIGINT)
+    printed, _ = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0
+    assert b"cancelled" in printed
+    process = trials.start("--prompt", "x", agent=SILENT)
+    wait_until(lambda: b"initialize" in _log(trials), "the handshake to begin")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 130
+
+
+def _log(trials: Trials) -> bytes:
+    path = trials.recording.with_name(f"{trials.recording.name}.log")
+    return path.read_bytes() if path.exists() else b""
+
+
+def test_a_killed_trial_leaves_nothing_behind(trials: Trials) -> None:
+    """The recorder ends the agent, and the recording has the frames until then."""
+    process = trials.start("--prompt", "slow")
+    wait_until(lambda: b"session/prompt" in _log(trials), "the prompt to be sent")
+    process.kill()
+    process.communicate(timeout=DEADLINE_S)
+    wait_until(lambda: not trials.living(), "the agent to end")
+    with RecordingReader(trials.recording) as reader:
+        assert any(row.get("method") == "session/prompt" for row in reader.rows())
+
+
+def test_on_a_terminal_prompts_are_typed_and_changes_are_shown(trials: Trials) -> None:
+    """A permission and a write are asked about with the whole change; the end is Ctrl-D."""
+    with open_terminal() as terminal:
+        with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
+            streams: dict[str, Any] = {"stdin": screen, "stdout": screen, "stderr": screen}
+            process = trials.start(**streams, start_new_session=True)
+        terminal.expect(b"prompt>")
+        terminal.type(b"edit\n")
+        terminal.expect(b"+Hello, ACP!")
+        terminal.expect(b"1 to 3, or nothing to cancel>")
+        terminal.type(b"1\n")
+        terminal.expect(b"wants to write")
+        terminal.expect(b"1 to 2, or nothing to cancel>")
+        terminal.type(b"1\n")
+        terminal.expect(b"prompt>")
+        assert trials.text == CHANGED_TEXT
+        terminal.type(b"\x04")
+        terminal.expect(b"Next:")
+        process.wait(DEADLINE_S)
