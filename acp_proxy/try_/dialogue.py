@@ -21,7 +21,7 @@ class Refused(Exception):
 
 @define(eq=False)
 class Dialogue:
-    """What a client says to an agent, prompt by prompt.
+    """Speaks to an agent as its client, prompt by prompt.
 
     Args:
         peer: the connection.

@@ -21,7 +21,7 @@ from acp_proxy.record.capture.process_groups import GUARDIAN, SHELL
 from acp_proxy.try_.agent_connection import INVALID_PARAMS, RequestError
 
 _MOMENT_S = 0.5
-"""Seconds for which output is read after the command has ended."""
+"""Seconds until the output counts as complete after the command has ended."""
 _MOST_OUTPUT = 1_000_000
 """The number of bytes of output that are kept if the agent names no limit."""
 

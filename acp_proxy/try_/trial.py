@@ -40,7 +40,7 @@ class Ending(StrEnum):
     COMPLETE = "complete"
     """All prompts have been answered."""
     REFUSED = "refused"
-    """The agent has refused a request without which there is no conversation."""
+    """The agent has refused to open a conversation."""
     LEFT = "left"
     """The agent has ended its output before it had answered."""
     NO_ANSWER = "no answer"
@@ -109,11 +109,11 @@ class TrialScreen:
         """
         raise NotImplementedError
 
-    async def tick(self, peer: AgentConnection) -> None:
-        """Shows who is waited for, as long as it is not cancelled.
+    def tick(self, quiet_since: int) -> None:
+        """Shows who is waited for; called every second.
 
         Args:
-            peer: the connection.
+            quiet_since: when something last happened, in nanoseconds of trio's clock.
         """
         raise NotImplementedError
 
@@ -182,7 +182,7 @@ class _Run:
             scope = nursery.cancel_scope
             nursery.start_soon(self._read, peer)
             nursery.start_soon(self._read_stderr)
-            nursery.start_soon(self._screen.tick, peer)
+            nursery.start_soon(self._tick, peer)
             nursery.start_soon(self._stop_on_signal, signals, scope)
             nursery.start_soon(self._watch_silence, peer, terminals, scope)
             try:
@@ -216,6 +216,11 @@ class _Run:
     async def _read(self, peer: AgentConnection) -> None:
         await peer.run()
         self._conversation.leave()
+
+    async def _tick(self, peer: AgentConnection) -> None:
+        while True:
+            await trio.sleep(1)
+            self._screen.tick(peer.moved_ns)
 
     async def _read_stderr(self) -> None:
         stream = self._process.stderr

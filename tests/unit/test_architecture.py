@@ -42,6 +42,7 @@ TESTED_BY = {
     "client": "integration/test_replay.py",
     "cli/try_/live_screen": "integration/test_try.py",
     "cli/try_/try_": "integration/test_try.py",
+    "try_/terminal_input": "integration/test_try.py",
     "try_/trial": "integration/test_try.py",
     "diff/place_rules": "property/test_place_rules.py",
     "editors/doctor/context": "unit/editors/doctor/test_doctor_checks.py",

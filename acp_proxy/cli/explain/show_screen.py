@@ -44,33 +44,20 @@ _SPARE_OF_TURN = (4, 5, 3)
 and time."""
 _LEAST_PROMPT = 40
 """The columns that a prompt gets before other cells of its turn's row."""
-_TONES = {"good": Ink.TO_CLIENT, "trouble": Ink.TROUBLE, "caution": Ink.STDERR}
+_TONES = {"good": Ink.TO_CLIENT, "trouble": Ink.TROUBLE}
 _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
 
 
-def show_verdict(summary: Summary, word: str) -> None:
-    """Prints the problems, the facts, and the command to type next.
-
-    Args:
-        summary: the summary of the recording.
-        word: the recording as the user may name it.
-    """
-    page = RecordingPage(stdout_screen())
-    page.print()
-    page.headline(summary.recording, *_verdict(summary), live=summary.live)
-    _findings(page, summary, summary.findings, word)
-    _facts(page, summary)
-    _next(page, summary, word)
-    page.flush()
-
-
-def show_summary(summary: Summary, word: str, page: RecordingPage | None = None) -> None:
+def show_summary(
+    summary: Summary, word: str, page: RecordingPage | None = None, *, is_brief: bool = False
+) -> None:
     """Prints the summary of a recording: the problems, then the course, and the origin at the end.
 
     Args:
         summary: the summary of the recording.
         word: the recording as the user named it.
         page: the page to print on, without a hint at the next command; None for stdout and a hint.
+        is_brief: whether to print only the problems and the line of facts.
     """
     has_hint = page is None
     page = page or RecordingPage(stdout_screen())
@@ -84,6 +71,17 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     _waiting(page, summary)
     page.print()
     _facts(page, summary)
+    if not is_brief:
+        _details(page, summary, word, first, has_crashed=has_crashed)
+    if is_brief or (has_hint and page.screen.columns is not None):
+        _next(page, summary, word)
+    page.flush()
+
+
+def _details(
+    page: RecordingPage, summary: Summary, word: str, first: list[Finding], *, has_crashed: bool
+) -> None:
+    """Prints the course of the conversation, the other findings, and the origin."""
     _course(page, summary)
     if notes := [finding for finding in summary.findings if finding not in first]:
         page.print()
@@ -98,9 +96,6 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     _peers(page, summary)
     _traffic(page, summary)
     _about(page, summary)
-    if has_hint and page.screen.columns is not None:
-        _next(page, summary, word)
-    page.flush()
 
 
 def _verdict(summary: Summary) -> list[Piece]:
@@ -226,7 +221,7 @@ def _sessions(page: RecordingPage, sessions: list[SessionSummary]) -> None:
         )
     if sessions:
         page.row("sessions", f"{len(sessions):,}")
-    _list(page, rows, len(sessions), is_cut=False)
+    page.examples(rows, len(sessions), is_cut=False)
 
 
 def _turns(page: RecordingPage, summary: Summary) -> None:
@@ -295,7 +290,7 @@ def _tool_calls(page: RecordingPage, summary: Summary) -> None:
         ]
         for call in summary.failed_calls[:EXAMPLES]
     ]
-    _list(page, [*failed, *rows][:EXAMPLES], count)
+    page.examples([*failed, *rows][:EXAMPLES], count)
 
 
 def _questions(page: RecordingPage, summary: Summary) -> None:
@@ -308,7 +303,7 @@ def _questions(page: RecordingPage, summary: Summary) -> None:
     are_permissions = all(question.method == PERMISSION for question in summary.questions)
     page.row("permissions" if are_permissions else "questions", f"{count:,}: {outcomes}")
     rows = [_question(question, summary) for question in summary.questions[:EXAMPLES]]
-    _list(page, rows, count)
+    page.examples(rows, count)
 
 
 def _question(question: PersonRequest, summary: Summary) -> list[Piece]:
@@ -357,7 +352,7 @@ def _waiting(page: RecordingPage, summary: Summary) -> None:
     """Prints the current waits of a running conversation."""
     for waiting in summary.waiting[:EXAMPLES]:
         page.wrap(piece("  … "), piece(waiting.text))
-    _more(page, len(summary.waiting) - EXAMPLES)
+    page.more(len(summary.waiting) - EXAMPLES)
 
 
 def _sentence(same: Sequence[Finding]) -> str:
@@ -385,8 +380,7 @@ def _stderr(page: RecordingPage, summary: Summary) -> None:
 
 
 def _next(page: RecordingPage, summary: Summary, word: str) -> None:
-    name = shlex.quote(word)
-    command = f"acp-proxy log {name}"
+    command = f"acp-proxy log {shlex.quote(word)}"
     first = next(iter(summary.findings), None)
     if first is not None and first.severity is not Severity.INFO:
         command = f"{command} --around {first.seq}"
@@ -402,14 +396,3 @@ def _tally(tally: Tally, what: str, unanswered: str) -> str:
              f"{tally.open:,} {unanswered}" if tally.open else ""]  # fmt: skip
     remark = ", ".join(filter(None, parts))
     return f"{tally.answered:,} {what}" + (f" ({remark})" if remark else "")
-
-
-def _list(page: RecordingPage, rows: list[list[Piece]], count: int, *, is_cut: bool = True) -> None:
-    """Prints the first rows, and the number of further rows."""
-    page.lines(aligned(rows, page.screen, is_cut=is_cut))
-    _more(page, count - EXAMPLES)
-
-
-def _more(page: RecordingPage, count: int) -> None:
-    if count > 0:
-        page.print(piece(f"  ... and {count:,} more", Ink.FAINT))

@@ -1,10 +1,13 @@
 """Prints a page about one recording: a headline, rows with labels, and marked findings."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
+from acp_proxy.base.limits import EXAMPLES
 from acp_proxy.base.wording import counted, when
 from acp_proxy.cli.screens.output import Page
 from acp_proxy.cli.screens.styled_text import Ink, Piece, piece, text_of
+from acp_proxy.cli.screens.table import aligned
 from acp_proxy.explain.findings import SEVERITIES, Severity
 from acp_proxy.explain.origins import origin_rows
 from acp_proxy.recording.recording import Recording, needs
@@ -83,6 +86,22 @@ class RecordingPage(Page):
         """
         mark, ink = MARKS[severity]
         self.wrap(piece(f"  {mark} ", ink, bold=True), piece(text), piece(about, Ink.FAINT))
+
+    def examples(self, rows: Sequence[list[Piece]], count: int, *, is_cut: bool = True) -> None:
+        """Prints rows as a table, and the number of further rows.
+
+        Args:
+            rows: the first rows, at most `EXAMPLES`.
+            count: the number of all rows.
+            is_cut: whether rows are cut to the width of the screen.
+        """
+        self.lines(aligned(rows, self.screen, is_cut=is_cut))
+        self.more(count - EXAMPLES)
+
+    def more(self, count: int) -> None:
+        """Prints how many items are left out; prints nothing if there are none."""
+        if count > 0:
+            self.print(piece(f"  ... and {count:,} more", Ink.FAINT))
 
 
 @needs("date", unknown="")

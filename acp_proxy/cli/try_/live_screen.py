@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import trio
 from attrs import evolve
 
 from acp_proxy.base.plain_files import open_plain
@@ -28,8 +27,8 @@ from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.jsonrpc import Direction, Stream
 from acp_proxy.protocol.tool_calls import NAMES, call_of
 from acp_proxy.redaction.edits import apply
-from acp_proxy.try_.agent_connection import AgentConnection
 from acp_proxy.try_.agent_requests import ConsentQuestion
+from acp_proxy.try_.terminal_input import TerminalInput
 from acp_proxy.try_.trial import TrialScreen
 
 _SAID = {EntryKind.MESSAGE: ("Agent", Ink.TO_CLIENT), EntryKind.THOUGHT: ("Thought", Ink.FAINT)}
@@ -56,15 +55,14 @@ class LiveScreen(TrialScreen):
         self._redactor = new_redactor()
         self._was_asked = False
         """Whether the user was asked about the request whose entry comes next."""
-        self._terminal = trio.Lock()
-        """Held while the user types."""
+        self._input = TerminalInput()
 
     async def prompts(self) -> AsyncIterator[str]:
         """Yields the prompts, each when the turn before it has ended."""
         for prompt in self._prompts:
             yield prompt
         while not self._prompts:
-            text = await self._typed("prompt> ")
+            text = await self._input.line("prompt> ")
             if text is None:
                 return
             if text.strip():
@@ -100,17 +98,19 @@ class LiveScreen(TrialScreen):
         self._display.clear()
         os.write(2, text)
 
-    async def tick(self, peer: AgentConnection) -> None:
-        """Shows who is waited for, every second, unless the user is being asked."""
-        while True:
-            await trio.sleep(1)
-            now, quiet_since = now_ns(), peer.moved_ns
-            if self._line and now - quiet_since > NS_PER_S:  # it may be the last for a while
-                self._print(self._line)
-                self._line = ""
-                self._page.flush()
-            if not self._terminal.locked():
-                self._display.update(now, quiet_since, self._awaited)
+    def tick(self, quiet_since: int) -> None:
+        """Shows who is waited for, unless the user is being asked.
+
+        Args:
+            quiet_since: when something last happened, in nanoseconds of trio's clock.
+        """
+        now = now_ns()
+        if self._line and now - quiet_since > NS_PER_S:  # it may be the last for a while
+            self._print(self._line)
+            self._line = ""
+            self._page.flush()
+        if not self._input.is_typing:
+            self._display.update(now, quiet_since, self._awaited)
 
     async def ask(self, question: ConsentQuestion) -> int | None:
         """Shows a request of the agent and asks what to answer.
@@ -122,6 +122,7 @@ class LiveScreen(TrialScreen):
             The index of the answer; None if none was chosen.
         """
         self._was_asked = True
+        self._display.clear()
         self._end_text()
         self._page.line("")
         for line in _described(question):
@@ -130,7 +131,7 @@ class LiveScreen(TrialScreen):
             self._page.wrap(piece(f"  {number}  "), piece(option))
         self._page.flush()
         while True:
-            typed = await self._typed(f"1 to {len(question.options)}, or nothing to cancel> ")
+            typed = await self._input.line(f"1 to {len(question.options)}, or nothing to cancel> ")
             if typed is None or not typed.strip():
                 return None
             if typed.strip() in map(str, range(1, len(question.options) + 1)):
@@ -177,15 +178,6 @@ class LiveScreen(TrialScreen):
         faint = Ink.FAINT if self._said is EntryKind.THOUGHT else None
         plain = [piece(line, Ink.STDERR if self._is_code else faint)]
         self._page.wrap(piece("  "), *(plain if self._is_code or faint else rendered(line)))
-
-    async def _typed(self, prompt: str) -> str | None:
-        """Reads a line from the terminal, and can be cancelled; returns None at its end."""
-        async with self._terminal:
-            self._display.clear()
-            os.write(2, prompt.encode())
-            await trio.lowlevel.wait_readable(0)
-            line = os.read(0, 1 << 16)
-        return line.decode(errors="replace").removesuffix("\n") if line else None
 
 
 def _described(question: ConsentQuestion) -> Iterator[list[Piece]]:

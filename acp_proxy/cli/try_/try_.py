@@ -9,12 +9,13 @@ from pathlib import Path
 import click
 
 from acp_proxy.check.judgement import summarize_whole
-from acp_proxy.cli.explain.show_screen import show_verdict
+from acp_proxy.cli.explain.show_screen import show_summary
 from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.options import ONE_A_LINE, agent_command, complete_agent, file_option, seconds
 from acp_proxy.cli.output_files import new_path
-from acp_proxy.cli.screens.output import warn
+from acp_proxy.cli.screens.output import stdout_screen, warn
+from acp_proxy.cli.screens.recording_page import RecordingPage
 from acp_proxy.cli.try_.live_screen import LiveScreen
 from acp_proxy.explain.findings import Severity
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
@@ -156,7 +157,8 @@ def _conclude(new: Path, outcome: TrialOutcome) -> int:
         if outcome.detail:
             warn(outcome.detail)
         summary = summarize_whole(reader, time.monotonic_ns())
-    show_verdict(summary, str(new))
+    show_summary(summary, str(new), page := RecordingPage(stdout_screen()), is_brief=True)
+    page.flush()
     if outcome.signum is not None:
         return 128 + outcome.signum
     if outcome.ending is Ending.NO_ANSWER:

@@ -1,4 +1,4 @@
-"""What an agent may do, by the user's choice."""
+"""The user's choice decides what an agent may do."""
 
 from __future__ import annotations
 

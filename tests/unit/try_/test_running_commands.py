@@ -30,7 +30,7 @@ def _python(code: str, **more: Any) -> dict[str, Any]:
 
 
 async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None:
-    """Both streams are in the output, and the variables of the request are set."""
+    """A command writes both streams into one output, and has the variables of the request."""
     code = (
         "import os, sys; print(os.environ['X'], flush=True);"
         " print('e', file=sys.stderr); sys.exit(3)"

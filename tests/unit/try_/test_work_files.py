@@ -45,7 +45,7 @@ def test_lines_are_read_with_their_ends(
     "path", ["../secret.txt", "link", "a/../../secret.txt", "linked/secret.txt"]
 )
 def test_no_path_leads_out_of_the_directory(files: WorkFiles, path: str) -> None:
-    """Neither dots nor links reach a file outside, for reading or for writing."""
+    """A path with dots or links reaches no file outside, for reading or for writing."""
     (files.root / "link").symlink_to(files.root.parent / "secret.txt")
     (files.root / "linked").symlink_to(files.root.parent)
     with pytest.raises(RequestError, match="is not in"):
