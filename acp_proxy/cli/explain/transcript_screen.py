@@ -1,17 +1,27 @@
 """Prints a transcript on a terminal: coloured headings, and text that is wrapped between words.
 
-The entries are those of the Markdown. Headings, bold words and code of a message lose the marks of
-Markdown, and output its colours; long output is shortened unless nothing may be left out.
+The entries are those of the Markdown, in the same order. The permission requests, terminals and
+files of a tool call are indented below the call, and so is whatever a subagent did. Headings, bold
+words, lists and code of a message lose the marks of Markdown, and output its colours; output has a
+gutter, and long output is shortened unless nothing may be left out.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from acp_proxy.base.wording import duration, seconds
 from acp_proxy.cli.explain.transcript_markdown import NAMES, choice_state, number_of, sender_of
 from acp_proxy.cli.screens.output import stdout_screen
 from acp_proxy.cli.screens.recording_page import RecordingPage
-from acp_proxy.cli.screens.styled_text import Ink, Piece, columns_of, piece
+from acp_proxy.cli.screens.styled_text import (
+    Ink,
+    Piece,
+    Screen,
+    columns_of,
+    piece,
+    text_of,
+    wrap,
+)
 from acp_proxy.explain.transcript.entries import (
     EntryKind,
     TextBlock,
@@ -20,6 +30,7 @@ from acp_proxy.explain.transcript.entries import (
     TranscriptEntry,
     TranscriptSection,
 )
+from acp_proxy.protocol.updates import RUNNING
 from acp_proxy.recording.recording import Recording
 
 _SAID = (EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.THOUGHT)
@@ -31,13 +42,19 @@ _SENDERS = {"client": Ink.TO_AGENT, "agent": Ink.TO_CLIENT}
 _DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
 _MOST_LINES = 12
 """The number of lines of output that are printed unless nothing may be left out."""
+_READABLE = 120
+"""The columns of the widest line of text between words; output may be wider."""
+_LEAST_HEAD = 30
+"""The columns that a heading needs beside the numbers of its frames."""
 _MARKED = re.compile(r"(\*\*(?!\s)[^*]+(?<!\s)\*\*|`[^`]+`)")
 _HEADING = re.compile(r"#{1,6} +")
+_BULLET = re.compile(r"( *)[-*+] +")
 _FENCE = re.compile(r" *(?:```|~~~)")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 """A colour, or another sequence for a terminal, in output."""
 _TERMINAL = re.compile(r"terminal [^ ]+")
-"""The note of a tool call about a terminal, which has an entry of its own."""
+"""The note of a tool call about a terminal, which may have an entry of its own."""
+_GUTTER = piece("│ ", Ink.FAINT)
 
 
 def show_transcript(
@@ -55,86 +72,207 @@ def show_transcript(
         limits: how much of each text is printed.
         live: whether the recording is still running.
     """
-    page = RecordingPage(stdout_screen())
+    page = _TranscriptPage(stdout_screen(), limits, recording)
     peers = filter(None, (recording.client_title, recording.agent_title))
     page.headline(recording, piece(" → ".join(peers)), live=live)
-    is_empty = True
-    for item in items:
-        page.line("")
-        is_empty = False
+    for item in _in_order(items):
         if isinstance(item, TranscriptSection):
-            _section(page, item, recording.step_ns)
+            page.section(item)
         else:
-            print_entry(page, item, limits, recording.step_ns)
-    if is_empty:
-        page.print(piece("Nothing."))
+            page.entry(item)
+    page.end()
     page.flush()
 
 
-def _section(page: RecordingPage, section: TranscriptSection, step_ns: int) -> None:
-    """Prints a rule with the title of a section."""
-    words = ["outside of turns"]
-    if section.turn is not None:
-        words = [f"turn {section.turn}", section.state, duration(section.took_ns, step_ns)]
-    text = f"── {' · '.join(filter(None, [*words, section.session]))} "
-    head, *_ = piece(text, Ink.TROUBLE if section.is_failed else None, bold=True)
-    rule = "─" * ((page.screen.columns or 0) - columns_of(head))
-    page.print((head + rule, Ink.TROUBLE if section.is_failed else None, True))
+def _in_order(
+    items: Iterable[TranscriptSection | TranscriptEntry],
+) -> Iterator[TranscriptSection | TranscriptEntry]:
+    """Yields the items; a terminal comes after the tool call that names it, if that is the next."""
+    held: list[TranscriptSection | TranscriptEntry] = []
+    for item in items:
+        if held and not _is_part(held[0], item):
+            yield held.pop()
+        if isinstance(item, TranscriptEntry) and item.kind is EntryKind.TERMINAL:
+            held.append(item)
+        else:
+            yield item
+            yield from held
+            held.clear()
+    yield from held
 
 
-def print_entry(
-    page: RecordingPage, entry: TranscriptEntry, limits: TextLimits, step_ns: int
-) -> None:
-    """Prints an entry: who did what, the choices, and the texts.
-
-    Args:
-        page: the page to print on.
-        entry: the entry; its frames are named unless its number is 0.
-        limits: how much of each text is printed.
-        step_ns: the resolution of times; see `duration`.
-    """
-    page.wrap(piece(""), *_head(entry, step_ns), indent=4)
-    for choice in entry.choices:
-        box, state = choice_state(choice)
-        detail = f" ({choice.detail})" if choice.detail else ""
-        words = f"{choice.name or '(empty)'}{detail}{f' — {state}' if state else ''}"
-        page.wrap(piece(f"  [{box}] "), piece(words))
-    is_whole = limits.is_full or entry.kind in _SAID or entry.is_failed
-    for block in entry.blocks:
-        is_note = block.form is TextForm.NOTE and not limits.is_full
-        if is_note and entry.kind is EntryKind.TOOL_CALL and _TERMINAL.fullmatch(block.text.start):
-            continue
-        if block.label:
-            page.wrap(piece("  "), piece(f"{block.label}:", Ink.FAINT))
-        lines = [*_lines(block, is_said=entry.kind in _SAID)]
-        shown = lines if is_whole else lines[:_MOST_LINES]
-        for line in shown:
-            page.wrap(piece("  "), *line)
-        if left := len(lines) - len(shown):
-            page.print(piece(f"  … and {left:,} more lines; --full prints them", Ink.FAINT))
+def _is_part(entry: TranscriptSection | TranscriptEntry, call: object) -> bool:
+    """Whether an entry is about a tool call: a permission for it, or its terminal."""
+    if isinstance(entry, TranscriptSection) or not isinstance(call, TranscriptEntry):
+        return False
+    if call.kind is not EntryKind.TOOL_CALL or entry.session != call.session:
+        return False
+    if entry.kind is EntryKind.TERMINAL:
+        return any(block.text.start == f"terminal {entry.id}" for block in call.blocks)
+    return entry.kind is EntryKind.PERMISSION and entry.id == call.id != ""
 
 
-def _head(entry: TranscriptEntry, step_ns: int) -> Iterator[Piece]:
-    """Yields who did what, the outcome, and the frames of an entry."""
-    name = NAMES.get(entry.kind) or sender_of(entry) or "Peer"
-    ink = _INKS.get(entry.kind) or _SENDERS.get(entry.by)
-    yield piece("✗ " if entry.is_failed else "", Ink.TROUBLE, bold=True)
-    yield piece(name, ink, bold=True)
-    names = [entry.title, entry.detail]
-    if entry.kind in (EntryKind.REQUEST, EntryKind.NOTICE, EntryKind.EVENT):
-        names.reverse()  # the method is before the subject
-    for text in (*names, *entry.remarks):
-        yield piece(f"  {text}" if text else "")
-    took = f" after {duration(entry.took_ns, step_ns)}" if entry.took_ns is not None else ""
-    if entry.state:
-        yield piece(f"  → {entry.state}{took}", Ink.TROUBLE if entry.is_failed else None)
-    at = f", {seconds(entry.t_ns)} s" if entry.t_ns else ""
-    if entry.seq:  # 0 while the conversation runs
-        yield piece(f"  {number_of(entry)}{at}", Ink.FAINT)
+class _TranscriptPage(RecordingPage):
+    def __init__(self, screen: Screen, limits: TextLimits, recording: Recording) -> None:
+        super().__init__(screen)
+        self._limits, self._step_ns = limits, recording.step_ns
+        is_whole = limits.is_full or not recording.cwd
+        self._directory = "" if is_whole else f"{recording.cwd}/"
+        self._narrow = Screen(min(screen.columns or _READABLE, _READABLE), screen.color)
+        self._section: TranscriptSection | None = None
+        self._margin = ""
+        self._call: TranscriptEntry | None = None
+        """The latest tool call, if only what belongs to it has come after it."""
+        self._calls_until = 0
+        """The last frame of all earlier tool calls."""
+        self._terminals: set[tuple[str | None, str]] = set()
+
+    def section(self, section: TranscriptSection) -> None:
+        """Prints a rule with the title of a section."""
+        self.end_call()
+        words = ["outside of turns" if self._section else "before the first turn"]
+        self._section = section
+        if section.turn is not None:
+            took = duration(section.took_ns, self._step_ns)
+            last = "" if section.last_seq is None else f"–{section.last_seq}"
+            words = [f"turn {section.turn}", section.state, took, f"#{section.seq}{last}"]
+        ink = Ink.TROUBLE if section.is_failed else None
+        head, *_ = piece(f"── {' · '.join(filter(None, [*words, section.session]))} ")
+        columns = self._narrow.columns or 0
+        self.line("")
+        self.line(self._narrow.line((head + "─" * (columns - columns_of(head)), ink, True)))
+
+    def entry(self, entry: TranscriptEntry) -> None:
+        """Prints an entry, indented if it belongs to the tool call above or to a subagent."""
+        is_end = entry.kind is EntryKind.END and not (self._limits.is_full or entry.remarks)
+        if is_end and self._section and entry.title == self._section.state:
+            return  # the rule says the same
+        call, known = self._call, []
+        is_within = call is not None and self._is_within(entry, call)
+        if call is not None and is_within:
+            known = [] if self._limits.is_full else call.blocks
+        else:
+            self.end_call()
+            self.line("")
+        self._margin = "  " * (is_within + _is_of_subagent(entry))
+        self._head(entry)
+        if entry.kind is EntryKind.TOOL_CALL:
+            self._call = entry
+        elif entry.kind is EntryKind.TERMINAL:
+            self._terminals.add((entry.session, f"terminal {entry.id}"))
+        self._choices(entry)
+        self._blocks(entry, [block for block in entry.blocks if block not in known])
+
+    def _is_within(self, entry: TranscriptEntry, call: TranscriptEntry) -> bool:
+        """Whether an entry is part of a call, or a request to the client while only it ran."""
+        is_asked = entry.kind is EntryKind.REQUEST and entry.session == call.session
+        is_during = self._calls_until < entry.seq < call.last_seq and entry.by == "agent"
+        return _is_part(entry, call) or (is_asked and is_during)
+
+    def end(self) -> None:
+        """Prints what is left, or that there was nothing."""
+        self.end_call()
+        if self._section is None:
+            self.line("")
+            self.print(piece("Nothing."))
+
+    def end_call(self) -> None:
+        """Ends the latest tool call, and names its terminals that had no entry."""
+        call, self._call = self._call, None
+        if call is None:
+            return
+        self._calls_until = max(self._calls_until, call.last_seq)
+        self._margin = "  " * _is_of_subagent(call)
+        for block in call.blocks:
+            if self._is_hidden(block) and (call.session, block.text.start) not in self._terminals:
+                self._text(_GUTTER, [piece(block.text.start, Ink.FAINT)])
+
+    def _is_hidden(self, block: TextBlock) -> bool:
+        is_note = block.form is TextForm.NOTE and not self._limits.is_full
+        return is_note and _TERMINAL.fullmatch(block.text.start) is not None
+
+    def _head(self, entry: TranscriptEntry) -> None:
+        """Prints who did what and the outcome, and at the right the frames of an entry."""
+        at = f", {seconds(entry.t_ns)} s" if entry.t_ns else ""
+        place = piece(f"  {number_of(entry)}{at}", Ink.FAINT)
+        lead, indent = piece(self._margin), piece(f"{self._margin}    ")
+        words = [*self._words(entry)]
+        columns = self._narrow.columns or 0
+        room = columns - columns_of(place[0])
+        if room < _LEAST_HEAD:
+            words, place, room = [*words, place], piece(""), columns
+        for line in wrap(words, room - columns_of(indent[0])):
+            space = " " * (room - columns_of(text_of([lead, *line])))
+            self.line(self._narrow.line(lead, *line, piece(space), place))
+            lead, place = indent, piece("")
+
+    def _words(self, entry: TranscriptEntry) -> Iterator[Piece]:
+        """Yields who did what, and the outcome of an entry."""
+        name = NAMES.get(entry.kind) or sender_of(entry) or "Peer"
+        yield piece("✗ " if entry.is_failed else "", Ink.TROUBLE, bold=True)
+        yield piece(name, _INKS.get(entry.kind) or _SENDERS.get(entry.by), bold=True)
+        names = [entry.title, entry.detail]
+        if entry.kind in (EntryKind.REQUEST, EntryKind.NOTICE, EntryKind.EVENT):
+            names.reverse()  # the method is before the subject
+        for number, text in enumerate([*names, *entry.remarks]):
+            shown = text.removeprefix(self._directory)
+            yield piece(f"  {shown}" if shown else "", Ink.FAINT if number else None)
+        section, took = self._section, duration(entry.took_ns, self._step_ns)
+        is_lost = section and section.is_failed and section.last_seq is None
+        is_lost = is_lost and entry.state in RUNNING
+        state = entry.state + (", never ended" if is_lost else f" after {took}" if took else "")
+        if entry.state:
+            yield piece(f"  → {state}", Ink.TROUBLE if entry.is_failed or is_lost else None)
+
+    def _choices(self, entry: TranscriptEntry) -> None:
+        """Prints the steps of a plan in lines, and the options of a request in one line."""
+        options: list[Piece] = []
+        for choice in entry.choices:
+            box, state = choice_state(choice)
+            name = choice.name or "(empty)"
+            if entry.kind is EntryKind.PERMISSION:
+                detail = f" ({choice.detail})" if choice.detail and self._limits.is_full else ""
+                mark, ink = ("●", _INKS[entry.kind]) if box == "x" else ("○", Ink.FAINT)
+                options.append(piece(f"{mark} {name}{detail}  ", ink))
+                continue
+            detail = f" ({choice.detail})" if choice.detail else ""
+            self._text(piece(f"[{box}] "), [piece(f"{name}{detail}{state and f' — {state}'}")])
+        if options:
+            self._text(piece(""), options)
+
+    def _blocks(self, entry: TranscriptEntry, blocks: Sequence[TextBlock]) -> None:
+        is_said = entry.kind in _SAID
+        is_whole = self._limits.is_full or is_said or entry.is_failed
+        named = ("output", entry.title, *entry.remarks) if len(blocks) == 1 else ()
+        for block in blocks:
+            if self._is_hidden(block) and entry.kind is EntryKind.TOOL_CALL:
+                continue
+            if block.label and block.label not in named:
+                self._text(piece(""), [piece(f"{block.label}:", Ink.FAINT)])
+            lines = [*_lines(block, is_said=is_said and not block.label)]
+            shown = lines if is_whole else lines[:_MOST_LINES]
+            for lead, *line in shown:
+                self._text(lead, line)
+            if left := len(lines) - len(shown):
+                more = f"… and {left:,} more lines; --full prints them"
+                self._text(_GUTTER, [piece(more, Ink.FAINT)])
+
+    def _text(self, lead: Piece, pieces: Sequence[Piece]) -> None:
+        """Prints text that is wrapped, with a gutter beside each of its lines."""
+        screen = self.screen if lead == _GUTTER else self._narrow
+        margin = piece(f"{self._margin}  ")
+        room = (screen.columns or 0) - columns_of(margin[0] + lead[0])
+        for line in wrap(pieces, room):
+            self.line(screen.line(margin, lead, *line))
+            lead = lead if lead == _GUTTER else piece(" " * columns_of(lead[0]))
+
+
+def _is_of_subagent(entry: TranscriptEntry) -> bool:
+    return any(remark.startswith("subagent ") for remark in entry.remarks)
 
 
 def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
-    """Yields the lines of a block, and a line in place of the characters that are left out."""
+    """Yields what is before a line, and the line; also one for characters that are left out."""
     text, is_code = block.text, False
     parts = [text.start.removesuffix("\n").replace("\r\n", "\n")]
     if text.left_out:
@@ -142,29 +280,30 @@ def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
     for number, part in enumerate(parts):
         if number:
             words = f"… {text.left_out:,} of {text.characters:,} characters are left out …"
-            yield [piece(words, Ink.FAINT)]
+            yield [_GUTTER, piece(words, Ink.FAINT)]
         for line in _ESCAPE.sub("", part).expandtabs(4).split("\n"):
             if block.form is TextForm.DIFF:
-                yield [piece(line, _DIFF_INKS.get(line[:1]))]
-            elif not is_said or block.label:
-                yield [piece(line, Ink.FAINT if block.form is TextForm.NOTE else None)]
+                yield [_GUTTER, piece(line, _DIFF_INKS.get(line[:1]))]
+            elif not is_said:
+                yield [_GUTTER, piece(line, Ink.FAINT if block.form is TextForm.NOTE else None)]
             elif _FENCE.match(line):
                 is_code = not is_code
+            elif is_code:
+                yield [_GUTTER, piece(line, Ink.STDERR)]
             else:
-                yield [piece(line, Ink.STDERR)] if is_code else [*rendered(line)]
+                yield [*_rendered(line)]
 
 
-def rendered(line: str) -> Iterator[Piece]:
-    """Yields a line of a message without the marks of headings, bold words and code.
-
-    Args:
-        line: a line of Markdown.
-    """
-    heading = _HEADING.match(line)
-    for part in _MARKED.split(line[heading.end() :] if heading else line):
+def _rendered(line: str) -> Iterator[Piece]:
+    """Yields a line of a message without the marks of headings, lists, bold words and code."""
+    bullet, heading = _BULLET.match(line), _HEADING.match(line)
+    yield piece(f"{bullet[1]}• " if bullet else "")
+    is_heading = heading is not None
+    start = bullet or heading
+    for part in _MARKED.split(line[start.end() :] if start else line):
         if part.startswith("**") and len(part) > 4:
             yield piece(part[2:-2], bold=True)
         elif part.startswith("`") and len(part) > 2:
-            yield piece(part[1:-1], Ink.STDERR, bold=heading is not None)
+            yield piece(part[1:-1], Ink.STDERR, bold=is_heading)
         else:
-            yield piece(part, bold=heading is not None)
+            yield piece(part, bold=is_heading)

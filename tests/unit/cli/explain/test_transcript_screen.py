@@ -30,9 +30,8 @@ def test_a_terminal_gets_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     path = ROOT / "recordings" / "tour.db"
     shown = screen(monkeypatch, 80, path)
     assert not re.search(r"</?\w+>|```|^\|", shown, re.MULTILINE)
-    assert "\n── turn 1 · end_turn · 9 ms · demo-session-1 ──" in shown
-    assert "\nPrompt  #6, 0.512 s\n  tour\n" in shown
-    assert "\n  [x] Allow (allow_once)\n" in shown
+    assert "\n── turn 1 · end_turn · 9 ms · #6–34 · demo-session-1 ──" in shown
+    assert re.search(r"\nPrompt +#6, 0.512 s\n  tour\n", shown)
     assert "\n✗ Client  _demo/unknown  no params  → -32601 Method" in shown
     assert screen(monkeypatch, 80, path, "-o", "-") == screen(monkeypatch, None, path)
 
@@ -40,13 +39,13 @@ def test_a_terminal_gets_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_markdown_of_a_message_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Headings, bold words and code lose their marks, and get a colour or become bold."""
     conversation = Talk()
-    said = "## A *title*\nfor **all** `x = 1` of it\n```py\n**kwargs\n```\n2 ** 3 ** 4"
+    said = "## A *title*\nfor **all** `x = 1` of it\n```py\n**kwargs\n```\n2 ** 3 ** 4\n- one"
     conversation.update("agent_message_chunk", content=text(said))
     path = write(conversation, tmp_path / "x.jsonl")
     lines = screen(monkeypatch, 80, path).splitlines()
     first = lines.index("  A *title*")
-    assert lines[first : first + 4] == [
-        "  A *title*", "  for all x = 1 of it", "  **kwargs", "  2 ** 3 ** 4",
+    assert lines[first : first + 5] == [
+        "  A *title*", "  for all x = 1 of it", "  │ **kwargs", "  2 ** 3 ** 4", "  • one",
     ]  # fmt: skip
     assert "\x1b[1mall\x1b[0m" in screen(monkeypatch, 80, path, FORCE_COLOR="1")
 
@@ -60,15 +59,80 @@ def test_output_loses_its_colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         content=[{"type": "content", "content": output}],
     )  # fmt: skip
     path = write(conversation, tmp_path / "x.jsonl")
-    assert "\n  FAILED ab\n" in screen(monkeypatch, 80, path)
+    assert "\n  │ FAILED ab\n" in screen(monkeypatch, 80, path)
     assert "\\x1b[1;31mFAILED" in screen(monkeypatch, None, path)
 
 
-def test_a_terminal_is_not_named_where_it_has_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The note about a terminal in a tool call is left out, and --full prints it."""
+def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A permission, a file and a terminal are indented below their call, without its diff again."""
+    lines = screen(monkeypatch, 80, ROOT / "recordings" / "tour.db").splitlines()
+    heads = [line[:21].rstrip() for line in lines if re.search(r" #\d", line)]
+    first = heads.index("Tool call  Edit greet")
+    assert heads[first : first + 7] == [
+        "Tool call  Edit greet",
+        "  Request  fs/read_te",
+        "  Permission  Edit gr",
+        "  Request  fs/write_t",
+        "Agent",
+        "Tool call  grep -c AC",
+        "  Terminal  grep -c A",
+    ]
+    assert "    ● Allow  ○ Always allow  ○ Reject" in lines
+    assert lines.count("  │ +Hello, ACP!") == 2  # in two calls
+    assert "    │ +Hello, ACP!" not in lines
+    rejected = screen(monkeypatch, 80, ROOT / "recordings" / "edit-rejected.db")
+    assert "\n    │ +Hello, ACP!\n" in rejected
+
+
+def test_calls_at_the_same_time_share_no_request(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A permission is indented below its own call only; a file only while a single call runs."""
+    conversation = Talk()
+    conversation.call("a", title="First")
+    conversation.call("b", title="Second")
+    conversation.permission("1", {"toolCallId": "a", "title": "May I?"})
+    conversation.asks("fs/read_text_file", {"content": "x"}, path="/x")
+    conversation.ends("b")
+    conversation.ends("a")
+    shown = screen(monkeypatch, 80, write(conversation, tmp_path / "x.jsonl"))
+    assert "\nPermission  May I?" in shown
+    assert "\nRequest  fs/read_text_file  /x" in shown
+
+
+def test_the_end_of_a_turn_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule of a turn has its stop reason, and --full also prints the end of the turn."""
+    path = ROOT / "recordings" / "tour.db"
+    assert "End of the turn" not in screen(monkeypatch, 80, path)
+    assert "\nEnd of the turn  end_turn" in screen(monkeypatch, 80, path, "--full")
+    lost = screen(monkeypatch, 80, ROOT / "recordings" / "hang.db")
+    assert "  → in_progress, never ended" in lost
+    assert "\n✗ End of the turn  → never answered" in lost
+
+
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_numbers_of_frames_are_at_the_right(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    """Each heading ends with the numbers of its frames, in one column up to 120 wide."""
+    for name in ("tour", "terminal", "crash"):
+        shown = screen(monkeypatch, columns, ROOT / "recordings" / f"{name}.db")
+        heads = re.findall(r"^.*  #\d.*$", shown, re.MULTILINE)
+        assert len(heads) > 6
+        assert {columns_of(head) for head in heads} == {min(columns, 120)}
+
+
+def test_a_terminal_is_not_named_where_it_has_an_entry(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The note about a terminal in a call is left out only if the terminal has an entry."""
     path = ROOT / "recordings" / "terminal.db"
-    assert "  terminal terminal-1" not in screen(monkeypatch, 80, path)
-    assert "\n  terminal terminal-1\n" in screen(monkeypatch, 80, path, "--full")
+    assert "│ terminal terminal-1" not in screen(monkeypatch, 80, path)
+    assert "\n  │ terminal terminal-1\n" in screen(monkeypatch, 80, path, "--full")
+    assert "\n  │ terminal terminal-1\n" in screen(monkeypatch, 80, path, "seq:9")
+    conversation = Talk()
+    conversation.call("a", title="Run", content=[{"type": "terminal", "terminalId": "t-9"}])
+    conversation.ends("a")
+    shown = screen(monkeypatch, 80, write(conversation, tmp_path / "x.jsonl"))
+    assert shown.count("\n  │ terminal t-9\n") == 1
 
 
 @pytest.mark.parametrize("columns", [1, 20, 80, 200])
@@ -95,6 +159,6 @@ def test_long_output_is_short_unless_all_is_asked_for(
     path = write(conversation, tmp_path / "x.jsonl")
     short, full = screen(monkeypatch, 80, path), screen(monkeypatch, 80, path, "--full")
     assert short.count("line 29\n") == 1
-    assert "\n  … and 18 more lines; --full prints them\n" in short
+    assert "\n  │ … and 18 more lines; --full prints them\n" in short
     assert full.count("line 29\n") == 2
     assert full.count('"code": 7') == 2
