@@ -26,7 +26,8 @@ def describe_event(kind: str, data: Row) -> str:
             return f"{stream} ended: {data.get('reason', '')}"
         case "signal":
             reason = f": {data['reason']}" if data.get("reason") else ""
-            return f"{data.get('name', data.get('signal'))} {data.get('action', '')}{reason}"
+            name = data.get("name", data.get("signal"))
+            return f"{name} was {data.get('action', 'sent')} to the agent{reason}"
         case "exit" if "name" in data:
             how = "was ended by" if data.get("signal") in FROM_OUTSIDE else "crashed:"
             return f"the agent {how} {data['name']}"

@@ -92,7 +92,7 @@ def everything() -> ReportData:
         failed_calls=[FailedCall(3, "s", "call", "a title", "failed", "why")],
         waiting=[CurrentWait(4, "agent", "s", 1, 10**9, "client waits for agent: x (#4)")],
         signals=["SIGTERM"],
-        events=["SIGTERM passed on"],
+        events=["SIGTERM was passed on to the agent"],
         faults={"a rule": 3, "another": 0},
         stderr_tail=["a line", "another"],
         frames={"to-agent": 3, "to-client": 4, "stderr": 9},

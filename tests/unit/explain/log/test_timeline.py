@@ -190,11 +190,15 @@ def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> 
         ("start", {"command": 7}, "agent: "),
         ("start", {}, "agent: "),
         ("eof", {"stream": "to-agent", "reason": "end of file"}, "to-agent ended: end of file"),
-        ("signal", {"signal": 15, "name": "SIGTERM", "action": "passed on"}, "SIGTERM passed on"),
+        (
+            "signal",
+            {"signal": 15, "name": "SIGTERM", "action": "passed on"},
+            "SIGTERM was passed on to the agent",
+        ),
         (
             "signal",
             {"signal": 9, "name": "SIGKILL", "action": "sent", "reason": "it stayed"},
-            "SIGKILL sent: it stayed",
+            "SIGKILL was sent to the agent: it stayed",
         ),
         ("exit", {"signal": 9, "name": "SIGKILL"}, "the agent was ended by SIGKILL"),
         ("exit", {"code": 0}, "the agent exited with 0"),

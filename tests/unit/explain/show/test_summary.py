@@ -113,7 +113,7 @@ def test_events_are_described_in_words(tmp_path: Path) -> None:
         recorder.event(capture_log.UNDELIVERED, capture_log.TO_AGENT, bytes=4)
         recorder.end()
     assert summary_of(recorder.path).events == [
-        "SIGTERM passed on",
+        "SIGTERM was passed on to the agent",
         "not recorded: 5 bytes to-agent (disk full)",
         "4 bytes to-agent were read but could not be delivered",
     ]
