@@ -261,8 +261,12 @@ def _until(context: DiagnosisContext, turn: TurnRow) -> str:
         return "until the end"
     how = end.data.get("name") if end.kind == "signal" else "closed its end"
     cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
-    cancelled = f"cancel #{cancel}, " if cancel is not None else ""
-    return f"until the client gave up ({cancelled}{how} #{end.seq})"
+    if cancel is not None:
+        later_ns, step_ns = end.t_ns - context.time_of(cancel), context.recording.step_ns
+        is_timed = context.waited_until_ns is not None
+        later = f"{duration(later_ns, step_ns)} later " if is_timed else ""
+        how = f"cancel #{cancel}, {later}{how}"
+    return f"until the client gave up ({how} #{end.seq})"
 
 
 def _how_long(

@@ -173,7 +173,7 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
         [prompt, cancel, client_leaves, exits(0)],
         [
             '- the agent never answered session/prompt "go" (#4) and sent nothing for 2 ms'
-            " until the client gave up (cancel #5, closed its end #6)"
+            " until the client gave up (cancel #5, 1 ms later closed its end #6)"
         ],
     ),
     (
