@@ -11,6 +11,7 @@ from acp_proxy.cli.screens.recording_page import (
     MARKS,
     SHORT_ID,
     RecordingPage,
+    in_one_line,
     shortened,
     started_at,
     verdict,
@@ -198,7 +199,7 @@ def _course(page: RecordingPage, summary: Summary) -> None:
     page.row("terminals", tally(summary.terminals, "created"))
     silence = summary.longest_silence
     if silence is not None and silence.length_ns >= LEAST_NS:
-        end = " until now" if summary.live else " to the end"
+        end = " until now" if summary.live else " to the end of the recording"
         text = silence_text(silence, summary.recording.step_ns, end)
         page.row("silence", f"at the longest {text}")
     _errors(page, summary)
@@ -254,7 +255,7 @@ def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piec
     ]
     if len(summary.opened) > 1:
         cells.append(piece(shortened(turn.session or "", most_id)))
-    return [*cells, piece(turn.prompt)]
+    return [*cells, piece(in_one_line(turn.prompt))]
 
 
 def _tool_calls(page: RecordingPage, summary: Summary) -> None:

@@ -6,6 +6,7 @@ from attrs import evolve
 
 from acp_proxy.base.wording import byte_size, counted, duration, seconds, share
 from acp_proxy.cli.screens.output import Page
+from acp_proxy.cli.screens.recording_page import in_one_line
 from acp_proxy.cli.screens.styled_text import STREAM_INKS, Ink, Piece, Screen, piece
 from acp_proxy.cli.screens.table import WIDE, Cell, Column, cell, placed, stacked, table
 from acp_proxy.explain.describe.tool_texts import call_label
@@ -275,9 +276,9 @@ def _status(status: str | None) -> Cell:
 def _prompt(turn: TurnTime) -> Cell:
     state = "open" if turn.open else turn.stop_reason
     if state in ("end_turn", None):
-        return cell(turn.prompt)
+        return cell(in_one_line(turn.prompt))
     ink = None if state in ("open", "cancelled") else Ink.TROUBLE
-    return [*cell(f"[{state}] ", ink), *cell(turn.prompt)]
+    return [*cell(f"[{state}] ", ink), *cell(in_one_line(turn.prompt))]
 
 
 @needs("times", unknown="")

@@ -27,7 +27,7 @@ from acp_proxy.cli.options import (
     printing,
 )
 from acp_proxy.cli.screens.output import Page, progress, say, say_json, stdout_screen, warn
-from acp_proxy.cli.screens.recording_page import begun
+from acp_proxy.cli.screens.recording_page import begun, in_one_line
 from acp_proxy.cli.screens.styled_text import Ink
 from acp_proxy.cli.screens.table import Cell, Column, cell, table
 from acp_proxy.explain.findings import Finding, Severity
@@ -50,8 +50,6 @@ _BROKEN = "BROKEN RULES"
 _ONLY_PIPE = ("", "STATE", "EXIT", "WHAT IS WRONG")
 """The columns that only a pipe gets; a terminal has the result in their place."""
 _RESULT = "RESULT"
-_WIDE = 80
-"""The columns of a terminal whose list says at its top that rules were not checked."""
 _COLUMNS = (
     Column(""),
     Column("ID", rank=3),
@@ -164,7 +162,7 @@ def list_(
         )
         return
     _print_recordings(entries, broken)
-    rules = "" if check else "; rules of the protocol: not checked (--check)"
+    rules = "" if check else "; not checked for broken rules (--check)"
     say(f"{_total(entries, readable, where)}{rules}", dim=True)
 
 
@@ -237,10 +235,8 @@ def _print_recordings(
     if rows:
         hidden = {_RESULT} if now is None else {*_ONLY_PIPE}
         hidden |= set() if checked else {_BROKEN}
-        is_narrow = (page.screen.columns or 0) < _WIDE
-        titles = {} if checked or is_narrow else {_RESULT: f"{_RESULT} UNCHECKED"}
         filled = [
-            evolve(column, title=titles.get(column.title, column.title), cells=[*cells])
+            evolve(column, cells=[*cells])
             for column, cells in zip(_COLUMNS, zip(*rows, strict=True), strict=True)
             if column.title not in hidden
         ]
@@ -307,7 +303,7 @@ def _cells(
         cell(str(entry.turns)),
         cell(byte_size(entry.size)),
         cell(recording.note or (f"by {entry.made_by}" if entry.made_by else "")),
-        cell(first_prompt(entry.first_prompt)[:_PROMPT]),
+        cell(in_one_line(first_prompt(entry.first_prompt))[:_PROMPT]),
     ]
 
 

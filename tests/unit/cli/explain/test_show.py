@@ -155,7 +155,7 @@ def test_signals_are_listed(tmp_path: Path) -> None:
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
-    assert shown(recorder.path)["signals"] == "SIGTERM passed on"
+    assert shown(recorder.path)["signals"] == "SIGTERM was passed on to the agent"
     out = run("inspect", "show", recorder.path).stdout
     gap = "7 bytes stderr passed unrecorded until 0.002 s: No space left on device (#3)"
     assert f"\n  ✗ {gap}  [recording.gap nobody to blame: the recorder could not write]\n" in out
@@ -459,7 +459,9 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("closed", "end"), [(True, "to the end"), (False, "until now")])
+@pytest.mark.parametrize(
+    ("closed", "end"), [(True, "to the end of the recording"), (False, "until now")]
+)
 def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
     tmp_path: Path, closed: bool, end: str
 ) -> None:

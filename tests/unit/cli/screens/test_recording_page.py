@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.screens.recording_page import RecordingPage, shortened, verdict
+from acp_proxy.cli.screens.recording_page import RecordingPage, in_one_line, shortened, verdict
 from acp_proxy.cli.screens.styled_text import Ink, Screen, piece
 from acp_proxy.explain.findings import Severity
 from acp_proxy.store.reader import RecordingReader
@@ -63,3 +63,16 @@ def test_a_text_is_shortened() -> None:
     assert shortened("123456789012") == "123456789012"
     assert shortened("1234567890123") == "12345678901…"
     assert shortened("1234567890123", None) == "1234567890123"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "shown"),
+    [
+        ("# Fix **it**\\n\\n## In `a.py`\\nnow", "Fix it In a.py now"),
+        ("look at C:\\new and **kwargs of f", "look at C:\\new and **kwargs of f"),
+        ("2 * 3 ** 4 # not a heading", "2 * 3 ** 4 # not a heading"),
+    ],
+)
+def test_a_prompt_in_one_line_has_no_marks(prompt: str, shown: str) -> None:
+    """Marks of Markdown and escaped line breaks are left out; other text stays."""
+    assert in_one_line(prompt) == shown

@@ -35,7 +35,7 @@ from tests.support.text_recordings import text_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-UNCHECKED = "; rules of the protocol: not checked (--check)"
+UNCHECKED = "; not checked for broken rules (--check)"
 
 
 @pytest.fixture
