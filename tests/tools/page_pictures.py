@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 _SIZE = {"width": 1280, "height": 960}
 PICTURED = {
     "report.png": ("lost-permission", "light", ""),
-    "report-sequence.png": ("tour", "dark", "#seq=17&view=sequence"),
+    "report-sequence.png": ("tour", "dark", "#seq=25&view=sequence&f=seq:12..34"),
 }
-"""The recording, the colours and the part that is shown, by the name of the picture."""
+"""The recording, the colours and the part that is shown, by the name of the picture.
+
+The parts have no Chinese characters, for which many systems have no font."""
 _IS_DRAWN = "() => document.querySelectorAll('#app [aria-rowindex], #app .entry-line').length > 3"
 
 
