@@ -212,7 +212,9 @@ def _unavailable(name: str) -> click.Command:
     )
 
 
-def _refusal(error: click.UsageError) -> Refusal:
+def _refusal(error: click.UsageError) -> click.ClickException:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error  # its message is the help
     command = error.ctx.command_path if error.ctx else "acp-proxy"
     text = error.format_message().rstrip(".")
     if isinstance(error, click.BadParameter) and error.ctx and error.param is not None:

@@ -42,6 +42,13 @@ def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
     assert not re.search(r"^  [a-z].*\w\.\.\.$", shown, re.MULTILINE)
 
 
+def test_a_group_without_a_command_prints_its_help() -> None:
+    """The help of a group is printed in lines, and the exit code is that of a mistake."""
+    result = run("faults")
+    assert result.exit_code == 2
+    assert "\nCommands:\n  list " in result.stderr
+
+
 @pytest.mark.parametrize("word", ["show", "log", "stats", "audit", "secrets", "export"])
 def test_what_only_reads_takes_the_latest(word: str) -> None:
     """A command that only reads uses `latest` if REC is left out."""
