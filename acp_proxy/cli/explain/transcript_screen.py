@@ -13,26 +13,14 @@ from acp_proxy.base.wording import duration, seconds
 from acp_proxy.cli.explain.transcript_markdown import NAMES, choice_state, number_of, sender_of
 from acp_proxy.cli.screens.output import stdout_screen
 from acp_proxy.cli.screens.recording_page import RecordingPage
-from acp_proxy.cli.screens.styled_text import (
-    Ink,
-    Piece,
-    Screen,
-    columns_of,
-    piece,
-    text_of,
-    wrap,
-)
-from acp_proxy.explain.transcript.entries import (
-    EntryKind,
-    TextBlock,
-    TextForm,
-    TextLimits,
-    TranscriptEntry,
-    TranscriptSection,
-)
+from acp_proxy.cli.screens.styled_text import Ink, Piece, Screen, columns_of, piece, text_of, wrap
+from acp_proxy.explain.transcript.entries import EntryKind, TextBlock, TextForm, TextLimits
+from acp_proxy.explain.transcript.entries import TranscriptEntry as Entry
+from acp_proxy.explain.transcript.entries import TranscriptSection as Section
 from acp_proxy.protocol.updates import RUNNING
 from acp_proxy.recording.recording import Recording
 
+Item = Section | Entry
 _SAID = (EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.THOUGHT)
 _INKS = {
     EntryKind.PROMPT: Ink.TO_AGENT, EntryKind.THOUGHT: Ink.FAINT, EntryKind.STDERR: Ink.STDERR,
@@ -40,6 +28,7 @@ _INKS = {
 }  # fmt: skip
 _SENDERS = {"client": Ink.TO_AGENT, "agent": Ink.TO_CLIENT}
 _DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
+_FORM_INKS = {TextForm.NOTE: Ink.FAINT}
 _MOST_LINES = 12
 """The number of lines of output that are printed unless nothing may be left out."""
 _READABLE = 120
@@ -59,7 +48,7 @@ _GUTTER = piece("│ ", Ink.FAINT)
 
 def show_transcript(
     recording: Recording,
-    items: Iterable[TranscriptSection | TranscriptEntry],
+    items: Iterable[Item],
     limits: TextLimits,
     *,
     live: bool = False,
@@ -76,7 +65,7 @@ def show_transcript(
     peers = filter(None, (recording.client_title, recording.agent_title))
     page.headline(recording, piece(" → ".join(peers)), live=live)
     for item in _in_order(items):
-        if isinstance(item, TranscriptSection):
+        if isinstance(item, Section):
             page.section(item)
         else:
             page.entry(item)
@@ -84,15 +73,13 @@ def show_transcript(
     page.flush()
 
 
-def _in_order(
-    items: Iterable[TranscriptSection | TranscriptEntry],
-) -> Iterator[TranscriptSection | TranscriptEntry]:
+def _in_order(items: Iterable[Item]) -> Iterator[Item]:
     """Yields the items; a terminal comes after the tool call that names it, if that is the next."""
-    held: list[TranscriptSection | TranscriptEntry] = []
+    held: list[Item] = []
     for item in items:
         if held and not _is_part(held[0], item):
             yield held.pop()
-        if isinstance(item, TranscriptEntry) and item.kind is EntryKind.TERMINAL:
+        if isinstance(item, Entry) and item.kind is EntryKind.TERMINAL:
             held.append(item)
         else:
             yield item
@@ -101,9 +88,9 @@ def _in_order(
     yield from held
 
 
-def _is_part(entry: TranscriptSection | TranscriptEntry, call: object) -> bool:
+def _is_part(entry: Item, call: object) -> bool:
     """Whether an entry is about a tool call: a permission for it, or its terminal."""
-    if isinstance(entry, TranscriptSection) or not isinstance(call, TranscriptEntry):
+    if isinstance(entry, Section) or not isinstance(call, Entry):
         return False
     if call.kind is not EntryKind.TOOL_CALL or entry.session != call.session:
         return False
@@ -116,33 +103,35 @@ class _TranscriptPage(RecordingPage):
     def __init__(self, screen: Screen, limits: TextLimits, recording: Recording) -> None:
         super().__init__(screen)
         self._limits, self._step_ns = limits, recording.step_ns
-        is_whole = limits.is_full or not recording.cwd
-        self._directory = "" if is_whole else f"{recording.cwd}/"
-        self._narrow = Screen(min(screen.columns or _READABLE, _READABLE), screen.color)
-        self._section: TranscriptSection | None = None
+        self._directory = "" if limits.is_full or not recording.cwd else f"{recording.cwd}/"
+        self._columns = min(screen.columns or _READABLE, _READABLE)
+        self._narrow = Screen(self._columns, screen.color)
+        self._section: Section | None = None
+        self._lost: Sequence[str] = ()
+        """The statuses of calls that never ended."""
         self._margin = ""
-        self._call: TranscriptEntry | None = None
+        self._call: Entry | None = None
         """The latest tool call, if only what belongs to it has come after it."""
         self._calls_until = 0
         """The last frame of all earlier tool calls."""
         self._terminals: set[tuple[str | None, str]] = set()
 
-    def section(self, section: TranscriptSection) -> None:
+    def section(self, section: Section) -> None:
         """Prints a rule with the title of a section."""
         self.end_call()
         words = ["outside of turns" if self._section else "before the first turn"]
         self._section = section
+        self._lost = RUNNING if section.is_failed and section.last_seq is None else ()
         if section.turn is not None:
             took = duration(section.took_ns, self._step_ns)
             last = "" if section.last_seq is None else f"–{section.last_seq}"
             words = [f"turn {section.turn}", section.state, took, f"#{section.seq}{last}"]
         ink = Ink.TROUBLE if section.is_failed else None
         head, *_ = piece(f"── {' · '.join(filter(None, [*words, section.session]))} ")
-        columns = self._narrow.columns or 0
-        self.line("")
-        self.line(self._narrow.line((head + "─" * (columns - columns_of(head)), ink, True)))
+        rule = "─" * (self._columns - columns_of(head))
+        self.lines(["", self._narrow.line((head + rule, ink, True))])
 
-    def entry(self, entry: TranscriptEntry) -> None:
+    def entry(self, entry: Entry) -> None:
         """Prints an entry, indented if it belongs to the tool call above or to a subagent."""
         is_end = entry.kind is EntryKind.END and not (self._limits.is_full or entry.remarks)
         if is_end and self._section and entry.title == self._section.state:
@@ -163,7 +152,7 @@ class _TranscriptPage(RecordingPage):
         self._choices(entry)
         self._blocks(entry, [block for block in entry.blocks if block not in known])
 
-    def _is_within(self, entry: TranscriptEntry, call: TranscriptEntry) -> bool:
+    def _is_within(self, entry: Entry, call: Entry) -> bool:
         """Whether an entry is part of a call, or a request to the client while only it ran."""
         is_asked = entry.kind is EntryKind.REQUEST and entry.session == call.session
         is_during = self._calls_until < entry.seq < call.last_seq and entry.by == "agent"
@@ -173,8 +162,7 @@ class _TranscriptPage(RecordingPage):
         """Prints what is left, or that there was nothing."""
         self.end_call()
         if self._section is None:
-            self.line("")
-            self.print(piece("Nothing."))
+            self.lines(["", "Nothing."])
 
     def end_call(self) -> None:
         """Ends the latest tool call, and names its terminals that had no entry."""
@@ -191,22 +179,21 @@ class _TranscriptPage(RecordingPage):
         is_note = block.form is TextForm.NOTE and not self._limits.is_full
         return is_note and _TERMINAL.fullmatch(block.text.start) is not None
 
-    def _head(self, entry: TranscriptEntry) -> None:
+    def _head(self, entry: Entry) -> None:
         """Prints who did what and the outcome, and at the right the frames of an entry."""
         at = f", {seconds(entry.t_ns)} s" if entry.t_ns else ""
         place = piece(f"  {number_of(entry)}{at}", Ink.FAINT)
         lead, indent = piece(self._margin), piece(f"{self._margin}    ")
         words = [*self._words(entry)]
-        columns = self._narrow.columns or 0
-        room = columns - columns_of(place[0])
+        room = self._columns - columns_of(place[0])
         if room < _LEAST_HEAD:
-            words, place, room = [*words, place], piece(""), columns
+            words, place, room = [*words, place], piece(""), self._columns
         for line in wrap(words, room - columns_of(indent[0])):
             space = " " * (room - columns_of(text_of([lead, *line])))
             self.line(self._narrow.line(lead, *line, piece(space), place))
             lead, place = indent, piece("")
 
-    def _words(self, entry: TranscriptEntry) -> Iterator[Piece]:
+    def _words(self, entry: Entry) -> Iterator[Piece]:
         """Yields who did what, and the outcome of an entry."""
         name = NAMES.get(entry.kind) or sender_of(entry) or "Peer"
         yield piece("✗ " if entry.is_failed else "", Ink.TROUBLE, bold=True)
@@ -217,30 +204,28 @@ class _TranscriptPage(RecordingPage):
         for number, text in enumerate([*names, *entry.remarks]):
             shown = text.removeprefix(self._directory)
             yield piece(f"  {shown}" if shown else "", Ink.FAINT if number else None)
-        section, took = self._section, duration(entry.took_ns, self._step_ns)
-        is_lost = section and section.is_failed and section.last_seq is None
-        is_lost = is_lost and entry.state in RUNNING
+        took, is_lost = duration(entry.took_ns, self._step_ns), entry.state in self._lost
         state = entry.state + (", never ended" if is_lost else f" after {took}" if took else "")
         if entry.state:
             yield piece(f"  → {state}", Ink.TROUBLE if entry.is_failed or is_lost else None)
 
-    def _choices(self, entry: TranscriptEntry) -> None:
+    def _choices(self, entry: Entry) -> None:
         """Prints the steps of a plan in lines, and the options of a request in one line."""
         options: list[Piece] = []
+        is_asked = entry.kind is EntryKind.PERMISSION
         for choice in entry.choices:
             box, state = choice_state(choice)
-            name = choice.name or "(empty)"
-            if entry.kind is EntryKind.PERMISSION:
-                detail = f" ({choice.detail})" if choice.detail and self._limits.is_full else ""
+            is_shown = choice.detail and (self._limits.is_full or not is_asked)
+            words = (choice.name or "(empty)") + (f" ({choice.detail})" if is_shown else "")
+            if is_asked:
                 mark, ink = ("●", _INKS[entry.kind]) if box == "x" else ("○", Ink.FAINT)
-                options.append(piece(f"{mark} {name}{detail}  ", ink))
-                continue
-            detail = f" ({choice.detail})" if choice.detail else ""
-            self._text(piece(f"[{box}] "), [piece(f"{name}{detail}{state and f' — {state}'}")])
+                options.append(piece(f"{mark} {words}  ", ink))
+            else:
+                self._text(piece(f"[{box}] "), [piece(words + (f" — {state}" if state else ""))])
         if options:
             self._text(piece(""), options)
 
-    def _blocks(self, entry: TranscriptEntry, blocks: Sequence[TextBlock]) -> None:
+    def _blocks(self, entry: Entry, blocks: Sequence[TextBlock]) -> None:
         is_said = entry.kind in _SAID
         is_whole = self._limits.is_full or is_said or entry.is_failed
         named = ("output", entry.title, *entry.remarks) if len(blocks) == 1 else ()
@@ -267,31 +252,27 @@ class _TranscriptPage(RecordingPage):
             lead = lead if lead == _GUTTER else piece(" " * columns_of(lead[0]))
 
 
-def _is_of_subagent(entry: TranscriptEntry) -> bool:
+def _is_of_subagent(entry: Entry) -> bool:
     return any(remark.startswith("subagent ") for remark in entry.remarks)
 
 
 def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
     """Yields what is before a line, and the line; also one for characters that are left out."""
     text, is_code = block.text, False
-    parts = [text.start.removesuffix("\n").replace("\r\n", "\n")]
-    if text.left_out:
-        parts.append(text.end.removesuffix("\n").replace("\r\n", "\n"))
-    for number, part in enumerate(parts):
-        if number:
+    for part in [text.start, text.end] if text.left_out else [text.start]:
+        if part is not text.start:
             words = f"… {text.left_out:,} of {text.characters:,} characters are left out …"
             yield [_GUTTER, piece(words, Ink.FAINT)]
-        for line in _ESCAPE.sub("", part).expandtabs(4).split("\n"):
-            if block.form is TextForm.DIFF:
-                yield [_GUTTER, piece(line, _DIFF_INKS.get(line[:1]))]
-            elif not is_said:
-                yield [_GUTTER, piece(line, Ink.FAINT if block.form is TextForm.NOTE else None)]
-            elif _FENCE.match(line):
+        shown = _ESCAPE.sub("", part.removesuffix("\n").replace("\r\n", "\n"))
+        for line in shown.expandtabs(4).split("\n"):
+            if is_said and _FENCE.match(line):
                 is_code = not is_code
-            elif is_code:
-                yield [_GUTTER, piece(line, Ink.STDERR)]
-            else:
+            elif is_said and not is_code:
                 yield [*_rendered(line)]
+            else:
+                inks = _DIFF_INKS if block.form is TextForm.DIFF else {}
+                ink = Ink.STDERR if is_code else _FORM_INKS.get(block.form)
+                yield [_GUTTER, piece(line, inks.get(line[:1], ink))]
 
 
 def _rendered(line: str) -> Iterator[Piece]:
