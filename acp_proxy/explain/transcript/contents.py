@@ -163,17 +163,11 @@ class MessageRun:
             return None
         first, last = self._first, self._last
         return TranscriptEntry(
-            self._kind,
-            first["seq"],
-            last["seq"],
-            first["t_ns"],
-            took_ns=last["t_ns"] - first["t_ns"],
-            session=self.key[0],
-            by=self._by,
-            detail=self._detail,
-            remarks=self._remarks,
+            self._kind, first["seq"], last["seq"], first["t_ns"],
+            took_ns=last["t_ns"] - first["t_ns"], session=self.key[0],
+            by=self._by, detail=self._detail, remarks=self._remarks,
             blocks=[TextBlock(TextForm.TEXT, text)] if text.characters else [],
-        )
+        )  # fmt: skip
 
 
 _DEEPEST = 10

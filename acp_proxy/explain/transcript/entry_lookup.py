@@ -107,20 +107,14 @@ class CallMessages:
         is_timed = call.is_over and first is not last
         where = places(members)
         return TranscriptEntry(
-            EntryKind.TOOL_CALL,
-            seq,
-            max(seq, last.seq if last is not None else seq),
-            t_ns,
+            EntryKind.TOOL_CALL, seq, max(seq, last.seq if last is not None else seq), t_ns,
             title=(word(members, *NAMES) or self._title or tool_name(members))[:SENTENCE],
-            state=call.status,
-            is_failed=call.is_failed,
+            state=call.status, is_failed=call.is_failed,
             took_ns=last.t_ns - first.t_ns if is_timed and first and last else None,
-            by="agent",
-            detail="" if call.kind == "other" else call.kind,
-            id=word(members, "toolCallId", "id"),
-            remarks=[where] if where else [],
+            by="agent", detail="" if call.kind == "other" else call.kind,
+            id=word(members, "toolCallId", "id"), remarks=[where] if where else [],
             blocks=[*self._blocks(members, self._limits.output)],
-        )
+        )  # fmt: skip
 
     def _blocks(self, call: Value, most: int | None) -> list[TextBlock]:
         text_blocks: list[TextBlock] = []
@@ -258,20 +252,13 @@ class TerminalMessages:
         if self._remarks and not self._exit and not self._error:
             state = ""
         return TranscriptEntry(
-            EntryKind.TERMINAL,
-            seq,
-            max(seq, self._last_seq),
-            t_ns,
-            title=(self._command or self._terminal)[:SENTENCE],
-            state=state,
+            EntryKind.TERMINAL, seq, max(seq, self._last_seq), t_ns,
+            title=(self._command or self._terminal)[:SENTENCE], state=state,
             is_failed=bool(self._error) or self._exit not in ("", "exit 0"),
             took_ns=self._last_ns - self._first_ns if self._is_over else None,
-            by="agent",
-            detail=self._directory,
-            id=self._terminal,
-            remarks=self._remarks,
+            by="agent", detail=self._directory, id=self._terminal, remarks=self._remarks,
             blocks=[TextBlock(TextForm.TEXT, output, "output")] if output.characters else [],
-        )
+        )  # fmt: skip
 
 
 class MessageLookup:
@@ -340,13 +327,8 @@ class MessageLookup:
             answer = self._batches.by_exchange.get(key)
         else:
             answer = messages_of_exchanges(self._reader, [key], WHOLE_LINE).get(key)
-        return AskedRequest(
-            row,
-            answer,
-            self.hints.of(row).title,
-            self._reader.recording.dialect,
-            self._reader.is_open,
-        )
+        dialect, title = self._reader.recording.dialect, self.hints.of(row).title
+        return AskedRequest(row, answer, title, dialect, self._reader.is_open)
 
     def _about_terminal(
         self, numbers: Iterable[int], key: tuple[str | None, str]

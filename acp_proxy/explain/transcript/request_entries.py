@@ -91,17 +91,12 @@ class AskedRequest:
             title: a line that describes the request.
         """
         state, is_failed = self.outcome
+        row = self.row
         return TranscriptEntry(
-            kind,
-            self.row["seq"],
-            self.row["response_seq"] or self.row["seq"],
-            self.row["t_ns"],
-            title=title[:DESCRIPTION],
-            state=state,
-            is_failed=is_failed,
-            took_ns=self.row["latency_ns"],
-            by=SENDERS.get(self.row["stream"], ""),
-        )
+            kind, row["seq"], row["response_seq"] or row["seq"], row["t_ns"],
+            title=title[:DESCRIPTION], state=state, is_failed=is_failed,
+            took_ns=row["latency_ns"], by=SENDERS.get(row["stream"], ""),
+        )  # fmt: skip
 
 
 def prompt(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
@@ -204,20 +199,16 @@ def plan(update: Value, seq: int, t_ns: int, limits: TextLimits) -> TranscriptEn
     inner = part(update, "plan") or update
     steps = parts(inner, "entries") or parts(inner, "steps")
     text = word(inner, "content", "uri")
+    choices = [
+        EntryChoice(
+            word(step, "content", "description")[:DESCRIPTION],
+            word(step, "priority"),
+            word(step, "status"),
+        )
+        for step in steps
+    ]
+    blocks = [text_block(text, limits.said)] if text and not steps else []
+    plan_id = word(inner, "planId")
     return TranscriptEntry(
-        EntryKind.PLAN,
-        seq,
-        seq,
-        t_ns,
-        by="agent",
-        id=word(inner, "planId"),
-        choices=[
-            EntryChoice(
-                word(step, "content", "description")[:DESCRIPTION],
-                word(step, "priority"),
-                word(step, "status"),
-            )
-            for step in steps
-        ],
-        blocks=[text_block(text, limits.said)] if text and not steps else [],
+        EntryKind.PLAN, seq, seq, t_ns, by="agent", id=plan_id, choices=choices, blocks=blocks
     )

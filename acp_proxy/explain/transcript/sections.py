@@ -132,12 +132,7 @@ class Sections:
 
 def _section(turn: TurnRow, *, is_open: bool) -> TranscriptSection:
     state = turn_state(turn, "open" if is_open else "never ended")
+    is_failed, took_ns = state in ("never ended", "error", "refusal"), turn.duration_ns
     return TranscriptSection(
-        turn.id,
-        turn.session,
-        turn.prompt_seq,
-        turn.end_seq,
-        state,
-        state in ("never ended", "error", "refusal"),
-        turn.duration_ns,
+        turn.id, turn.session, turn.prompt_seq, turn.end_seq, state, is_failed, took_ns
     )

@@ -173,17 +173,11 @@ class TranscriptReader:
         data = json.loads(row["data"])
         is_asked = data.get("name", "SIGTERM") in _ASKED_TO_END and not data.get("code")
         failed = row["kind"] in _TROUBLE or (row["kind"] == "exit" and not is_asked)
-        seq = row["seq"]
         title = describe_event(row["kind"], data)[:DESCRIPTION]
         yield TranscriptEntry(
-            EntryKind.EVENT,
-            seq,
-            seq,
-            row["t_ns"],
-            title,
-            is_failed=bool(failed),
-            detail=row["kind"],
-        )
+            EntryKind.EVENT, row["seq"], row["seq"], row["t_ns"], title,
+            is_failed=bool(failed), detail=row["kind"],
+        )  # fmt: skip
 
     def _notice(self, row: Row) -> TranscriptEntry:
         hints = self._hints.of(row)
@@ -232,9 +226,8 @@ class TranscriptReader:
             yield from self._end_run()
             is_said = kind is not EntryKind.STDERR
             most = self._limits.said if is_said else self._limits.output
-            run = self._run = MessageRun(
-                (row["session"], key), row, TextCollector(most), kind, by, detail
-            )
+            key_of_run = (row["session"], key)
+            run = self._run = MessageRun(key_of_run, row, TextCollector(most), kind, by, detail)
         run.add(row, text)
 
     def _message(self, row: Row, kind: str, update: Value) -> Iterator[TranscriptEntry]:
