@@ -171,9 +171,7 @@ def open_recording(
 
 
 def masked_alike(
-    readers: Sequence["RecordingReader"],
-    stack: ExitStack,
-    known: Mapping[str, str] | None = None,
+    readers: Sequence["RecordingReader"], stack: ExitStack, known: Mapping[str, str] | None = None
 ) -> "list[RecordingReader]":
     """Returns readers that mask, in each recording, the secrets of all recordings.
 

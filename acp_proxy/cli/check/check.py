@@ -65,10 +65,7 @@ use or an unreadable recording; 3 if the recorder was killed, so that a recordin
 """
 
 
-@cli_command(
-    cls=BatchCommand,
-    epilog=_EXAMPLES,
-)
+@cli_command(cls=BatchCommand, epilog=_EXAMPLES)
 @click.argument("recs", metavar="[REC]...", nargs=-1, shell_complete=complete_recording)
 @click.option(
     "--dialect",
@@ -108,8 +105,7 @@ use or an unreadable recording; 3 if the recorder was killed, so that a recordin
     help="Explain a rule or a group, with examples, without a check.",
 )
 @number_option(
-    "--top",
-    text="How many frames to show for each rule; default: 5 on a terminal, otherwise all.",
+    "--top", text="How many frames to show for each rule; default: 5 on a terminal, otherwise all."
 )
 @batch_options
 @unredacted_option

@@ -146,11 +146,7 @@ def _row(finding: Finding, *, is_mixed: bool) -> list[Piece]:
     see = f" (see {', '.join(related)})" if related else ""
     mark = f"{finding.severity.value}: " if is_mixed else ""
     method = finding.method or ""
-    return [
-        piece(f"#{finding.seq}", Ink.FAINT),
-        piece(method),
-        piece(f"{mark}{finding.text}{see}"),
-    ]
+    return [piece(f"#{finding.seq}", Ink.FAINT), piece(method), piece(f"{mark}{finding.text}{see}")]
 
 
 def _next(page: RecordingPage, report: CheckReport, words: Sequence[str]) -> None:

@@ -32,8 +32,7 @@ Examples:
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all actions.")
 @number_option(
-    "--top",
-    text="Rows of each table to show. Default: 20 on a terminal, otherwise all.",
+    "--top", text="Rows of each table to show. Default: 20 on a terminal, otherwise all."
 )
 @printing
 def audit(rec: str, filter_words: tuple[str, ...], json: bool, top: int | None) -> None:

@@ -79,10 +79,7 @@ class _StatisticsScreen:
         self._inner = evolve(screen, columns=columns and columns - len(self._indent))
 
     def lines(
-        self,
-        statistics: Statistics,
-        turns: Sequence[TurnTime],
-        shown: TurnTime | None,
+        self, statistics: Statistics, turns: Sequence[TurnTime], shown: TurnTime | None
     ) -> Iterator[str]:
         recording, why = self._recording, why_no_times(self._recording)
         frames = counted(statistics.frames, "frame")

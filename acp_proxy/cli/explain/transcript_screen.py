@@ -47,11 +47,7 @@ _GUTTER = piece("│ ", Ink.FAINT)
 
 
 def show_transcript(
-    recording: Recording,
-    items: Iterable[Item],
-    limits: TextLimits,
-    *,
-    live: bool = False,
+    recording: Recording, items: Iterable[Item], limits: TextLimits, *, live: bool = False
 ) -> None:
     """Prints a transcript on the terminal.
 

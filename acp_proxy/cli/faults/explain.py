@@ -46,12 +46,7 @@ def explain(plans: tuple[str, ...], fault: tuple[str, ...], json: bool) -> None:
 
 def _form(plan: Plan) -> dict[str, object]:
     rules = [
-        {
-            "name": rule.name,
-            "kind": rule.kind,
-            "where": rule.trigger.where,
-            "words": sentence(rule),
-        }
+        {"name": rule.name, "kind": rule.kind, "where": rule.trigger.where, "words": sentence(rule)}
         for rule in plan.rules
     ]
     return {"about": plan.about, "seed": plan.seed, "rules": rules}

@@ -52,11 +52,7 @@ Examples:
 
 @cli_command(epilog=_EXAMPLES)
 @click.argument(
-    "recording",
-    nargs=-1,
-    required=True,
-    metavar="RECORDING...",
-    shell_complete=complete_recording,
+    "recording", nargs=-1, required=True, metavar="RECORDING...", shell_complete=complete_recording
 )
 @playback_options(
     order="Keep the recorded order of messages within each session, or of all messages.",

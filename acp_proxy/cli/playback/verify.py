@@ -97,10 +97,7 @@ class NothingRecorded(Refusal):
     """Raised if there is no new run; the recorder has already printed the reason."""
 
 
-@cli_command(
-    cls=BatchCommand,
-    epilog=_EXAMPLES,
-)
+@cli_command(cls=BatchCommand, epilog=_EXAMPLES)
 @click.argument("recording", metavar="RECORDING...", shell_complete=complete_recording)
 @click.argument(
     "command",

@@ -53,11 +53,7 @@ def suite(name: str, cases: Sequence[Case]) -> str:
     """
     failures = sum(case.failure is not None for case in cases)
     root = ET.Element(
-        "testsuite",
-        name=visible(name),
-        tests=str(len(cases)),
-        failures=str(failures),
-        errors="0",
+        "testsuite", name=visible(name), tests=str(len(cases)), failures=str(failures), errors="0"
     )
     for case in cases:
         _add(root, case)

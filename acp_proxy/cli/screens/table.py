@@ -85,9 +85,7 @@ def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -
 
 
 def _layout(
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[str]],
-    width: int | None,
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None
 ) -> list[tuple[int, int]]:
     """Chooses the columns that fit; returns the index and the width of each.
 
@@ -216,8 +214,4 @@ def placed(start: int, duration: int, whole: int, columns: int, bar: Piece) -> C
     whole = max(1, whole)
     first = min(columns - 1, max(0, start * columns // whole))
     last = min(columns, max(first + 1, round((start + duration) * columns / whole)))
-    return [
-        piece(" " * first),
-        (bar[0] * (last - first), *bar[1:]),
-        piece(" " * (columns - last)),
-    ]
+    return [piece(" " * first), (bar[0] * (last - first), *bar[1:]), piece(" " * (columns - last))]

@@ -172,11 +172,7 @@ def write_database(reader: RecordingReader, chosen: Filter, output: Path, *, for
 
 _FORMATS = ("jsonl", "raw", "pytest", "mermaid")
 _PART_ONLY = "Not the whole recording, only:"
-_STREAMS = {
-    "to-agent": "dir:to-agent",
-    "to-client": "dir:to-client",
-    "stderr": "kind:stderr",
-}
+_STREAMS = {"to-agent": "dir:to-agent", "to-client": "dir:to-client", "stderr": "kind:stderr"}
 """The filter for each stream."""
 
 
@@ -204,7 +200,7 @@ _STREAMS = {
           a sequence diagram, for a comment or a page in Markdown
       ssh host acp-proxy export latest | acp-proxy show -
           a recording on another machine
-    """,
+    """
 )
 @read_argument
 @filter_argument
