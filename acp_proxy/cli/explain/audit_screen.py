@@ -100,32 +100,21 @@ def _columns(audit: Audit, group: rows.Group, actions: Sequence[Action]) -> list
     times = [cell(_time(recording, action), Ink.FAINT) for action in actions]
     marked = [rows.what(action) for action in actions]
     warnings = max((len(mark.word) for marks in marked for mark in marks), default=0)
+    whats = [*map(_marked, marked)]
+    places = [_marked([rows.directory(action)]) for action in actions]
+    remarks = [cell(rows.remarks(action, seqs), Ink.FAINT) for action in actions]
     return [
         Column("at", times, rank=3),
         Column("seq", [cell(f"#{action.seq}", Ink.FAINT) for action in actions], right=True),
         Column("turn", [cell(str(action.turn or "")) for action in actions], right=True, rank=6),
         Column("session", sessions, rank=7),
         Column("how", [cell(rows.how(action, group)) for action in actions], rank=1),
-        Column(
-            "what",
-            [_marked(marks) for marks in marked],
-            least=22 + warnings,
-            most=60,
-            keeps_ends=group.has_paths,
-        ),
-        Column(
-            "in",
-            [_marked([rows.directory(action)]) for action in actions],
-            rank=2,
-            least=8,
-            keeps_ends=True,
-        ),
+        Column("what", whats, least=22 + warnings, most=60, keeps_ends=group.has_paths),
+        Column("in", places, rank=2, least=8, keeps_ends=True),
         Column("status", [cell(rows.status(a, recording), _INKS.get(a.status)) for a in actions]),
         Column("known", [_source(action) for action in actions]),
         Column("permission", [_permission(a, recording) for a in actions], least=16),
-        Column(
-            "remarks", [cell(rows.remarks(a, seqs), Ink.FAINT) for a in actions], rank=5, least=10
-        ),
+        Column("remarks", remarks, rank=5, least=10),
     ]
 
 

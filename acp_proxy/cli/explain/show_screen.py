@@ -275,23 +275,21 @@ def _tool_calls(page: RecordingPage, summary: Summary) -> None:
     page.row("tool calls", *pieces)
     unended = piece(summary.unended, None if summary.is_open else Ink.TROUBLE)
     rows = [
-        [
-            piece(f"#{call.seq}", Ink.FAINT),
-            unended if call.status in RUNNING else piece(call.status),
-            piece(call_label(call.title, call.tool_call)),
-        ]
+        _call(failed.seq, piece(failed.status, Ink.TROUBLE),
+              call_label(failed.title, failed.tool_call), failed.text)
+        for failed in summary.failed_calls
+    ]  # fmt: skip
+    rows += [
+        _call(call.seq, unended if call.status in RUNNING else piece(call.status),
+              call_label(call.title, call.tool_call))
         for call in summary.first_calls
         if call.status not in FAILED
-    ]
-    failed = [
-        [
-            piece(f"#{call.seq}", Ink.FAINT),
-            piece(call.status, Ink.TROUBLE),
-            piece(": ".join(filter(None, (call_label(call.title, call.tool_call), call.text)))),
-        ]
-        for call in summary.failed_calls[:EXAMPLES]
-    ]
-    page.examples([*failed, *rows][:EXAMPLES], count)
+    ]  # fmt: skip
+    page.examples(rows[:EXAMPLES], count)
+
+
+def _call(seq: int, status: Piece, *words: str) -> list[Piece]:
+    return [piece(f"#{seq}", Ink.FAINT), status, piece(": ".join(filter(None, words)))]
 
 
 def _questions(page: RecordingPage, summary: Summary) -> None:

@@ -83,10 +83,8 @@ class _StatisticsScreen:
     ) -> Iterator[str]:
         recording, why = self._recording, why_no_times(self._recording)
         frames = counted(statistics.frames, "frame")
-        sums = filter(
-            None, (self._took(statistics.duration_ns), frames, byte_size(statistics.bytes))
-        )
-        yield self._line(f"{recording.name}  {', '.join(sums)}", bold=True)
+        sums = (self._took(statistics.duration_ns), frames, byte_size(statistics.bytes))
+        yield self._line(f"{recording.name}  {', '.join(filter(None, sums))}", bold=True)
         if why:
             yield self._line(why)
         else:
@@ -95,9 +93,8 @@ class _StatisticsScreen:
             yield from self._section("methods", self._methods(statistics.methods))
         if statistics.tool_calls:
             yield from self._section("tool calls", self._calls(statistics.tool_calls))
-            yield from self._more(
-                statistics.tool_call_count - len(statistics.tool_calls), "lighter tool call"
-            )
+            left_out = statistics.tool_call_count - len(statistics.tool_calls)
+            yield from self._more(left_out, "lighter tool call")
         if turns:
             columns = _untimed(turns) if why else self._turns(turns)
             yield from self._section("turns", columns)
@@ -119,12 +116,10 @@ class _StatisticsScreen:
         whole, turns = statistics.time, statistics.turns
         if turns or whole.before_turns_ns < statistics.duration_ns:
             after = whole.between_turns_ns
-            yield self._line(
-                f"{self._took(whole.before_turns_ns)} before the first prompt,"
-                f" {self._took(whole.in_turns_ns)} in turns"
-                + f", {self._took(after)} between and after them"
-                * (after > 0)
-            )
+            times = [f"{self._took(whole.before_turns_ns)} before the first prompt"]
+            times += [f"{self._took(whole.in_turns_ns)} in turns"]
+            times += [f"{self._took(after)} between and after them"] if after > 0 else []
+            yield self._line(", ".join(times))
         else:
             yield self._line("no prompt was sent")
         spent = spent_in(turns)
@@ -134,9 +129,8 @@ class _StatisticsScreen:
         columns = 60 if self._wide else 40
         shown = [part for part in Part if spent[part]]
         yield ""
-        yield self._line(
-            f"where {self._took(total)} of {counted(len(turns), 'turn')} went", bold=True
-        )
+        where = f"where {self._took(total)} of {counted(len(turns), 'turn')} went"
+        yield self._line(where, bold=True)
         bars = [stacked({self._glyphs[part]: spent[part]}, total, columns) for part in shown]
         rows = [
             Column("part", [cell(PARTS[part], _GLYPHS[part][1]) for part in shown], least=10),
@@ -226,26 +220,16 @@ class _StatisticsScreen:
         ]
 
     def _waterfall(self, fall: TurnWaterfall, live: bool) -> list[Column]:
-        columns = 60 if self._wide else 20
+        steps, whole, columns = fall.steps, fall.duration_ns, 60 if self._wide else 20
+        bars = [placed(s.start_ns, s.duration_ns, whole, columns, self._glyph(s)) for s in steps]
+        details = [cell(_details(s, live), Ink.TROUBLE if s.failed else None) for s in steps]
         return [
-            Column("seq", [cell(str(s.seq or "")) for s in fall.steps], right=True),
-            Column("at", [cell(_at(s, fall)) for s in fall.steps], right=True, rank=1),
-            Column(
-                "took", [cell(self._took(s.duration_ns or None)) for s in fall.steps], right=True
-            ),
-            Column(
-                f"0 to {self._took(fall.duration_ns)}",
-                [
-                    placed(s.start_ns, s.duration_ns, fall.duration_ns, columns, self._glyph(s))
-                    for s in fall.steps
-                ],
-            ),
-            Column("what", [cell(_what(s), self._ink(s)) for s in fall.steps], least=18),
-            Column(
-                "",
-                [cell(_details(s, live), Ink.TROUBLE if s.failed else None) for s in fall.steps],
-                least=16,
-            ),
+            Column("seq", [cell(str(s.seq or "")) for s in steps], right=True),
+            Column("at", [cell(_at(s, fall)) for s in steps], right=True, rank=1),
+            Column("took", [cell(self._took(s.duration_ns or None)) for s in steps], right=True),
+            Column(f"0 to {self._took(whole)}", bars),
+            Column("what", [cell(_what(s), self._ink(s)) for s in steps], least=18),
+            Column("", details, least=16),
         ]
 
     def _glyph(self, step: WaterfallStep) -> Piece:

@@ -26,17 +26,11 @@ _SAID = (EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.THOUGHT)
 _FOLDED = (EntryKind.THOUGHT, EntryKind.TOOL_CALL, EntryKind.TERMINAL, EntryKind.STDERR)
 _LANGUAGES = {TextForm.TEXT: "text", TextForm.JSON: "json", TextForm.DIFF: "diff"}
 NAMES = {
-    EntryKind.PROMPT: "Prompt",
-    EntryKind.THOUGHT: "Thought",
-    EntryKind.TOOL_CALL: "Tool call",
-    EntryKind.TERMINAL: "Terminal",
-    EntryKind.PERMISSION: "Permission",
-    EntryKind.PLAN: "Plan",
-    EntryKind.NOT_ACP: "Not ACP",
-    EntryKind.STDERR: "stderr",
-    EntryKind.EVENT: "Event",
+    EntryKind.PROMPT: "Prompt", EntryKind.THOUGHT: "Thought", EntryKind.TOOL_CALL: "Tool call",
+    EntryKind.TERMINAL: "Terminal", EntryKind.PERMISSION: "Permission", EntryKind.PLAN: "Plan",
+    EntryKind.NOT_ACP: "Not ACP", EntryKind.STDERR: "stderr", EntryKind.EVENT: "Event",
     EntryKind.END: "End of the turn",
-}
+}  # fmt: skip
 """The name of each kind of entry that is not named after its sender."""
 _DONE = ("completed",)
 _SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
