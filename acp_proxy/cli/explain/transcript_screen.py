@@ -38,12 +38,12 @@ _LEAST_HEAD = 30
 _MARKED = re.compile(r"(\*\*(?!\s)[^*]+(?<!\s)\*\*|`[^`]+`)")
 _HEADING = re.compile(r"#{1,6} +")
 _BULLET = re.compile(r"( *)[-*+] +")
-_FENCE = re.compile(r" *(?:```|~~~)")
+FENCE = re.compile(r" *(?:```|~~~)")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 """A colour, or another sequence for a terminal, in output."""
 _TERMINAL = re.compile(r"terminal [^ ]+")
 """The note of a tool call about a terminal, which may have an entry of its own."""
-_GUTTER = piece("│ ", Ink.FAINT)
+GUTTER = piece("│ ", Ink.FAINT)
 
 
 def show_transcript(
@@ -57,7 +57,7 @@ def show_transcript(
         limits: how much of each text is printed.
         live: whether the recording is still running.
     """
-    page = _TranscriptPage(stdout_screen(), limits, recording)
+    page = TranscriptPage(stdout_screen(), limits, recording.cwd, recording.step_ns)
     peers = filter(None, (recording.client_title, recording.agent_title))
     page.headline(recording, piece(" → ".join(peers)), live=live)
     for item in _in_order(items):
@@ -95,11 +95,22 @@ def _is_part(entry: Item, call: object) -> bool:
     return entry.kind is EntryKind.PERMISSION and entry.id == call.id != ""
 
 
-class _TranscriptPage(RecordingPage):
-    def __init__(self, screen: Screen, limits: TextLimits, recording: Recording) -> None:
+class TranscriptPage(RecordingPage):
+    """A page of sections and entries.
+
+    Args:
+        screen: the width and the colours.
+        limits: how much of each text is printed.
+        directory: the directory that is left out of paths, unless nothing is left out.
+        step_ns: the resolution of times; see `duration`.
+    """
+
+    def __init__(
+        self, screen: Screen, limits: TextLimits, directory: str, step_ns: int = 0
+    ) -> None:
         super().__init__(screen)
-        self._limits, self._step_ns = limits, recording.step_ns
-        self._directory = "" if limits.is_full or not recording.cwd else f"{recording.cwd}/"
+        self._limits, self._step_ns = limits, step_ns
+        self._directory = "" if limits.is_full or not directory else f"{directory}/"
         self._columns = min(screen.columns or _READABLE, _READABLE)
         self._narrow = Screen(self._columns, screen.color)
         self._section: Section | None = None
@@ -113,7 +124,11 @@ class _TranscriptPage(RecordingPage):
         self._terminals: set[tuple[str | None, str]] = set()
 
     def section(self, section: Section) -> None:
-        """Prints a rule with the title of a section."""
+        """Prints a rule with the title of a section.
+
+        Args:
+            section: the section.
+        """
         self.end_call()
         words = ["outside of turns" if self._section else "before the first turn"]
         self._section = section
@@ -128,7 +143,11 @@ class _TranscriptPage(RecordingPage):
         self.lines(["", self._narrow.line((head + rule, ink, True))])
 
     def entry(self, entry: Entry) -> None:
-        """Prints an entry, indented if it belongs to the tool call above or to a subagent."""
+        """Prints an entry, indented if it belongs to the tool call above or to a subagent.
+
+        Args:
+            entry: the entry.
+        """
         is_end = entry.kind is EntryKind.END and not (self._limits.is_full or entry.remarks)
         if is_end and self._section and entry.title == self._section.state:
             return  # the rule says the same
@@ -169,7 +188,7 @@ class _TranscriptPage(RecordingPage):
         self._margin = "  " * _is_of_subagent(call)
         for block in call.blocks:
             if self._is_hidden(block) and (call.session, block.text.start) not in self._terminals:
-                self._text(_GUTTER, [piece(block.text.start, Ink.FAINT)])
+                self.text(GUTTER, [piece(block.text.start, Ink.FAINT)])
 
     def _is_hidden(self, block: TextBlock) -> bool:
         is_note = block.form is TextForm.NOTE and not self._limits.is_full
@@ -178,7 +197,8 @@ class _TranscriptPage(RecordingPage):
     def _head(self, entry: Entry) -> None:
         """Prints who did what and the outcome, and at the right the frames of an entry."""
         at = f", {seconds(entry.t_ns)} s" if entry.t_ns else ""
-        place = piece(f"  {number_of(entry)}{at}", Ink.FAINT)
+        # An entry of a conversation that runs has no number yet.
+        place = piece(f"  {number_of(entry)}{at}" if entry.seq else "", Ink.FAINT)
         lead, indent = piece(self._margin), piece(f"{self._margin}    ")
         words = [*self._words(entry)]
         room = self._columns - columns_of(place[0])
@@ -217,9 +237,9 @@ class _TranscriptPage(RecordingPage):
                 mark, ink = ("●", _INKS[entry.kind]) if box == "x" else ("○", Ink.FAINT)
                 options.append(piece(f"{mark} {words}  ", ink))
             else:
-                self._text(piece(f"[{box}] "), [piece(words + (f" — {state}" if state else ""))])
+                self.text(piece(f"[{box}] "), [piece(words + (f" — {state}" if state else ""))])
         if options:
-            self._text(piece(""), options)
+            self.text(piece(""), options)
 
     def _blocks(self, entry: Entry, blocks: Sequence[TextBlock]) -> None:
         is_said = entry.kind in _SAID
@@ -229,23 +249,28 @@ class _TranscriptPage(RecordingPage):
             if self._is_hidden(block) and entry.kind is EntryKind.TOOL_CALL:
                 continue
             if block.label and block.label not in named:
-                self._text(piece(""), [piece(f"{block.label}:", Ink.FAINT)])
+                self.text(piece(""), [piece(f"{block.label}:", Ink.FAINT)])
             lines = [*_lines(block, is_said=is_said and not block.label)]
             shown = lines if is_whole else lines[:_MOST_LINES]
             for lead, *line in shown:
-                self._text(lead, line)
+                self.text(lead, line)
             if left := len(lines) - len(shown):
                 more = f"… and {left:,} more lines; --full prints them"
-                self._text(_GUTTER, [piece(more, Ink.FAINT)])
+                self.text(GUTTER, [piece(more, Ink.FAINT)])
 
-    def _text(self, lead: Piece, pieces: Sequence[Piece]) -> None:
-        """Prints text that is wrapped, with a gutter beside each of its lines."""
-        screen = self.screen if lead == _GUTTER else self._narrow
+    def text(self, lead: Piece, pieces: Sequence[Piece]) -> None:
+        """Prints text that is wrapped, below the heading of an entry.
+
+        Args:
+            lead: the text before the first line; a gutter is before each line.
+            pieces: the text.
+        """
+        screen = self.screen if lead == GUTTER else self._narrow
         margin = piece(f"{self._margin}  ")
         room = (screen.columns or 0) - columns_of(margin[0] + lead[0])
         for line in wrap(pieces, room):
             self.line(screen.line(margin, lead, *line))
-            lead = lead if lead == _GUTTER else piece(" " * columns_of(lead[0]))
+            lead = lead if lead == GUTTER else piece(" " * columns_of(lead[0]))
 
 
 def _is_of_subagent(entry: Entry) -> bool:
@@ -258,21 +283,25 @@ def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
     for part in [text.start, text.end] if text.left_out else [text.start]:
         if part is not text.start:
             words = f"… {text.left_out:,} of {text.characters:,} characters are left out …"
-            yield [_GUTTER, piece(words, Ink.FAINT)]
+            yield [GUTTER, piece(words, Ink.FAINT)]
         shown = _ESCAPE.sub("", part.removesuffix("\n").replace("\r\n", "\n"))
         for line in shown.expandtabs(4).split("\n"):
-            if is_said and _FENCE.match(line):
+            if is_said and FENCE.match(line):
                 is_code = not is_code
             elif is_said and not is_code:
-                yield [*_rendered(line)]
+                yield [*rendered(line)]
             else:
                 inks = _DIFF_INKS if block.form is TextForm.DIFF else {}
                 ink = Ink.STDERR if is_code else _FORM_INKS.get(block.form)
-                yield [_GUTTER, piece(line, inks.get(line[:1], ink))]
+                yield [GUTTER, piece(line, inks.get(line[:1], ink))]
 
 
-def _rendered(line: str) -> Iterator[Piece]:
-    """Yields a line of a message without the marks of headings, lists, bold words and code."""
+def rendered(line: str) -> Iterator[Piece]:
+    """Yields a line of a message without the marks of headings, lists, bold words and code.
+
+    Args:
+        line: a line of Markdown.
+    """
     bullet, heading = _BULLET.match(line), _HEADING.match(line)
     yield piece(f"{bullet[1]}• " if bullet else "")
     is_heading = heading is not None

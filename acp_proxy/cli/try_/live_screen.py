@@ -10,11 +10,10 @@ from attrs import evolve
 
 from acp_proxy.base.plain_files import open_plain
 from acp_proxy.base.text_diff import unified
-from acp_proxy.cli.explain.transcript_screen import print_entry, rendered
+from acp_proxy.cli.explain.transcript_screen import FENCE, GUTTER, TranscriptPage, rendered
 from acp_proxy.cli.masking import is_unredacted, new_redactor
 from acp_proxy.cli.screens.output import show_status, stdout_screen
-from acp_proxy.cli.screens.recording_page import RecordingPage
-from acp_proxy.cli.screens.styled_text import Ink, Piece, piece
+from acp_proxy.cli.screens.styled_text import Ink, Piece, Screen, piece
 from acp_proxy.explain.describe.content_texts import command_of
 from acp_proxy.explain.transcript.entries import EntryKind, TextLimits, TranscriptEntry
 from acp_proxy.explain.transcript.live_entries import LiveEntries, SaidText
@@ -31,7 +30,8 @@ from acp_proxy.try_.agent_requests import ConsentQuestion
 from acp_proxy.try_.terminal_input import TerminalInput
 from acp_proxy.try_.trial import TrialScreen
 
-_SAID = {EntryKind.MESSAGE: ("Agent", Ink.TO_CLIENT), EntryKind.THOUGHT: ("Thought", Ink.FAINT)}
+_COLUMNS = 100
+"""The width of lines that no terminal shows."""
 
 
 class LiveScreen(TrialScreen):
@@ -44,8 +44,9 @@ class LiveScreen(TrialScreen):
     def __init__(self, prompts: Sequence[str]) -> None:
         self._prompts = prompts
         self._entries = LiveEntries()
-        self._limits = TextLimits()
-        self._page = RecordingPage(stdout_screen())
+        screen = stdout_screen()
+        screen = Screen(screen.columns or _COLUMNS, screen.color)
+        self._page = TranscriptPage(screen, TextLimits(), str(Path.cwd()))
         self._said: EntryKind | None = None
         """The kind of the text that is being printed."""
         self._line = ""
@@ -83,8 +84,7 @@ class LiveScreen(TrialScreen):
                 self._say(item)
             elif item.kind is not EntryKind.PROMPT or self._prompts:
                 self._end_text()
-                self._page.line("")
-                print_entry(self._page, self._without_asked(item), self._limits, 0)
+                self._page.entry(self._without_asked(item))
         self._page.flush()
 
     def close(self) -> None:
@@ -156,9 +156,7 @@ class LiveScreen(TrialScreen):
         """Prints the complete lines of a text, after a heading if it begins."""
         if said.kind is not self._said:
             self._end_text()
-            self._page.line("")
-            name, ink = _SAID[said.kind]
-            self._page.print(piece(name, ink, bold=True))
+            self._page.entry(TranscriptEntry(said.kind, 0, 0, None, by="agent"))
             self._said = said.kind
         *lines, self._line = (self._line + said.text).split("\n")
         for line in lines:
@@ -172,12 +170,12 @@ class LiveScreen(TrialScreen):
     def _print(self, line: str) -> None:
         if not is_unredacted():  # a secret may have come in several pieces
             line = self._redactor.text(line)
-        if line.lstrip().startswith("```"):
+        if FENCE.match(line):
             self._is_code = not self._is_code
-            return
-        faint = Ink.FAINT if self._said is EntryKind.THOUGHT else None
-        plain = [piece(line, Ink.STDERR if self._is_code else faint)]
-        self._page.wrap(piece("  "), *(plain if self._is_code or faint else rendered(line)))
+        elif self._is_code:
+            self._page.text(GUTTER, [piece(line, Ink.STDERR)])
+        else:
+            self._page.text(piece(""), [*rendered(line)])
 
 
 def _described(question: ConsentQuestion) -> Iterator[list[Piece]]:

@@ -157,8 +157,9 @@ def _conclude(new: Path, outcome: TrialOutcome) -> int:
         if outcome.detail:
             warn(outcome.detail)
         summary = summarize_whole(reader, time.monotonic_ns())
-    show_summary(summary, str(new), page := RecordingPage(stdout_screen()), is_brief=True)
-    page.flush()
+    page = RecordingPage(stdout_screen())
+    page.line("")
+    show_summary(summary, str(new), page, is_brief=True)
     if outcome.signum is not None:
         return 128 + outcome.signum
     if outcome.ending is Ending.NO_ANSWER:
