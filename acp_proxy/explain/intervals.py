@@ -22,7 +22,6 @@ Every call is given the time: the machine has no clock, and reads no payloads. T
 the connection knows which requests, turns and terminals are open.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -55,12 +54,12 @@ _TERMINAL_ENDS = ("terminal/wait_for_exit", "terminal/kill", "terminal/release")
 _NOTIFICATION, _REQUEST = Kind.NOTIFICATION, Kind.REQUEST
 _ANSWERS = (Kind.RESPONSE, Kind.ERROR)
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
+_AGENT = Party.AGENT
+_SENDERS = {_TO_AGENT.value: Party.CLIENT, _TO_CLIENT.value: _AGENT}
 
 
-class _Moment(NamedTuple):
-    t_ns: int
-    seq: int
-    """The frame or event at that time."""
+_Moment = tuple[int, int]
+"""A time in nanoseconds, and the number of the frame or event at that time."""
 
 
 @define(eq=False)
@@ -69,7 +68,7 @@ class _SessionWaits:
 
     name: str | None = None
     pending: dict[object, PendingRequest] = field(factory=dict)
-    counts: Counter[Party] = field(factory=Counter)
+    counts: dict[Party, int] = field(factory=lambda: dict.fromkeys(Party, 0))
     """How many requests and turns are open, by who has to act."""
     asked: int = 0
     """How many requests of the agent are open."""
@@ -96,8 +95,9 @@ class _SessionWaits:
         for request in self.pending.values():
             wait = OpenWait(request, t_ns - request.t_ns)
             since = self.silent.get(request.awaited)
-            silent_ns = None if since is None else t_ns - since.t_ns
-            yield wait if since is None else evolve(wait, last_seq=since.seq, silent_ns=silent_ns)
+            if since is not None:
+                wait = evolve(wait, last_seq=since[1], silent_ns=t_ns - since[0])
+            yield wait
 
     def oldest(self, party: Party) -> PendingRequest | None:
         return next((r for r in self.pending.values() if r.awaited is party), None)
@@ -125,7 +125,7 @@ class Intervals:
 
     def __init__(self, connection: Connection) -> None:
         self.silences = SilenceLog()
-        self.running: dict[int, RunningTurn] = {}
+        self.running: dict[int | None, RunningTurn] = {}
         self.ended: list[Interval] | None = None
         self._terminals = connection.state.terminals
         self._connection = _SessionWaits()
@@ -141,33 +141,39 @@ class Intervals:
         self._busy_since = self._busy_ns = 0
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Reads the next message; the messages of a batch come one after the other.
+        """Reads the next message, or the messages of a batch one after the other.
 
         Args:
             run: the frame of the message, or the run of frames that the message begins.
             message: the message.
             transition: the changes that the message made.
         """
-        now, kind = _Moment(run.t_ns, run.seq), message.kind
+        if message.members:
+            for member, change in zip(message.members, transition.members, strict=True):
+                self.take(run, member, change)
+        seq, t_ns, stream, frame_kind, _, last_seq, last_ns = run
+        now, kind = (t_ns, seq), message.kind
         if kind is _NOTIFICATION:
             if (waits := self._sessions.get(transition.session)) is not None:
-                self._end_silence(waits, run.stream, now)
-                if message.method == CANCEL and run.stream == _TO_AGENT:
+                self._end_silence(waits, stream, now)
+                if message.method == CANCEL and stream == _TO_AGENT:
                     self._cancel(waits, now)
-            if self.running and run.kind == "notification" and run.stream == _TO_CLIENT:
-                self._say(run, message, transition.turn)
+            running = self.running.get(transition.turn)
+            if running is not None and frame_kind == "notification" and stream == _TO_CLIENT:
+                self._say(running, run, message)
         elif kind is _REQUEST and transition.opened is not None:
             waits = self._of(transition.session)
-            self._end_silence(waits, run.stream, now)
+            self._end_silence(waits, stream, now)
             self._open(waits, transition.opened, transition.begun, now)
             self._settle(waits, now)
         elif kind in _ANSWERS:
             place = self._places.pop(transition.exchange, None)
             if place is None:  # the message answers a prompt, or no known request
                 place = _Place(self._of(transition.session))
-            self._end_silence(place.waits, run.stream, now)
+            self._end_silence(place.waits, stream, now)
             place.waits.remove(transition.exchange)
-            self._follow_terminal(place.waits, message, transition)
+            if transition.terminal is not None:
+                self._follow_terminal(place.waits, transition.terminal, message, transition)
             self._settle(place.waits, now)
             if place.running is not None and transition.exchange is not None:
                 self._answer(place.running, transition.exchange, now)
@@ -176,10 +182,10 @@ class Intervals:
                 place.waits.remove(("turn", turn.id))
                 place.waits.terminals.clear()
                 self._settle(place.waits, now)
-            self._end_turn(turn.id, run.t_ns, run.seq)
-        waits = self._sessions.get(transition.session) if run.last_seq != run.seq else None
-        if waits is not None and Party.AGENT in waits.silent:  # the agent sent the run unbroken
-            waits.silent[Party.AGENT] = _Moment(run.last_ns, run.last_seq)
+            self._end_turn(turn.id, t_ns, seq)
+        waits = self._sessions.get(transition.session) if last_seq != seq else None
+        if waits is not None and _AGENT in waits.silent:  # the agent sent the run unbroken
+            waits.silent[_AGENT] = last_ns, last_seq
 
     def _of(self, session: str | None) -> _SessionWaits:
         if (waits := self._sessions.get(session)) is None:
@@ -198,7 +204,7 @@ class Intervals:
         waits.add(key, request)
         running = None
         if begun is not None:
-            self._begin_turn(begun, now.t_ns)
+            self._begin_turn(begun, now[0])
         elif self.running and exchange.direction == _TO_CLIENT:
             running = self._ask(exchange, now)
         self._places[key] = _Place(waits, running)
@@ -207,14 +213,14 @@ class Intervals:
 
     def note(self, event: RecordedEvent) -> None:
         """Reads an event: a peer may have left, stopped reading or begun to read again."""
-        now, stream = _Moment(event.t_ns, event.seq), event.data.get("stream")
+        now, stream = (event.t_ns, event.seq), event.data.get("stream")
         match event.kind:
             case "exit":
                 self._leave(Party.AGENT, now)
             case "eof" if stream in tuple(Direction):
-                self._leave(_sender(stream), now)
+                self._leave(_SENDERS[stream], now)
             case "note" if isinstance(stream, str):
-                absent = self._absent[_sender(stream)]
+                absent = self._absent[_SENDERS.get(stream, _AGENT)]
                 match event.data.get("action"):
                     case "stalled":  # a sender whose receiver does not read is not to blame
                         absent.add(stream)
@@ -242,18 +248,16 @@ class Intervals:
         self._settle_all(now)
 
     def _follow_terminal(
-        self, waits: _SessionWaits, message: Message, transition: Transition
+        self, waits: _SessionWaits, terminal: str, message: Message, transition: Transition
     ) -> None:
-        if transition.terminal is None:
-            return
         if transition.method == "terminal/create":
             if message.kind is Kind.RESPONSE:
-                waits.terminals.add(transition.terminal)
+                waits.terminals.add(terminal)
             return
-        known = self._terminals.get(transition.terminal)
+        known = self._terminals.get(terminal)
         has_exited = known is not None and known.has_exited
         if has_exited or transition.method in _TERMINAL_ENDS:
-            waits.terminals.discard(transition.terminal)
+            waits.terminals.discard(terminal)
 
     def _cancel(self, waits: _SessionWaits, now: _Moment) -> None:
         for key, request in list(waits.pending.items()):
@@ -264,10 +268,10 @@ class Intervals:
 
     def _end_silence(self, waits: _SessionWaits, stream: str, now: _Moment) -> None:
         """Ends the silence of a frame's sender, and begins the sender's next silence."""
-        party = _sender(stream)
+        party = _SENDERS[stream]
         if (since := waits.silent.get(party)) is not None:
-            if now.t_ns - since.t_ns >= self._least_ns[party]:
-                self._record(waits, party, now.seq, now.t_ns)
+            if now[0] - since[0] >= self._least_ns[party]:
+                self._record(waits, party, now[1], now[0])
             waits.silent[party] = now
 
     def _settle(self, waits: _SessionWaits, now: _Moment) -> None:
@@ -283,15 +287,15 @@ class Intervals:
             self._settle_one(waits, now)
 
     def _settle_one(self, waits: _SessionWaits, now: _Moment) -> None:
-        is_held_up = waits.is_held_up or self._connection.is_held_up
-        for party in LONG_NS:
-            acts = waits.counts[party] > 0 and not (is_held_up and party is Party.AGENT)
-            if acts and not self._absent[party]:
+        is_held_up = self._holds_up or waits.is_held_up
+        for party, absent in self._absent.items():
+            acts = waits.counts[party] > 0 and not (is_held_up and party is _AGENT)
+            if acts and not absent:
                 waits.silent.setdefault(party, now)
             elif party in waits.silent:
                 # The silence ends, since the peer is held up; but if the peer left, it never ends.
-                is_gone = "gone" in self._absent[party]
-                self._record(waits, party, None if is_gone else now.seq, now.t_ns)
+                is_gone = "gone" in absent
+                self._record(waits, party, None if is_gone else now[1], now[0])
                 del waits.silent[party]
         if waits.name is not None and not waits.pending and not waits.terminals:
             self._sessions.pop(waits.name, None)  # a request will add the session again
@@ -299,11 +303,11 @@ class Intervals:
     def _record(self, waits: _SessionWaits, party: Party, to_seq: int | None, t_ns: int) -> None:
         """Keeps a silence that ends now, if the silence is a hang or the longest so far."""
         since = waits.silent.get(party)
-        if since is None or (length_ns := t_ns - since.t_ns) < self._least_ns[party]:
+        if since is None or (length_ns := t_ns - since[0]) < self._least_ns[party]:
             return  # checked first, since finding the oldest request may be slow
         request = waits.oldest(party)
         if request is not None:  # without a request, its answer has just ended the silence
-            silence = Silence(party, request, since.seq, to_seq, since.t_ns, length_ns)
+            silence = Silence(party, request, since[1], to_seq, since[0], length_ns)
             self.silences.add(silence)
             for peer, long_ns in LONG_NS.items():
                 self._least_ns[peer] = max(self._least_ns[peer], min(long_ns, length_ns + 1))
@@ -339,7 +343,7 @@ class Intervals:
             self._busy_since = t_ns
         self.running[turn.id] = RunningTurn(turn, t_ns, t_ns)
 
-    def _end_turn(self, turn: int, t_ns: int, seq: int | None) -> None:
+    def _end_turn(self, turn: int | None, t_ns: int, seq: int | None) -> None:
         if (running := self.running.pop(turn, None)) is None:
             return
         self._pass_time(running, t_ns, seq)
@@ -349,15 +353,13 @@ class Intervals:
         if not self.running:
             self._busy_ns += max(0, t_ns - self._busy_since)
 
-    def _say(self, run: FrameRun, message: Message, turn: int | None) -> None:
-        running = None if turn is None else self.running.get(turn)
-        if running is None:
-            return
+    def _say(self, running: RunningTurn, run: FrameRun, message: Message) -> None:
         self._pass_time(running, run.t_ns, run.seq)
         running.has_spoken = True
         if running.first_update_ns is None and message.method == UPDATE:
             running.first_update_ns = max(0, run.t_ns - running.start_ns)
-        self._pass_time(running, run.last_ns, run.last_seq, is_pause=False)
+        if run.last_seq != run.seq:
+            self._pass_time(running, run.last_ns, run.last_seq, is_pause=False)
 
     def _ask(self, asked: Exchange, now: _Moment) -> RunningTurn | None:
         turn = asked.turn
@@ -375,7 +377,7 @@ class Intervals:
         if exchange in running.waits:  # otherwise the turn ended before the answer
             self._pass_time(running, *now)
             running.has_spoken = False
-            self._end_wait(running, exchange, now.seq)
+            self._end_wait(running, exchange, now[1])
 
     def _end_wait(self, running: RunningTurn, exchange: int, seq: int | None) -> None:
         asked, part, since_ns = running.waits.pop(exchange)
@@ -393,7 +395,3 @@ class Intervals:
             if self.ended is not None:
                 since_ns = t_ns - elapsed
                 self.ended.append(Interval(running.turn.id, part, since_ns, t_ns, seq))
-
-
-def _sender(stream: str) -> Party:
-    return Party.CLIENT if stream == _TO_AGENT else Party.AGENT

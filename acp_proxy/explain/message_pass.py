@@ -32,6 +32,7 @@ PAUSE_NS = 10**8
 HISTORY = OPENING[1:]
 """Methods that reopen a session: the agent streams the session's history before it answers."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
+_NOTIFICATION = Kind.NOTIFICATION  # enum lookups are slow
 
 
 class Listener:
@@ -106,8 +107,7 @@ class MessagePass:
         for run, message, transition in self.read(pause_ns, watch, single_upto):
             while coming and coming[0].seq < run.seq:
                 self._note(listeners, coming.popleft())
-            for member, change in messages_of(message, transition):
-                follow(run, member, change)
+            follow(run, message, transition)
             for take in takers:
                 take(run, message, transition)
             self._frames_ns = run.last_ns
@@ -144,8 +144,8 @@ class MessagePass:
                 continue
             message = self._outline(run.seq) if run.raw is None else read(run.raw)
             transition = feed(run.seq, run.t_ns, direction, message)
-            if message.kind is not Kind.NOTIFICATION:
-                for _, change in messages_of(message, transition):
+            if message.kind is not _NOTIFICATION:
+                for change in transition.members or (transition,):
                     self._follow_loading(change)
             yield run, message, transition
 

@@ -275,9 +275,8 @@ class Connection:
             if owner is None:
                 return
             transition.session = owner or None  # "" is the key of turns without a session
-        turn = self.turn_of(transition.session)
-        if turn is not None:
-            transition.turn = turn.id
+        if turns := self.state.turns.get(transition.session or ""):
+            transition.turn = turns[-1].id
 
     def _session_of_server(self, message: Message) -> str | None:
         """Returns the session of a message to or from an MCP server.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from attrs import define, field
+from msgspec import Struct
 
 from acp_proxy.protocol.dialects import Evidence
 from acp_proxy.protocol.directories import is_within
@@ -239,8 +240,7 @@ class State:
     the calls that are over."""
 
 
-@define
-class Transition:
+class Transition(Struct):
     """The labels of a message, and the changes that the message made."""
 
     method: str | None = None

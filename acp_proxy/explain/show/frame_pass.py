@@ -1,5 +1,6 @@
 """Counts frames, tracks tool calls and sums up the work for a summary, in the pass over frames."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
@@ -10,7 +11,7 @@ from acp_proxy.base.wording import plain
 from acp_proxy.explain.describe.content_texts import changed_files, exit_state
 from acp_proxy.explain.describe.phrases import number, part, word
 from acp_proxy.explain.describe.tool_texts import params_of, tool_content
-from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of
+from acp_proxy.explain.message_pass import Listener, MessagePass
 from acp_proxy.explain.show.chosen_messages import (
     StoredMessage,
     messages_of_exchanges,
@@ -22,12 +23,15 @@ from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import body
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.tool_calls import CallState, call_of
-from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, UPDATE, kind_and_update
+from acp_proxy.protocol.updates import FINAL, NEW_CHILD, RUNNING, UPDATE, kind_and_update
 from acp_proxy.recording.recording import FrameRun
 from acp_proxy.store.queries.call_frames import call_updates_of_turn
 from acp_proxy.store.queries.exchanges import exchanges
 from acp_proxy.store.queries.frames import last_update_with
 from acp_proxy.store.reader import RecordingReader
+
+_SHOWN = re.compile(rb'"(?:title|name|tool|kind|diff)"').search
+"""Finds a member, or a type of content, that a log of calls needs in addition to the status."""
 
 
 @define(eq=False)
@@ -55,13 +59,14 @@ class CallLog:
         """
         self._last.pop(key, None)
 
-    def add(self, key: CallKey, seq: int, raw: bytes) -> None:
+    def add(self, key: CallKey, seq: int, raw: bytes, status: str | None) -> None:
         """Notes an update of a call; values that the update omits stay unchanged.
 
         Args:
             key: the session and the id of the call.
             seq: the number of the update's frame.
             raw: the message, or its beginning.
+            status: the status of the call in the message.
         """
         call = self._last.get(key)
         if call is None:
@@ -69,6 +74,9 @@ class CallLog:
                 return
             call = self._last[key] = LoggedCall(key=key, seq=seq)
             self.calls.append(call)
+        if status in FINAL and not _SHOWN(raw):  # as most updates; it need not be decoded
+            call.take_status(status, seq)
+            return
         members = call_of(params_of(raw))
         call.take(members, seq)
         if b'"diff"' in raw:
@@ -140,17 +148,20 @@ class FrameCounts(Listener):
             message: the message of the first frame.
             transition: the changes that this message made.
         """
-        self.counts[run.stream, run.kind] += run.frames
-        if run.kind == "stderr":
+        seq, _, stream, kind, _, last_seq, _ = run
+        self.counts[stream, kind] += 1 + last_seq - seq
+        if kind == "stderr":
             return
-        self.last_seq = run.last_seq
-        for member, change in messages_of(message, transition):
-            self._take(run, member, change)
-        if run.last_seq != run.seq:
+        self.last_seq = last_seq
+        self._take(run, message, transition)
+        if last_seq != seq:
             self.is_exact = False
-            self.updates += run.frames - 1
+            self.updates += last_seq - seq
 
     def _take(self, run: FrameRun, message: Message, transition: Transition) -> None:
+        if message.members:
+            for member, change in zip(message.members, transition.members, strict=True):
+                self._take(run, member, change)
         for turn in transition.ended:
             self.calls_of_turns[turn.id] = turn.tool_calls
         is_update = message.method == UPDATE and message.rpc_id is None
@@ -169,7 +180,7 @@ class FrameCounts(Listener):
             raw = message.raw
             if raw is None:
                 raw = b"".join(m.raw for m in read_messages(self._reader, [run.seq], LINE_EDGE))
-            calls.add(key, run.seq, raw)
+            calls.add(key, run.seq, raw, message.status)
 
 
 class RunningCalls:
@@ -210,9 +221,10 @@ class RunningCalls:
             return
         key = message.session, message.tool_call
         kind, update = kind_and_update(message.part("params"))
-        if self._last.begins(key, self._turn, UPDATE, kind, word(update, "status")):
+        status = word(update, "status")
+        if self._last.begins(key, self._turn, UPDATE, kind, status):
             self._log.begin(key)
-        self._log.add(key, message.seq, message.raw)
+        self._log.add(key, message.seq, message.raw, status)
 
 
 _USAGE = "usage_update"

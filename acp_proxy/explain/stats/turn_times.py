@@ -11,9 +11,9 @@ and after each answer until it sends something.
 needs the single intervals. Memory grows with the number of turns, not with the number of frames.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from attrs import define, evolve, field, frozen
@@ -40,6 +40,7 @@ WAITING = (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
 """The parts in which a turn waits for its client, by precedence."""
 
 
+@lru_cache
 def waiting_part(method: str | None) -> Part:
     """Returns the part of a turn while a request of the agent to its client is open."""
     match answering_party("to-client", method):
@@ -136,7 +137,7 @@ class RunningTurn:
     """Whether the agent has sent anything since the prompt or the last answer."""
     waits: dict[int, tuple[Exchange, Part, int]] = field(factory=dict)
     """The unanswered requests by exchange, with their parts and times."""
-    awaited: Counter[Part] = field(factory=Counter)
+    awaited: dict[Part, int] = field(factory=lambda: dict.fromkeys(WAITING, 0))
     """The number of these requests by part."""
 
     def pass_time(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
