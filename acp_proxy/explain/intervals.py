@@ -23,9 +23,8 @@ the connection knows which requests, turns and terminals are open.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from acp_proxy.explain.stats.turn_times import (
     Interval,
@@ -67,7 +66,8 @@ class _SessionWaits:
     """The open requests and running terminals of a session, or of the connection."""
 
     name: str | None = None
-    pending: dict[object, PendingRequest] = field(factory=dict)
+    pending: dict[object, tuple[Exchange, Party]] = field(factory=dict)
+    """The open requests, each with the party that has to act."""
     counts: dict[Party, int] = field(factory=lambda: dict.fromkeys(Party, 0))
     """How many requests and turns are open, by who has to act."""
     asked: int = 0
@@ -81,34 +81,30 @@ class _SessionWaits:
     def is_held_up(self) -> bool:
         return bool(self.terminals) or self.asked > 0
 
-    def add(self, key: object, request: PendingRequest) -> None:
-        self.pending[key] = request
-        self.counts[request.awaited] += 1
-        self.asked += request.direction == _TO_CLIENT
+    def add(self, key: object, asked: Exchange, awaited: Party) -> None:
+        self.pending[key] = asked, awaited
+        self.counts[awaited] += 1
+        self.asked += asked.direction == _TO_CLIENT
 
     def remove(self, key: object) -> None:
         if (request := self.pending.pop(key, None)) is not None:
-            self.counts[request.awaited] -= 1
-            self.asked -= request.direction == _TO_CLIENT
+            asked, awaited = request
+            self.counts[awaited] -= 1
+            self.asked -= asked.direction == _TO_CLIENT
 
     def open(self, t_ns: int) -> Iterator[OpenWait]:
-        for request in self.pending.values():
-            wait = OpenWait(request, t_ns - request.t_ns)
-            since = self.silent.get(request.awaited)
-            if since is not None:
-                wait = evolve(wait, last_seq=since[1], silent_ns=t_ns - since[0])
-            yield wait
+        for asked, awaited in self.pending.values():
+            seq, silent_ns = None, None
+            if (since := self.silent.get(awaited)) is not None:
+                seq, silent_ns = since[1], t_ns - since[0]
+            yield OpenWait(_request(asked, awaited), t_ns - asked.request_ns, seq, silent_ns)
 
     def oldest(self, party: Party) -> PendingRequest | None:
-        return next((r for r in self.pending.values() if r.awaited is party), None)
+        return next((_request(*r) for r in self.pending.values() if r[1] is party), None)
 
 
-class _Place(NamedTuple):
-    """The place where an open request or turn is kept."""
-
-    waits: _SessionWaits
-    running: RunningTurn | None = None
-    """The turn that waits for the request."""
+_Place = tuple[_SessionWaits, RunningTurn | None]
+"""The place where an open request or turn is kept, and the turn that waits for the request."""
 
 
 class Intervals:
@@ -167,21 +163,26 @@ class Intervals:
             self._open(waits, transition.opened, transition.begun, now)
             self._settle(waits, now)
         elif kind in _ANSWERS:
-            place = self._places.pop(transition.exchange, None)
-            if place is None:  # the message answers a prompt, or no known request
-                place = _Place(self._of(transition.session))
-            self._end_silence(place.waits, stream, now)
-            place.waits.remove(transition.exchange)
+            exchange = transition.exchange
+            if (place := self._places.pop(exchange, None)) is not None:
+                waits, waiting = place
+            else:  # the message answers a prompt, or no known request
+                waits, waiting = self._of(transition.session), None
+            self._end_silence(waits, stream, now)
+            waits.remove(exchange)
             if transition.terminal is not None:
-                self._follow_terminal(place.waits, transition.terminal, message, transition)
-            self._settle(place.waits, now)
-            if place.running is not None and transition.exchange is not None:
-                self._answer(place.running, transition.exchange, now)
+                self._follow_terminal(waits, transition.terminal, message, transition)
+            self._settle(waits, now)
+            # Otherwise the turn ended before the answer.
+            if waiting is not None and exchange in waiting.waits:
+                self._pass_time(waiting, *now)
+                waiting.has_spoken = False
+                self._end_wait(waiting, exchange, seq)
         for turn in transition.ended:
             if (place := self._places.pop(("turn", turn.id), None)) is not None:
-                place.waits.remove(("turn", turn.id))
-                place.waits.terminals.clear()
-                self._settle(place.waits, now)
+                place[0].remove(("turn", turn.id))
+                place[0].terminals.clear()
+                self._settle(place[0], now)
             self._end_turn(turn.id, t_ns, seq)
         waits = self._sessions.get(transition.session) if last_seq != seq else None
         if waits is not None and _AGENT in waits.silent:  # the agent sent the run unbroken
@@ -197,17 +198,13 @@ class Intervals:
     ) -> None:
         # In v2, the answer to a prompt only accepts the prompt, so the turn has a key of its own.
         key: object = exchange.id if begun is None else ("turn", begun.id)
-        request = PendingRequest(
-            exchange.request_seq, exchange.request_ns, exchange.direction, exchange.method,
-            exchange.session, exchange.turn, answering_party(exchange.direction, exchange.method),
-        )  # fmt: skip
-        waits.add(key, request)
+        waits.add(key, exchange, answering_party(exchange.direction, exchange.method))
         running = None
         if begun is not None:
             self._begin_turn(begun, now[0])
         elif self.running and exchange.direction == _TO_CLIENT:
             running = self._ask(exchange, now)
-        self._places[key] = _Place(waits, running)
+        self._places[key] = waits, running
 
     # Who has to act in each session
 
@@ -260,10 +257,10 @@ class Intervals:
             waits.terminals.discard(terminal)
 
     def _cancel(self, waits: _SessionWaits, now: _Moment) -> None:
-        for key, request in list(waits.pending.items()):
-            if request.method == PERMISSION and request.direction == _TO_CLIENT:
+        for key, (asked, _) in list(waits.pending.items()):
+            if asked.method == PERMISSION and asked.direction == _TO_CLIENT:
                 waits.remove(key)
-                waits.add(key, evolve(request, awaited=Party.CLIENT))
+                waits.add(key, asked, Party.CLIENT)
         self._settle(waits, now)
 
     def _end_silence(self, waits: _SessionWaits, stream: str, now: _Moment) -> None:
@@ -317,7 +314,7 @@ class Intervals:
     def turn_waiting_for(self, exchange: int) -> int | None:
         """Returns the number of the turn that waits for the answer in an exchange, or None."""
         place = self._places.get(exchange)
-        return None if place is None or place.running is None else place.running.turn.id
+        return None if place is None or place[1] is None else place[1].turn.id
 
     def turn_times(self, end_ns: int) -> tuple[list[TurnTime], WholeTime]:
         """Ends the open turns, and returns the times of all turns in order.
@@ -373,12 +370,6 @@ class Intervals:
             running.awaited[part] += 1
         return running
 
-    def _answer(self, running: RunningTurn, exchange: int, now: _Moment) -> None:
-        if exchange in running.waits:  # otherwise the turn ended before the answer
-            self._pass_time(running, *now)
-            running.has_spoken = False
-            self._end_wait(running, exchange, now[1])
-
     def _end_wait(self, running: RunningTurn, exchange: int, seq: int | None) -> None:
         asked, part, since_ns = running.waits.pop(exchange)
         running.awaited[part] -= 1
@@ -395,3 +386,10 @@ class Intervals:
             if self.ended is not None:
                 since_ns = t_ns - elapsed
                 self.ended.append(Interval(running.turn.id, part, since_ns, t_ns, seq))
+
+
+def _request(asked: Exchange, awaited: Party) -> PendingRequest:
+    return PendingRequest(
+        asked.request_seq, asked.request_ns, asked.direction, asked.method, asked.session,
+        asked.turn, awaited,
+    )  # fmt: skip

@@ -46,21 +46,20 @@ class SessionTracker:
             message: the answer.
         """
         state, method = self._state, exchange.method
+        is_result = message.kind is _RESPONSE
         if method in OPENING:
+            opened = message.session or exchange.session
             state.unnamed.answer(exchange.id, message.session)
-            is_open = message.kind is _RESPONSE
-            session = message.session or exchange.session
-            state.servers.answer(exchange.id, session if is_open else None)
-        known = state.sessions.get(exchange.session or "")
-        if method == _SET_MODE and known is not None:
-            if message.kind is _RESPONSE:
-                known.mode = message.mode or known.wanted_mode
-            known.wanted_mode = None
-        if message.kind is not _RESPONSE or method is None:
-            return
-        if method in OPENING:
-            if (opened := message.session or exchange.session) is not None:
+            state.servers.answer(exchange.id, opened if is_result else None)
+            if is_result and opened is not None:
                 _keep(state.sessions, opened, Session(mode=message.mode))
+        elif method == _SET_MODE:
+            if (known := state.sessions.get(exchange.session or "")) is not None:
+                if is_result:
+                    known.mode = message.mode or known.wanted_mode
+                known.wanted_mode = None
+        elif not is_result or method is None:
+            return
         elif method == "mcp/connect" and exchange.session is not None:
             connection = body(message, "result").get("connectionId")
             if isinstance(connection, str):

@@ -13,6 +13,7 @@ from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import printing, read_argument
 from acp_proxy.cli.screens.output import progress, say_json
 from acp_proxy.explain.origins import known_json
+from acp_proxy.store.queries.frames import last_frame
 
 _EXAMPLES = """\b
 Examples:
@@ -38,7 +39,7 @@ def show(rec: str, json: bool) -> None:
     """
     with open_recording(rec) as reader:
         size = attrgetter("frames")
-        watch = partial(progress, total=reader.count(), label="reading", size=size)
+        watch = partial(progress, total=last_frame(reader), label="reading", size=size)
         summary = summarize_whole(reader, time.monotonic_ns(), watch)
     if json:
         say_json(known_json(summary.recording, summary))

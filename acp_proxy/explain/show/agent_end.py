@@ -10,6 +10,7 @@ from acp_proxy.explain.observed_faults import ENDING
 from acp_proxy.explain.show.diagnosis_context import DiagnosisContext, named_calls, quoted_prompt
 from acp_proxy.explain.show.environment import stderr_line, why_it_never_ran
 from acp_proxy.recording.recording import RecordedEvent
+from acp_proxy.store.queries.frames import last_frame
 from acp_proxy.store.queries.recorded_events import is_stopping_signal
 
 ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
@@ -27,7 +28,8 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
         return
     exit_ = next(iter(context.of_kind("exit")), None)
     if exit_ is None:
-        if context.cut or (context.recording.state == "incomplete" and not context.reader.count()):
+        is_incomplete = context.recording.state == "incomplete"
+        if context.cut or (is_incomplete and not last_frame(context.reader)):
             yield _incomplete(context)
         return
     signal = _signal_before(context, exit_)
@@ -70,7 +72,7 @@ def empty_recording(context: DiagnosisContext) -> Iterator[Finding]:
         "reason" in exit_.data
         or (context.client_end is None and (exit_.data.get("code") != 0 or "signal" in exit_.data))
     )
-    if is_over and not failed and not context.reader.count():
+    if is_over and not failed and not last_frame(context.reader):
         seq = 0 if exit_ is None else exit_.seq
         text, why = "no message was sent in either direction", "both sides were silent"
         yield Finding(EMPTY, Severity.ERROR, None, seq, text, unblamed=why)
@@ -97,7 +99,7 @@ def _severity(
     if is_amid or "reason" in exit_.data:
         return Severity.ERROR
     if is_expected:
-        is_odd = not was_asked_to_end and context.reader.count() > 0
+        is_odd = not was_asked_to_end and last_frame(context.reader) > 0
         return Severity.INFO if is_odd else None
     if not was_asked_to_end:
         return Severity.ERROR

@@ -20,9 +20,14 @@ FRAME = "seq, t_ns, stream, kind, method, exchange, session, turn, tool_call, te
 """The columns of a `StoredFrame` without its line."""
 
 
+def last_frame(rows: Rows) -> int:
+    """Returns the number of the last frame; 0 if there is none."""
+    return _last(rows, "seq", "frames")
+
+
 def last_number(rows: Rows) -> int:
     """Returns the number of the last frame or event; 0 if there is none."""
-    return max(_last(rows, "seq", "frames"), _last(rows, "seq", "events"))
+    return max(last_frame(rows), _last(rows, "seq", "events"))
 
 
 def last_ns(rows: Rows) -> int:
