@@ -285,20 +285,14 @@ class Checker(Listener):
         if count.count > LONG_LIST:
             return
         about = message if message is not None and seq == message.seq else None
-        self._result.findings.append(
-            Finding(
-                rule=rule_id,
-                severity=severity,
-                by=by,
-                seq=seq,
-                text=plain(breach.text),
-                related=breach.related,
-                place=breach.place,
-                method=None if about is None else about.method,
-                session=None if about is None else about.session,
-                turn=None if about is None else about.transition.turn,
-            )
-        )
+        finding = Finding(
+            rule=rule_id, severity=severity, by=by, seq=seq, text=plain(breach.text),
+            related=breach.related, place=breach.place,
+            method=None if about is None else about.method,
+            session=None if about is None else about.session,
+            turn=None if about is None else about.transition.turn,
+        )  # fmt: skip
+        self._result.findings.append(finding)
 
     def _take_back(self, breach: Breach, seqs: set[int]) -> None:
         """Removes findings that follow from a breach."""

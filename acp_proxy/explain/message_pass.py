@@ -76,7 +76,8 @@ class MessagePass:
         """Who had to act and how turns spent their time, as far as `play_to` has read."""
         self.events = [*read_events(reader)]
         """All events of the recording."""
-        self._frames_ns = self._events_ns = 0
+        self.end_ns = 0
+        """The time of the last frame or event that `play_to` has read, in nanoseconds."""
         self._reader = reader
         self._first = 0 if first is None else first.prompt_seq
         self._opened_before = opened_before(recording)
@@ -103,27 +104,22 @@ class MessagePass:
             single_upto: as for `read`.
         """
         follow, takers = self.intervals.take, [listener.take for listener in listeners]
-        coming = deque(self.events)
+        coming, last_ns = deque(self.events), 0
         for run, message, transition in self.read(pause_ns, watch, single_upto):
             while coming and coming[0].seq < run.seq:
                 self._note(listeners, coming.popleft())
             follow(run, message, transition)
             for take in takers:
                 take(run, message, transition)
-            self._frames_ns = run.last_ns
+            last_ns = run.last_ns
         for event in coming:
             self._note(listeners, event)
+        self.end_ns = max([last_ns, *(event.t_ns for event in self.events)])
 
     def _note(self, listeners: Iterable[Listener], event: RecordedEvent) -> None:
         for listener in listeners:
             listener.note(event)
         self.intervals.note(event)
-        self._events_ns = max(self._events_ns, event.t_ns)
-
-    @property
-    def end_ns(self) -> int:
-        """The time of the last frame or event that `play_to` has read, in nanoseconds."""
-        return max(self._frames_ns, self._events_ns)
 
     def read(
         self, pause_ns: int, watch: Watch = iter, single_upto: int = 0

@@ -192,17 +192,9 @@ class Connection:
             transition.begun = self._begin_turn(seq, t_ns, transition.session)
             transition.turn = transition.begun.id
         transition.opened = exchange = Exchange(
-            id=state.next_exchange,
-            direction=direction,
-            method=method,
-            rpc_id=message.rpc_id,
-            session=transition.session,
-            request_seq=seq,
-            request_ns=t_ns,
-            turn=transition.turn,
-            tool_call=message.tool_call,
-            terminal=message.terminal,
-        )
+            state.next_exchange, direction, method, message.rpc_id, transition.session, seq, t_ns,
+            turn=transition.turn, tool_call=message.tool_call, terminal=message.terminal,
+        )  # fmt: skip
         transition.exchange = exchange.id
         state.next_exchange += 1
         state.open[direction].setdefault(message.rpc_id or "null", []).append(exchange)
@@ -252,15 +244,9 @@ class Connection:
         elif exchange.method in INITIALIZE and message.kind is not _ERROR:
             self.state.handshake.meet_agent(body(message, "result"))
         return Transition(
-            exchange.method,
-            exchange.id,
-            exchange.session,
-            exchange.turn,
-            exchange.tool_call,
-            message.terminal or exchange.terminal,
-            answered=exchange,
-            ended=ended,
-        )
+            exchange.method, exchange.id, exchange.session, exchange.turn, exchange.tool_call,
+            message.terminal or exchange.terminal, answered=exchange, ended=ended,
+        )  # fmt: skip
 
     def _place(self, transition: Transition, message: Message) -> None:
         """Sets a message's turn, and the session if the message names no session (draft, MCP)."""

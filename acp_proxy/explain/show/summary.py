@@ -62,6 +62,7 @@ def summarize(
         frames[stream] += count
         kinds[kind] += count
     kinds.pop("stderr", None)
+    lines = last_stderr_lines(reader, STDERR_LINES, SHOWN_LINE) if frames["stderr"] else []
     summary = Summary(
         recording=recording,
         path=str(reader.path),
@@ -102,9 +103,7 @@ def summarize(
         faults=read_faults(reader),
         signals=[describe_event(e.kind, e.data) for e in shown if e.kind == "signal"][:LISTED],
         events=[describe_event(event.kind, event.data) for event in shown[:LONG_LIST]],
-        stderr_tail=[
-            plain(line.decode(errors="replace")) for line in _last_stderr_lines(reader, counts)
-        ],
+        stderr_tail=[plain(line.decode(errors="replace")) for line in lines],
         work=read_work(reader, counts.calls.calls),
         spent=spent_in(messages.intervals.turns_until(context.end_ns)),
         silent_call=_silent_call(context, messages.intervals.silences.longest),
@@ -218,13 +217,6 @@ def finished(
     open_ = intervals.open(end_ns) if reader.live else []
     intervals.end_silences(end_ns)
     return DiagnosisContext(reader, messages.events, messages, open_, end_ns)
-
-
-def _last_stderr_lines(reader: RecordingReader, counts: FrameCounts) -> list[bytes]:
-    """Returns the last lines on stderr; frames are searched only if stderr has any lines."""
-    if not any(stream == "stderr" for stream, _ in counts.counts):
-        return []
-    return last_stderr_lines(reader, STDERR_LINES, SHOWN_LINE)
 
 
 @needs("ending", unknown="not known")

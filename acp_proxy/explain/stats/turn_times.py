@@ -173,17 +173,11 @@ class RunningTurn:
         turn, spent = self.turn, self.spent
         parts: dict[str, Any] = {f"{part}_ns": ns for part, ns in spent.items()}
         return TurnTime(
-            turn.id,
-            turn.session,
-            turn.prompt_seq,
-            turn.end_seq,
-            turn.stop_reason,
+            turn.id, turn.session, turn.prompt_seq, turn.end_seq, turn.stop_reason,
             open=turn.end_seq is None,
-            start_ns=self.start_ns,
-            duration_ns=self.now_ns - self.start_ns,
-            first_update_ns=self.first_update_ns,
-            first_chunk_ns=self.first_chunk_ns,
+            start_ns=self.start_ns, duration_ns=self.now_ns - self.start_ns,
+            first_update_ns=self.first_update_ns, first_chunk_ns=self.first_chunk_ns,
             agent_ns=spent[Part.STREAMING] + spent[Part.SILENT],
             client_ns=sum(spent[part] for part in WAITING),
             **parts,
-        )
+        )  # fmt: skip
