@@ -23,7 +23,7 @@ from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.tool_calls import call_of
 from acp_proxy.store.queries.batch_members import members_of
 from acp_proxy.store.queries.exchanges import ExchangeRow, exchanges, outcome_counts
-from acp_proxy.store.queries.frames import Span, batches, frames_by_number
+from acp_proxy.store.queries.frames import Span, frames_by_number, frames_of_kind
 from acp_proxy.store.reader import RecordingReader
 
 _AT_A_TIME = 500
@@ -104,7 +104,7 @@ class BatchMessages:
 
     def __init__(self, reader: RecordingReader) -> None:
         self._reader = reader
-        self.seqs = batches(reader)
+        self.seqs = {*frames_of_kind(reader, "batch")}
         """The numbers of the batches."""
 
     def about_call(self, key: CallKey, span: Span) -> list[StoredMessage]:

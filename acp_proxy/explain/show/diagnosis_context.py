@@ -30,7 +30,7 @@ from acp_proxy.store.queries.frames import (
     first_message,
     frame_times,
     frames_before,
-    stderr_numbers,
+    frames_of_kind,
 )
 from acp_proxy.store.queries.recorded_events import is_client_ending, is_peer_leaving
 from acp_proxy.store.reader import RecordingReader
@@ -81,7 +81,7 @@ class DiagnosisContext:
 
     @cached_property
     def _stderr(self) -> list[int]:
-        return stderr_numbers(self.reader)
+        return frames_of_kind(self.reader, "stderr")
 
     def stderr_within(self, span: Span) -> list[int]:
         """Returns the numbers of the stderr lines from the first to the last frame of a span."""

@@ -30,7 +30,7 @@ from acp_proxy.recording.filters import EVERYTHING, Filter
 from acp_proxy.recording.recording import FrameRun, StoredFrame
 from acp_proxy.store.queries import frames as frame_queries
 from acp_proxy.store.queries.call_frames import edges_of_call
-from acp_proxy.store.queries.exchanges import TurnRow, exchanges, is_any_open_at, turn_of
+from acp_proxy.store.queries.exchanges import TurnRow, exchanges, turn_of
 from acp_proxy.store.queries.exchanges import turns as read_turns
 from acp_proxy.store.queries.frames import Span
 from acp_proxy.store.reader import RecordingReader
@@ -210,7 +210,8 @@ def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
     beside = [row for row in turns if row.end_seq is None or row.end_seq >= turn.prompt_seq]
     first = min(beside, key=lambda row: row.prompt_seq, default=None)
     # An answer belongs to the oldest open request with its id, which may be before that turn.
-    return None if first is None or is_any_open_at(reader, first.prompt_seq) else first
+    at = 0 if first is None else first.prompt_seq
+    return None if any(exchanges(reader, during=(at - 1, at + 1), most=1)) else first
 
 
 def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:

@@ -126,18 +126,6 @@ def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[i
     return {row["id"] for row in rows.query(sql, (json.dumps([*spans]),))}
 
 
-def is_any_open_at(rows: Rows, seq: int) -> bool:
-    """Whether any request before a frame was answered only after the frame, or never.
-
-    Args:
-        rows: the recording.
-        seq: the number of the frame.
-    """
-    chosen = "WHERE request_seq < ? AND ifnull(response_seq, ?) > ? LIMIT 1"
-    matches = rows.query(f"SELECT id FROM exchanges {chosen}", (seq, LAST_NUMBER, seq))
-    return any(True for _ in matches)
-
-
 def latencies_of_answers(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
     """Returns the latencies of answers in nanoseconds, by the numbers of the answers.
 

@@ -187,12 +187,17 @@ def last_stderr_lines(
     return [bytes(row["raw"]) for row in rows.query(sql, values)][::-1]
 
 
-def stderr_numbers(rows: Rows) -> list[int]:
-    """Returns the numbers of all lines on stderr."""
-    if "stderr" not in rows.first_of_kind("stderr"):  # uses an index; most recordings have none
+def frames_of_kind(rows: Rows, kind: str) -> list[int]:
+    """Returns the numbers of all frames of a kind, in order.
+
+    Args:
+        rows: the recording.
+        kind: the kind, such as ``stderr`` or ``batch``; fast if there are none.
+    """
+    if not rows.first_of_kind(kind):  # uses an index; most recordings have none
         return []
-    sql = "SELECT seq FROM frames WHERE kind = 'stderr' ORDER BY seq"
-    return [row["seq"] for row in rows.query(sql)]
+    sql = "SELECT seq FROM frames WHERE kind = ? ORDER BY seq"
+    return [row["seq"] for row in rows.query(sql, (kind,))]
 
 
 def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
@@ -203,7 +208,7 @@ def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
         text: the text.
         most: the largest number of lines.
     """
-    if "stderr" not in rows.first_of_kind("stderr"):  # uses an index; most recordings have none
+    if not rows.first_of_kind("stderr"):
         return []
     sql = (
         "SELECT seq FROM frames WHERE kind = 'stderr' AND instr(raw, ?)"
@@ -285,13 +290,6 @@ def first_message(rows: Rows, stream: str, after: int = 0) -> StoredFrame | None
         " AND kind NOT IN ('invalid', 'blank') ORDER BY seq LIMIT 1"
     )
     return next((StoredFrame(*row.values()) for row in rows.query(sql, (stream, after))), None)
-
-
-def batches(rows: Rows) -> set[int]:
-    """Returns the numbers of all batches."""
-    if not rows.first_of_kind("batch"):  # uses an index; most recordings have none
-        return set()
-    return {row["seq"] for row in rows.query("SELECT seq FROM frames WHERE kind = 'batch'")}
 
 
 def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[StoredFrame]:
