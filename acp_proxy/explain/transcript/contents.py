@@ -126,20 +126,20 @@ def note_block(text: str, most: int | None = 500) -> TextBlock:
     return TextBlock(TextForm.NOTE, cut_text(text, most))
 
 
+PieceKey = tuple[str | None, str, str, bool]
+"""What all pieces of a message share: session, kind of update, id, and whether it is hidden."""
+STDERR = "stderr"
+"""The kind in the key of lines of stderr."""
+
+
 @define
 class MessageRun:
     """Consecutive pieces of one message, or lines of stderr, which become one entry."""
 
-    key: tuple[str | None, str]
-    """The session and the message that all pieces belong to."""
+    key: PieceKey
     _first: Row
     """The frame of the first piece."""
     _text: TextCollector
-    _kind: EntryKind
-    _by: str
-    """The sender: client or agent."""
-    _detail: str
-    """The detail of the entry; see `TranscriptEntry`."""
     _last: Row = Factory(dict)
     _remarks: list[str] = Factory(list)
 
@@ -150,7 +150,7 @@ class MessageRun:
             row: the frame of the piece.
             text: the text of the piece.
         """
-        is_line = self._kind is EntryKind.STDERR
+        is_line = self.key[1] == STDERR
         self._text.add(f"\n{text}" if is_line and self._text.characters else text)
         self._last = row
         if len(self._remarks) < SHORT_LIST and not is_line and (remark := mark(row)):
@@ -162,10 +162,14 @@ class MessageRun:
         if not text.characters and not self._remarks:
             return None
         first, last = self._first, self._last
+        session, update, _, is_hidden = self.key
+        kind = EntryKind.THOUGHT if "thought" in update else EntryKind.MESSAGE
+        detail = update if update.startswith("compaction") else ""
         return TranscriptEntry(
-            self._kind, first["seq"], last["seq"], first["t_ns"],
-            took_ns=last["t_ns"] - first["t_ns"], session=self.key[0],
-            by=self._by, detail=self._detail, remarks=self._remarks,
+            EntryKind.STDERR if update == STDERR else kind, first["seq"], last["seq"],
+            first["t_ns"], took_ns=last["t_ns"] - first["t_ns"], session=session,
+            by="client" if update.startswith("user") else "agent",
+            detail="not visible" if is_hidden else detail, remarks=self._remarks,
             blocks=[TextBlock(TextForm.TEXT, text)] if text.characters else [],
         )  # fmt: skip
 

@@ -23,7 +23,14 @@ from acp_proxy.explain.observed_faults import mark
 from acp_proxy.explain.origins import known_value
 from acp_proxy.explain.preview import preview
 from acp_proxy.explain.transcript import request_entries
-from acp_proxy.explain.transcript.contents import MessageRun, TextCollector, blocks_of, text_block
+from acp_proxy.explain.transcript.contents import (
+    STDERR,
+    MessageRun,
+    PieceKey,
+    TextCollector,
+    blocks_of,
+    text_block,
+)
 from acp_proxy.explain.transcript.entries import (
     EntryKind,
     TextBlock,
@@ -33,7 +40,7 @@ from acp_proxy.explain.transcript.entries import (
 )
 from acp_proxy.explain.transcript.entry_lookup import MessageLookup
 from acp_proxy.explain.transcript.sections import SectionRows, Sections
-from acp_proxy.protocol.chunks import Chunk, chunk_of
+from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.jsonrpc import SENDERS
 from acp_proxy.protocol.updates import (
@@ -116,26 +123,29 @@ class TranscriptReader:
                 if section.turn is not None and entry.session not in (None, section.session):
                     entry.remarks.append(f"subagent {entry.session}")
                 yield known_value(recording, entry)
+            turn, is_open = section_rows.turn, self._reader.is_open
+            if is_begun and turn is not None and turn.end_seq is None:
+                state = "open" if is_open else "never answered"
+                span = turn.prompt_seq, turn.prompt_seq
+                end = TranscriptEntry(EntryKind.END, *span, 0, state=state, is_failed=not is_open)
+                yield known_value(recording, end)
 
     def _entries(self) -> Iterator[TranscriptEntry]:
         """Yields the entries of the current section; consecutive chunks become one entry."""
-        is_empty = True
-        for item in self._part.rows:
-            for entry in self._of(item):
+        for row in self._part.rows:
+            if (piece := self._piece(row)) is not None:
+                key, text = piece
+                if self._run is None or self._run.key != key:
+                    yield from self._end_run()
+                    most = self._limits.output if key[1] == STDERR else self._limits.said
+                    self._run = MessageRun(key, row, TextCollector(most))
+                self._run.add(row, text)
+                continue
+            for entry in self._of(row):
                 yield from self._end_run()
-                is_empty = False
-                is_own = entry.seq == item["seq"] and not entry.session
-                yield evolve(entry, session=item.get("session")) if is_own else entry
-        for entry in self._end_run():
-            is_empty = False
-            yield entry
-        turn = self._part.turn
-        if turn is not None and turn.end_seq is None and not is_empty:
-            state = "open" if self._reader.is_open else "never answered"
-            failed = not self._reader.is_open
-            yield TranscriptEntry(
-                EntryKind.END, turn.prompt_seq, turn.prompt_seq, 0, state=state, is_failed=failed
-            )
+                is_own = entry.seq == row["seq"] and not entry.session
+                yield evolve(entry, session=row.get("session")) if is_own else entry
+        yield from self._end_run()
 
     def _end_run(self) -> Iterator[TranscriptEntry]:
         if self._run is not None:
@@ -143,6 +153,24 @@ class TranscriptReader:
             self._run = None
             if entry is not None:
                 yield entry
+
+    def _piece(self, row: Row) -> tuple[PieceKey, str] | None:
+        """Returns the key and the text of a piece of a message, or of a line of stderr; or None."""
+        kind = row["kind"]
+        if "raw" not in row:
+            return None
+        if kind == "stderr":
+            return (row["session"], STDERR, "", False), _decoded(row)
+        if kind != "notification" or row["method"] != UPDATE:
+            return None
+        raw = row["raw"]
+        if (chunk := chunk_of(raw)) is None:
+            return None
+        update, message_id, text = chunk
+        hidden = False
+        if update in THOUGHT_CHUNKS and b'"visible"' in raw:
+            hidden = is_hidden(kind_and_update(part(message_of(raw), "params"))[1])
+        return (row["session"], update, message_id or "", hidden), text
 
     def _of(self, row: Row) -> Iterator[TranscriptEntry]:
         """Yields the entry of a row; nothing if another entry shows the row."""
@@ -152,8 +180,6 @@ class TranscriptReader:
         match row["kind"]:
             case "blank":
                 pass
-            case "stderr":
-                yield from self._said("stderr", row, _decoded(row), EntryKind.STDERR)
             case "invalid":
                 block = text_block(_decoded(row), self._limits.output)
                 title = plain(row["parse_error"] or "")
@@ -188,10 +214,6 @@ class TranscriptReader:
     # Session updates
 
     def _update(self, row: Row) -> Iterator[TranscriptEntry]:
-        chunk = chunk_of(row["raw"])
-        if chunk is not None:
-            yield from self._chunk(row, chunk)
-            return
         kind, update = kind_and_update(part(message_of(row["raw"]), "params"))
         turn = self._part.turn
         if kind in CALL_UPDATES and row["tool_call"] is not None:
@@ -206,29 +228,6 @@ class TranscriptReader:
             yield from self._message(row, kind, update)
         elif self._limits.is_full or kind not in (*STATE_UPDATES, "state_update"):
             yield self._notice(row)
-
-    def _chunk(self, row: Row, chunk: Chunk) -> Iterator[TranscriptEntry]:
-        key = f"{chunk.update} {chunk.message_id or ''}"
-        kind = EntryKind.THOUGHT if chunk.update in _THOUGHTS else EntryKind.MESSAGE
-        by = "client" if chunk.update.startswith("user") else "agent"
-        detail = chunk.update if chunk.update.startswith("compaction") else ""
-        if kind is EntryKind.THOUGHT and b'"visible"' in row["raw"]:
-            _, update = kind_and_update(part(message_of(row["raw"]), "params"))
-            detail = "not visible" if is_hidden(update) else ""
-        yield from self._said(f"{key} {detail}", row, chunk.text, kind, by=by, detail=detail)
-
-    def _said(
-        self, key: str, row: Row, text: str, kind: EntryKind, *, by: str = "agent", detail: str = ""
-    ) -> Iterator[TranscriptEntry]:
-        """Adds a piece to the current run; if a new run begins, yields the entry of the old run."""
-        run = self._run
-        if run is None or run.key != (row["session"], key):
-            yield from self._end_run()
-            is_said = kind is not EntryKind.STDERR
-            most = self._limits.said if is_said else self._limits.output
-            key_of_run = (row["session"], key)
-            run = self._run = MessageRun(key_of_run, row, TextCollector(most), kind, by, detail)
-        run.add(row, text)
 
     def _message(self, row: Row, kind: str, update: Value) -> Iterator[TranscriptEntry]:
         """Yields the entry of a message that is not a text chunk, such as an image."""
