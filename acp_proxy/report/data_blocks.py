@@ -8,6 +8,7 @@ last, since it contains the number of blocks. The same recording always gives th
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import msgspec
@@ -191,12 +192,15 @@ class _IndexBlocks:
             **dict.fromkeys(DIFFERENCES, ("difference", _difference_codes)),
         }
         self._first_of_run: int | None = None
-        self._values: list[tuple[Any, ...]] = []
+        self._own: list[tuple[Any, ...]] = []
+        self._shared: list[tuple[Any, ...]] = []
+        self._counts: list[int] = []
+        """How many consecutive rows have each of the shared values."""
 
     @property
     def are_many(self) -> bool:
         """Whether there are as many rows as one block may have."""
-        return len(self._values) == CHUNK_ROWS
+        return len(self._own) == CHUNK_ROWS
 
     def add(self, own: tuple[int | None, ...], shared: tuple[Any, ...], is_joined: bool) -> None:
         """Adds a row to the next block."""
@@ -207,7 +211,12 @@ class _IndexBlocks:
             if self._first_of_run is None:
                 self._first_of_run = self.rows - 1
             run = self._first_of_run - self.rows
-        self._values.append((*own, *shared, run))
+        self._own.append((*own, run))
+        if self._shared and self._shared[-1] is shared:
+            self._counts[-1] += 1
+        else:
+            self._shared.append(shared)
+            self._counts.append(1)
         self.rows += 1
 
     def block(self, cells: list[int], payloads: list[tuple[int, int]]) -> DataBlock:
@@ -219,8 +228,10 @@ class _IndexBlocks:
         """
         columns: list[tuple[str, str, int]] = []
         data = []
+        *own, runs = zip(*self._own, strict=True)
+        shared = map(self._expanded, zip(*self._shared, strict=True))
         names = (*OWN_COLUMNS, *SHARED_COLUMNS, "run")
-        for name, values in zip(names, zip(*self._values, strict=True), strict=True):
+        for name, values in zip(names, chain(own, shared, [runs]), strict=True):
             kind, encode = self._encoders.get(name, ("number", number_codes))
             width, encoded = planes(() if values.count(None) == len(values) else encode(values))
             columns.append((name, kind, width))
@@ -228,16 +239,20 @@ class _IndexBlocks:
         header = {
             "connection": 0,
             "channel": 0,
-            "rows": len(self._values),
+            "rows": len(self._own),
             "cells": cells,
             "payloads": payloads,
             "texts": self._texts.take_new(),
             "columns": columns,
         }
-        self._values = []
+        self._own, self._shared, self._counts = [], [], []
         number, self.blocks = self.blocks, self.blocks + 1
         start = encode_json(header)
         return _block(f"i{number}", len(start).to_bytes(4, "little"), start, *data)
+
+    def _expanded(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Returns the value of each row, from the values of rows that share them."""
+        return (*chain.from_iterable(map(repeat, values, self._counts)),)
 
 
 class _PayloadBlocks:

@@ -10,6 +10,7 @@ difference from the last number that was not null. The u of a text is its index 
 import base64
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from sys import byteorder
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from attrs import define, field
 from acp_proxy.base.limits import REMEMBERED_CALLS, SHOWN_BYTES
 from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import RunFinder, chunk_in, run_key
-from acp_proxy.explain.log.timeline import TimelineLine, event_line, frame_line
+from acp_proxy.explain.log.timeline import TimelineLine, chunk_text, event_line, frame_line
 from acp_proxy.explain.observed_faults import delivered_instead
 from acp_proxy.explain.origins import is_known
 from acp_proxy.explain.pauses import Pauses
@@ -137,6 +138,11 @@ class ReportRow(NamedTuple):
 
 
 _NO_MEMBERS: list[dict[str, Any]] = []
+_labels = itemgetter(
+    "exchange", "terminal", "newline", "rpc_id", "parse_error", "masked", "request_seq",
+    "response_seq", "latency_ns", "answer_session", "answer_terminal",
+)  # fmt: skip
+"""Values in which the chunks of a run may differ; all others that are shared are in `run_key`."""
 
 
 @define
@@ -160,6 +166,10 @@ class RowReader:
     _runs: RunFinder = field(init=False)
     _calls: dict[CallKey, tuple[int, int]] = field(factory=dict)
     """For each tool call id, the start of the last call's span, and the call's first frame."""
+    _labels: tuple[Any, ...] | None = None
+    """`_labels` of the last row that was not written like the row before it."""
+    _shared: tuple[Any, ...] = ()
+    _cells: list[Any] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         self._hints = HintReader(self.reader)
@@ -171,17 +181,24 @@ class RowReader:
 
     def read(self, row: Row) -> ReportRow:
         """Returns the data of the next row of `Rows.rows`."""
-        run = run_key(row, chunk_in(row))
-        is_joined = self._runs.continues(run, row)
+        chunk = chunk_in(row)
+        is_joined = self._runs.continues(run_key(row, chunk), row)
         if "raw" not in row:
             return _event(row)
+        t_ns, size = row["t_ns"], row["size"]
+        own = row["seq"], t_ns, t_ns - row["t_first_ns"], size if self._has_sizes else None, size
+        text = chunk_text(row, chunk)
+        labels = None if text is None else _labels(row)
+        if is_joined and text is not None and labels == self._labels and not self._sent_ns:
+            cells = [text, *self._cells[1:]]
+            return ReportRow(own, self._shared, cells, row["raw"], True, _NO_MEMBERS)
         line = self._line(row)
-        shared, size = _shared(row, line), row["size"]
-        known = size if self._has_sizes else None
+        self._labels, self._cells = labels, self._cells_of(row, line)
+        self._shared = *_shared(row, line), self._first_of_call(row), self._delay_ns(row)
         return ReportRow(
-            (row["seq"], row["t_ns"], row["t_ns"] - row["t_first_ns"], known, size),
-            (*shared, self._first_of_call(row), self._delay_ns(row)),
-            self._cells(row, line),
+            own,
+            self._shared,
+            self._cells,
             None if is_excerpt(row) else row["raw"],
             is_joined,
             list(self._members(row)) if "members" in row else _NO_MEMBERS,
@@ -222,7 +239,7 @@ class RowReader:
             line = self._line(own)
             raw = member["raw"]
             offset = batch["raw"].index(raw, offset)
-            cells = [*self._cells(own, line), None, None, None]
+            cells = [*self._cells_of(own, line), None, None, None]
             yield {
                 "seq": own["seq"],
                 "t_ns": own["t_ns"],
@@ -237,7 +254,7 @@ class RowReader:
             }
             offset += len(raw)
 
-    def _cells(self, row: Row, line: TimelineLine) -> list[Any]:
+    def _cells_of(self, row: Row, line: TimelineLine) -> list[Any]:
         most = SHOWN_BYTES if self.has_payloads else -1
         fired = [_fired(firing, most) for firing in row.get("fired") or ()]
         cells = [line.text, row["rpc_id"], row["parse_error"], fired or None]

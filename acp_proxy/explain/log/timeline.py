@@ -8,14 +8,16 @@ from typing import NamedTuple
 
 from attrs import evolve, frozen
 
+from acp_proxy.base.limits import PREVIEWED_LINE
 from acp_proxy.base.wording import byte_size, duration, seconds
 from acp_proxy.explain.describe.event_texts import describe_event
 from acp_proxy.explain.describe.method_texts import MCP_ERROR
 from acp_proxy.explain.describe.tool_texts import call_in
 from acp_proxy.explain.hints import NONE, Hints
 from acp_proxy.explain.observed_faults import mark
-from acp_proxy.explain.preview import preview
+from acp_proxy.explain.preview import one_line, preview
 from acp_proxy.explain.waits import Party, answering_party
+from acp_proxy.protocol.chunks import Chunk
 from acp_proxy.protocol.dialects import MCP_MESSAGE, PERMISSION, PROMPT
 from acp_proxy.protocol.updates import FAILED, UPDATE
 from acp_proxy.store.tables.checked_values import Row
@@ -102,6 +104,24 @@ def frame_line(
     )
     tone = Tone.TROUBLE if _has_failed(frame) else _tone(kind, method)
     return TimelineLine(cells, text, stream, tone, _pace(frame, live))
+
+
+def chunk_text(frame: Row, chunk: Chunk | None) -> str | None:
+    """Returns the text of `frame_line` for the chunk in a frame, without parsing the line again.
+
+    Args:
+        frame: a row of `frames`.
+        chunk: the result of `chunk_in` for the row.
+
+    Returns:
+        None if only `frame_line` can tell the text, or if there is no chunk.
+    """
+    if chunk is None or frame["tool_call"] is not None or frame["size"] > PREVIEWED_LINE:
+        return None
+    if chunk.update == "thought_message_chunk":  # may be "not visible"
+        return None
+    start = f"{chunk.update}: "
+    return one_line(start + (chunk.text or "(empty)"))[len(start) :]
 
 
 def member_lines(
