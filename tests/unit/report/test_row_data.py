@@ -6,6 +6,7 @@ import contextlib
 import re
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,13 +25,23 @@ from acp_proxy.report.row_data import (
     OWN_COLUMNS,
     SHARED_COLUMNS,
     TEXTS,
+    RowReader,
     Texts,
     differences,
     number_codes,
     planes,
 )
 from acp_proxy.store.reader import RecordingReader
-from tests.support.log_writer import MS, LogWriter, notification, request, result, update
+from tests.support.log_writer import (
+    MS,
+    LogWriter,
+    line,
+    notification,
+    request,
+    result,
+    text,
+    update,
+)
 from tests.support.report_data import column, decode, numbers
 
 
@@ -92,13 +103,14 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
         ('kind = "latency"\nkeep_order = false', {2: 4 * MS, 3: None, 4: None, 5: None}),
     ],
 )
+@pytest.mark.parametrize("kind", ["agent_message_chunk", "custom"])
 def test_a_late_frame_and_those_behind_it_have_delays(
-    tmp_path: Path, plan: str, delays: dict[int, int | None]
+    tmp_path: Path, plan: str, delays: dict[int, int | None], kind: str
 ) -> None:
     """Frames behind a late frame have its delay, unless the plan may let them overtake it."""
     with LogWriter(tmp_path / "x.db", fault_plan=plan) as recorder:
         for n in range(4):
-            recorder.to_client(notification("a", n=n))
+            recorder.to_client(update("s", kind, content=text("a")))
             if n == 0:
                 fields = {"rule": "r", "action": "latency", "delivered": "full", "same": 1}
                 recorder.event(FAULT, TO_CLIENT, **fields, late=4 * MS)
@@ -107,6 +119,44 @@ def test_a_late_frame_and_those_behind_it_have_delays(
         report = decode(report_blocks(reader, ReportOptions()))
     actual = {row["seq"]: row["delay_ns"] for row in report.rows if row["stream"] == "to-client"}
     assert actual == delays
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"content": text("a"), "toolCallId": "c", "status": "failed"},
+        {"content": text("a"), "terminalId": "t"},
+        {"content": text("a"), "pad": "x" * 500},
+        {"content": text("key sk-" + "ant-api03-" + "aB3dE5fG7h" * 4)},
+        {"content": text("")},
+        b"\r\n",
+        b"",
+    ],
+    ids=["call", "terminal", "large", "secret", "empty", "return", "no newline"],
+)
+@pytest.mark.parametrize("kind", ["agent_message_chunk", "thought_message_chunk"])
+def test_the_rows_of_a_run_are_those_of_its_frames_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: dict[str, Any] | bytes, kind: str
+) -> None:
+    """A row that is read after other rows of its run is the same as if it is read alone."""
+    monkeypatch.setattr("acp_proxy.explain.log.timeline.PREVIEWED_LINE", 400)
+    monkeypatch.setattr("acp_proxy.explain.preview.PREVIEWED_LINE", 400)
+    usual = line(update("s", kind, content=text("one"), visible=True))
+    other = odd if isinstance(odd, dict) else {"content": text("two")}
+    another = line(update("s", kind, **other, visible=False))
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for raw in (usual, usual, another, usual, usual):
+            is_odd = raw is another and isinstance(odd, bytes)
+            recorder.chunk(TO_CLIENT, raw[:-1] + odd if is_odd and odd else raw)
+        recorder.chunk(TO_CLIENT, usual[:-1] if odd == b"" else usual)
+        recorder.close()
+        recorder.finish()
+    with RecordingReader(recorder.path) as reader:
+        rows = [row for row in reader.rows() if "raw" in row]
+        in_order = RowReader(reader)
+        actual = [in_order.read(row)._replace(is_joined=False) for row in rows]
+        assert actual == [RowReader(reader).read(row) for row in rows]
+    assert len(rows) == 6
 
 
 @pytest.mark.parametrize("version", [3, 4])
