@@ -48,9 +48,6 @@ _MOST_MEMBERS = 5_000
 """How many messages of batches are described individually."""
 
 
-_Encoder = Callable[[Sequence[Any]], list[int]]
-
-
 class DataBlock(NamedTuple):
     """A part of the data of a report."""
 
@@ -101,7 +98,7 @@ class _BlockMaker:
 
     def __init__(self, reader: RecordingReader, *, has_payloads: bool) -> None:
         self._reader = reader
-        self._rows = RowReader(reader, has_payloads)
+        self._rows = RowReader(reader, has_payloads=has_payloads)
         self._columns = _IndexBlocks()
         self._cells: list[list[Any]] = []
         self._cell_places: list[int] = []
@@ -129,14 +126,11 @@ class _BlockMaker:
             cells.append(texts)
             if len(cells) == CELL_ROWS:
                 made.append(self._cell_block())
-            if payloads is None:
-                pass
-            elif data is None:
-                made.extend(payloads.add_pieces(place, self._reader.pieces(own[0])))
-            elif len(data) > PAYLOAD_BYTES:
-                made.extend(payloads.add_pieces(place, [data]))
-            elif (block := payloads.add(place, data)) is not None:
-                made.append(block)
+            if payloads is not None and data is not None and len(data) <= PAYLOAD_BYTES:
+                made.extend(payloads.add(place, data))
+            elif payloads is not None:
+                pieces = self._reader.pieces(own[0]) if data is None else [data]
+                made.extend(payloads.add_pieces(place, pieces))
             if columns.are_many:
                 made.extend(self._finish())
             yield row
@@ -187,11 +181,14 @@ class _IndexBlocks:
         self.rows = 0
         self.blocks = 0
         self._texts = Texts()
-        self._encoders: dict[str, tuple[str, _Encoder]] = {
-            **dict.fromkeys(TEXTS, ("text", self._texts.codes)),
-            **dict.fromkeys(DIFFERENCES, ("difference", _difference_codes)),
+        self._kinds = dict.fromkeys(TEXTS, "text") | dict.fromkeys(DIFFERENCES, "difference")
+        self._encoders: dict[str, Callable[[Sequence[Any]], list[int]]] = {
+            "text": self._texts.codes,
+            "difference": lambda values: number_codes([*differences(values)]),
+            "number": number_codes,
         }
-        self._first_of_run: int | None = None
+        self._run: int | None = None
+        """The difference between the first row of the last row's run and the last row."""
         self._own: list[tuple[Any, ...]] = []
         self._shared: list[tuple[Any, ...]] = []
         self._counts: list[int] = []
@@ -204,14 +201,8 @@ class _IndexBlocks:
 
     def add(self, own: tuple[int | None, ...], shared: tuple[Any, ...], is_joined: bool) -> None:
         """Adds a row to the next block."""
-        run = None
-        if not is_joined:
-            self._first_of_run = None
-        else:
-            if self._first_of_run is None:
-                self._first_of_run = self.rows - 1
-            run = self._first_of_run - self.rows
-        self._own.append((*own, run))
+        self._run = (self._run or 0) - 1 if is_joined else None
+        self._own.append((*own, self._run))
         if self._shared and self._shared[-1] is shared:
             self._counts[-1] += 1
         else:
@@ -232,8 +223,8 @@ class _IndexBlocks:
         shared = map(self._expanded, zip(*self._shared, strict=True))
         names = (*OWN_COLUMNS, *SHARED_COLUMNS, "run")
         for name, values in zip(names, chain(own, shared, [runs]), strict=True):
-            kind, encode = self._encoders.get(name, ("number", number_codes))
-            width, encoded = planes(() if values.count(None) == len(values) else encode(values))
+            kind, is_empty = self._kinds.get(name, "number"), values.count(None) == len(values)
+            width, encoded = planes(() if is_empty else self._encoders[kind](values))
             columns.append((name, kind, width))
             data.append(encoded)
         header = {
@@ -263,22 +254,20 @@ class _PayloadBlocks:
         self._blocks = self._first = self._size = 0
         self._lines: list[bytes] = []
 
-    def add(self, place: int, line: bytes) -> DataBlock | None:
+    def add(self, place: int, line: bytes) -> Iterable[DataBlock]:
         """Adds a line; returns the block of the lines before it, if that block is full.
 
         Args:
             place: the number of its row.
             line: the line, of at most `PAYLOAD_BYTES`.
         """
-        lines, block = self._lines, None
-        self._size += len(line)
-        if (len(lines) == PAYLOAD_ROWS or self._size > PAYLOAD_BYTES) and lines:
-            block, lines = self._block(), self._lines
-            self._size = len(line)
-        if not lines:
+        is_full = len(self._lines) == PAYLOAD_ROWS or self._size + len(line) > PAYLOAD_BYTES
+        full = [*self.finish()] if is_full else ()
+        if not self._lines:
             self._first = place
-        lines.append(line)
-        return block
+        self._lines.append(line)
+        self._size += len(line)
+        return full
 
     def add_pieces(self, place: int, pieces: Iterable[bytes]) -> Iterator[DataBlock]:
         """Adds a line that is too large for a block; each piece of it becomes a block.
@@ -306,10 +295,6 @@ class _PayloadBlocks:
         """Returns the first row and the number of rows of each block since the last call."""
         places, self._places = self._places, []
         return places
-
-
-def _difference_codes(values: Sequence[int | None]) -> list[int]:
-    return number_codes([*differences(values)])
 
 
 def _cut_evenly(pieces: Iterable[bytes]) -> Iterator[bytes]:

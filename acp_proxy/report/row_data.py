@@ -14,8 +14,6 @@ from operator import itemgetter
 from sys import byteorder
 from typing import Any, NamedTuple
 
-from attrs import define, field
-
 from acp_proxy.base.limits import REMEMBERED_CALLS, SHOWN_BYTES
 from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import RunFinder, chunk_in, run_key
@@ -24,7 +22,6 @@ from acp_proxy.explain.observed_faults import delivered_instead
 from acp_proxy.explain.origins import is_known
 from acp_proxy.explain.pauses import Pauses
 from acp_proxy.explain.stats.turn_times import Part, waiting_part
-from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.store.reader import RecordingReader
@@ -138,14 +135,13 @@ class ReportRow(NamedTuple):
 
 
 _NO_MEMBERS: list[dict[str, Any]] = []
-_labels = itemgetter(
+_labels_of = itemgetter(
     "exchange", "terminal", "newline", "rpc_id", "parse_error", "masked", "request_seq",
     "response_seq", "latency_ns", "answer_session", "answer_terminal",
 )  # fmt: skip
-"""Values in which the chunks of a run may differ; all others that are shared are in `run_key`."""
+"""Reads the labels in which chunks of one run may differ."""
 
 
-@define
 class RowReader:
     """Reads the data of each row, in order.
 
@@ -154,30 +150,24 @@ class RowReader:
         has_payloads: whether cells contain the bytes that faults delivered.
     """
 
-    reader: RecordingReader
-    has_payloads: bool = True
-    _hints: HintReader = field(init=False)
-    _keeps_order: bool = field(init=False)
-    """Whether frames are sent in order: no fault lets a frame overtake another."""
-    _sent_ns: dict[str, int] = field(factory=dict)
-    """The sending time of the last late frame of each stream."""
-    _is_open: bool = field(init=False)
-    _has_sizes: bool = field(init=False)
-    _runs: RunFinder = field(init=False)
-    _calls: dict[CallKey, tuple[int, int]] = field(factory=dict)
-    """For each tool call id, the start of the last call's span, and the call's first frame."""
-    _labels: tuple[Any, ...] | None = None
-    """`_labels` of the last row that was not written like the row before it."""
-    _shared: tuple[Any, ...] = ()
-    _cells: list[Any] = field(factory=list)
-
-    def __attrs_post_init__(self) -> None:
-        self._hints = HintReader(self.reader)
-        self._runs = RunFinder(Pauses(self.reader))
-        plan = self.reader.recording.fault_plan or ""
+    def __init__(self, reader: RecordingReader, *, has_payloads: bool = True) -> None:
+        self._hints = HintReader(reader)
+        self._runs = RunFinder(Pauses(reader))
+        self._most_delivered = SHOWN_BYTES if has_payloads else -1
+        plan = reader.recording.fault_plan or ""
         self._keeps_order = not any(word in plan for word in _OVERTAKING)
-        self._is_open = self.reader.is_open
-        self._has_sizes = is_known(self.reader.recording, "size")
+        """Whether frames are sent in order: no fault lets a frame overtake another."""
+        self._sent_ns: dict[str, int] = {}
+        """The sending time of the last late frame of each stream."""
+        self._is_open = reader.is_open
+        self._has_sizes = is_known(reader.recording, "size")
+        self._calls: dict[tuple[str | None, str], tuple[int, int]] = {}
+        """For each tool call id, the start of the last call's span, and the call's first frame."""
+        self._labels: tuple[Any, ...] | None = None
+        """The labels of the last row; None unless it is a chunk with a `chunk_text`."""
+        self._shared: tuple[Any, ...] = ()
+        """The values that the last row shares with the next one, if its labels are the same."""
+        self._cells: list[Any] = []
 
     def read(self, row: Row) -> ReportRow:
         """Returns the data of the next row of `Rows.rows`."""
@@ -188,21 +178,16 @@ class RowReader:
         t_ns, size = row["t_ns"], row["size"]
         own = row["seq"], t_ns, t_ns - row["t_first_ns"], size if self._has_sizes else None, size
         text = chunk_text(row, chunk)
-        labels = None if text is None else _labels(row)
+        labels = None if text is None else _labels_of(row)
         if is_joined and text is not None and labels == self._labels and not self._sent_ns:
             cells = [text, *self._cells[1:]]
             return ReportRow(own, self._shared, cells, row["raw"], True, _NO_MEMBERS)
         line = self._line(row)
         self._labels, self._cells = labels, self._cells_of(row, line)
         self._shared = *_shared(row, line), self._first_of_call(row), self._delay_ns(row)
-        return ReportRow(
-            own,
-            self._shared,
-            self._cells,
-            None if is_excerpt(row) else row["raw"],
-            is_joined,
-            list(self._members(row)) if "members" in row else _NO_MEMBERS,
-        )
+        members = [*self._members(row)] if "members" in row else _NO_MEMBERS
+        data = None if is_excerpt(row) else row["raw"]
+        return ReportRow(own, self._shared, self._cells, data, is_joined, members)
 
     def _delay_ns(self, row: Row) -> int | None:
         """Returns the delay between a frame's arrival and its sending, if any is known."""
@@ -255,8 +240,7 @@ class RowReader:
             offset += len(raw)
 
     def _cells_of(self, row: Row, line: TimelineLine) -> list[Any]:
-        most = SHOWN_BYTES if self.has_payloads else -1
-        fired = [_fired(firing, most) for firing in row.get("fired") or ()]
+        fired = [_fired(firing, self._most_delivered) for firing in row.get("fired") or ()]
         cells = [line.text, row["rpc_id"], row["parse_error"], fired or None]
         while len(cells) > 1 and cells[-1] is None:
             cells.pop()

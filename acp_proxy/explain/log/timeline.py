@@ -116,9 +116,8 @@ def chunk_text(frame: Row, chunk: Chunk | None) -> str | None:
     Returns:
         None if only `frame_line` can tell the text, or if there is no chunk.
     """
-    if chunk is None or frame["tool_call"] is not None or frame["size"] > PREVIEWED_LINE:
-        return None
-    if chunk.update == "thought_message_chunk":  # may be "not visible"
+    is_odd = frame["tool_call"] is not None or frame["size"] > PREVIEWED_LINE
+    if chunk is None or is_odd or chunk.update == "thought_message_chunk":  # it may be hidden
         return None
     start = f"{chunk.update}: "
     return one_line(start + (chunk.text or "(empty)"))[len(start) :]

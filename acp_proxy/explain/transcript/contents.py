@@ -4,6 +4,7 @@ Content that is not text is described. A long text keeps its beginning and its e
 """
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,21 +41,19 @@ class TextCollector:
         self._most = most
         self._kept_at_end = 0 if most is None else most // 4
         self._start: list[str] = []
-        self._room = most
+        self._room = sys.maxsize if most is None else most
         self._end = ""
         self.characters = 0
 
     def add(self, text: str) -> None:
         """Adds a piece, which may end with half of a surrogate pair."""
-        self.characters += len(text)
-        if self._room is None:
-            self._start.append(text)
-            return
-        if self._room:
-            self._start.append(text[: self._room])
-            text, self._room = text[self._room :], max(0, self._room - len(text))
-        if text:
-            self._end += text[-self._kept_at_end :] if self._kept_at_end else ""
+        size, room = len(text), self._room
+        self.characters += size
+        if room:
+            self._start.append(text[:room])
+            self._room = max(0, room - size)
+        if size > room and self._kept_at_end:
+            self._end += text[room:][-self._kept_at_end :]
             if len(self._end) > 2 * self._kept_at_end:
                 self._end = self._end[-self._kept_at_end :]
 

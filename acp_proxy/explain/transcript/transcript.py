@@ -148,36 +148,27 @@ class TranscriptReader:
         yield from self._end_run()
 
     def _end_run(self) -> Iterator[TranscriptEntry]:
-        if self._run is not None:
-            entry = self._run.entry()
-            self._run = None
-            if entry is not None:
-                yield entry
+        run, self._run = self._run, None
+        if run is not None and (entry := run.entry()) is not None:
+            yield entry
 
     def _piece(self, row: Row) -> tuple[PieceKey, str] | None:
         """Returns the key and the text of a piece of a message, or of a line of stderr; or None."""
-        kind = row["kind"]
-        if "raw" not in row:
-            return None
+        kind, hidden = row["kind"] if "raw" in row else "", False
         if kind == "stderr":
             return (row["session"], STDERR, "", False), _decoded(row)
-        if kind != "notification" or row["method"] != UPDATE:
+        is_update = kind == "notification" and row["method"] == UPDATE
+        if not is_update or (chunk := chunk_of(row["raw"])) is None:
             return None
-        raw = row["raw"]
-        if (chunk := chunk_of(raw)) is None:
-            return None
-        update, message_id, text = chunk
-        hidden = False
-        if update in THOUGHT_CHUNKS and b'"visible"' in raw:
-            hidden = is_hidden(kind_and_update(part(message_of(raw), "params"))[1])
-        return (row["session"], update, message_id or "", hidden), text
+        if chunk.update in THOUGHT_CHUNKS and b'"visible"' in row["raw"]:
+            hidden = is_hidden(kind_and_update(part(message_of(row["raw"]), "params"))[1])
+        return (row["session"], chunk.update, chunk.message_id or "", hidden), chunk.text
 
     def _of(self, row: Row) -> Iterator[TranscriptEntry]:
         """Yields the entry of a row; nothing if another entry shows the row."""
-        if "raw" not in row:
-            yield from self._event(row)
-            return
         match row["kind"]:
+            case _ if "raw" not in row:
+                yield from self._event(row)
             case "blank":
                 pass
             case "invalid":
