@@ -131,7 +131,7 @@ class _BlockMaker:
             elif payloads is not None:
                 pieces = self._reader.pieces(own[0]) if data is None else [data]
                 made.extend(payloads.add_pieces(place, pieces))
-            if columns.are_many:
+            if columns.rows % CHUNK_ROWS == 0:
                 made.extend(self._finish())
             yield row
         made.extend(self._finish())
@@ -193,11 +193,6 @@ class _IndexBlocks:
         self._shared: list[tuple[Any, ...]] = []
         self._counts: list[int] = []
         """How many consecutive rows have each of the shared values."""
-
-    @property
-    def are_many(self) -> bool:
-        """Whether there are as many rows as one block may have."""
-        return len(self._own) == CHUNK_ROWS
 
     def add(self, own: tuple[int | None, ...], shared: tuple[Any, ...], is_joined: bool) -> None:
         """Adds a row to the next block."""

@@ -73,9 +73,6 @@ class Texts:
         self._codes: dict[str | None, int] = {None: 0}
         self._new: list[str] = []
 
-    def __len__(self) -> int:
-        return len(self._codes) - 1
-
     def codes(self, values: Sequence[str | None]) -> list[int]:
         """Returns the u of each text, or of None.
 

@@ -126,7 +126,7 @@ def note_block(text: str, most: int | None = 500) -> TextBlock:
 
 
 PieceKey = tuple[str | None, str, str, bool]
-"""What all pieces of a message share: session, kind of update, id, and whether it is hidden."""
+"""The session, the kind of update and the id of a message, and whether the message is hidden."""
 STDERR = "stderr"
 """The kind in the key of lines of stderr."""
 

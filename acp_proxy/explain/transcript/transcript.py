@@ -63,6 +63,7 @@ _QUIET = ("start", "eof")
 _ASKED_TO_END = ("SIGTERM", "SIGINT", "SIGHUP")
 """Signals that clients send to end an agent."""
 _TROUBLE = ("gap", "undelivered", "fault")
+_REQUESTS = {PROMPT: request_entries.prompt, PERMISSION: request_entries.permission}
 
 
 class TranscriptReader:
@@ -261,13 +262,8 @@ class TranscriptReader:
             self._opened.add(row["session"] or row.get("answer_session"))
         if method in HISTORY:
             self._loading[row["session"]] = row["response_seq"] or LAST_NUMBER
-        asked = self._lookup.asked(row)
-        if method == PROMPT:
-            entry = request_entries.prompt(asked, self._limits)
-        elif method == PERMISSION:
-            entry = request_entries.permission(asked, self._limits)
-        else:
-            entry = request_entries.request(asked, self._limits)
+        make = _REQUESTS.get(method, request_entries.request)
+        entry = make(self._lookup.asked(row), self._limits)
         _add_mark(entry, row)
         yield entry
 

@@ -142,13 +142,12 @@ def test_the_rows_of_a_run_are_those_of_its_frames_alone(
     monkeypatch.setattr("acp_proxy.explain.log.timeline.PREVIEWED_LINE", 400)
     monkeypatch.setattr("acp_proxy.explain.preview.PREVIEWED_LINE", 400)
     usual = line(update("s", kind, content=text("one"), visible=True))
-    other = odd if isinstance(odd, dict) else {"content": text("two")}
-    another = line(update("s", kind, **other, visible=False))
+    other, end = (odd, b"\n") if isinstance(odd, dict) else ({"content": text("two")}, odd)
+    another = line(update("s", kind, **other, visible=False))[:-1] + (end or b"\n")
     with LogWriter(tmp_path / "x.db") as recorder:
         for raw in (usual, usual, another, usual, usual):
-            is_odd = raw is another and isinstance(odd, bytes)
-            recorder.chunk(TO_CLIENT, raw[:-1] + odd if is_odd and odd else raw)
-        recorder.chunk(TO_CLIENT, usual[:-1] if odd == b"" else usual)
+            recorder.chunk(TO_CLIENT, raw)
+        recorder.chunk(TO_CLIENT, usual if end else usual[:-1])
         recorder.close()
         recorder.finish()
     with RecordingReader(recorder.path) as reader:
@@ -295,4 +294,5 @@ def test_each_text_is_once_in_the_list(chunks: list[list[str | None]]) -> None:
         codes = texts.codes(values)
         actual += texts.take_new()
         assert [actual[code - 1] if code else None for code in codes] == values
-    assert len(actual) == len({*actual}) == len(texts)
+    every = (text for values in chunks for text in values if text is not None)
+    assert actual == [*dict.fromkeys(every)]
