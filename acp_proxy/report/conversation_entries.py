@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from acp_proxy.base.forms import converter
+from acp_proxy.base.limits import LAST_NUMBER
 from acp_proxy.explain.choice import chosen_in
 from acp_proxy.explain.transcript.entries import (
     EntryKind,
     MediaBlock,
+    TextLimits,
     TranscriptEntry,
     TranscriptSection,
 )
@@ -35,6 +37,9 @@ _FROM_LINES = (
 )
 """Kinds of entries whose texts a page reads from the lines."""
 
+_WHOLE = TextLimits(None, LAST_NUMBER)
+"""No text is cut, and entries are left out as in a short transcript."""
+
 
 class ConversationEntries:
     """Makes the entries of a report and the images in them.
@@ -55,7 +60,9 @@ class ConversationEntries:
     ) -> None:
         chosen = chosen_in(reader, options.filter) if options.filter.strip() else EVERYTHING
         turn = options.turn
-        self._transcript = TranscriptReader(reader, chosen, turn=turn, rows=None if turn else rows)
+        self._transcript = TranscriptReader(
+            reader, chosen, _WHOLE, turn=turn, rows=None if turn else rows
+        )
         self._rows = rows
         self._has_texts = options.payloads
         self._images = images

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { CallModel, callsAmong, permissionModel, rowsOfCallAt } from "../../acp_proxy/report/front_end/cards/card.js";
-import { TerminalModel, commandLine } from "../../acp_proxy/report/front_end/cards/terminal.js";
+import { CallModel, callsAmong, rowsOfCallAt } from "../../acp_proxy/report/front_end/cards/card.js";
+import { outputAfter, outputSteps } from "../../acp_proxy/report/front_end/cards/terminal.js";
 import { contentBlocks, describedContent } from "../../acp_proxy/report/front_end/detail/blocks.js";
 import { commandFor, faultInWords, mermaidAround } from "../../acp_proxy/report/front_end/detail/detail.js";
-import { joinedChunks, longStrings, planSteps, saidBlocks } from "../../acp_proxy/report/front_end/detail/said.js";
+import { longStrings, saidBlocks } from "../../acp_proxy/report/front_end/detail/said.js";
 import { chunkOf } from "../../acp_proxy/report/front_end/data/values.js";
-import { Entries } from "../../acp_proxy/report/front_end/conversation/entries.js";
+import { Entries, entriesOf } from "../../acp_proxy/report/front_end/conversation/entries.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { listedCalls } from "../../acp_proxy/report/front_end/cards/calls_view.js";
 import { jsonBytes, sourceOf } from "./blocks.mjs";
@@ -22,7 +22,6 @@ test("updates of a call add to each other; what is left out or null stays", () =
   model.add(update({ sessionUpdate: "tool_call", toolCallId: "c", title: "Edit", kind: "edit", status: "pending", locations: [{ path: "/a", line: 3 }] }, 1));
   model.add(update({ sessionUpdate: "tool_call_update", toolCallId: "c", status: "in_progress", title: null, rawInput: { x: 1 } }, 2));
   model.add(update({ sessionUpdate: "tool_call_update", toolCallId: "c", status: "completed", content: [{ type: "diff", path: "/a", oldText: "a", newText: "b" }] }, 4));
-  assert.deepEqual([model.title, model.status, model.took], ["Edit", "completed", 3e9]);
   assert.deepEqual(model.history.map((one) => `${one.status} ${one.row}`), ["pending 0", "in_progress 1", "completed 3"]);
   assert.deepEqual(model.locations, ["/a:3"]);
   assert.deepEqual(texts(model.blocks), ["diff output: /a"]);
@@ -38,50 +37,34 @@ test("content that is streamed follows other content; without any, the output is
   assert.deepEqual(texts(model.blocks), ["text output: done"]);
 });
 
-test("a call of the 1.0 draft has its tool, its error and its location", () => {
+test("a call of the 1.0 draft has its error and its location", () => {
   const model = new CallModel();
   const message = { params: { type: "tool_call", data: { id: "c", tool: "fs/write", status: "denied", error: "no", location: { path: "/a", line: 1, endLine: 9 } } } };
   model.add({ ...update({}), message });
-  assert.deepEqual([model.title, model.status, model.locations, texts(model.blocks)], ["fs/write", "denied", ["/a:1"], ["text error: no"]]);
+  assert.deepEqual([model.locations, texts(model.blocks)], [["/a:1"], ["text error: no"]]);
 });
 
-test("a permission request gives a call what no update has, and never its status", () => {
+test("a permission request gives a call what no update has, and no content", () => {
   const model = new CallModel();
-  model.add(terminal("request", "session/request_permission", { params: { toolCall: { toolCallId: "c", title: "Run", status: "pending", rawInput: { a: 1 } } } }));
-  assert.deepEqual([model.title, model.status, model.asked.length, model.call.rawInput], ["Run", "", 1, { a: 1 }]);
+  model.add(terminal("request", "session/request_permission", { params: { toolCall: { toolCallId: "c", title: "Run", content: "asked", rawInput: { a: 1 } } } }));
+  assert.deepEqual([model.asked.length, model.call.rawInput, model.blocks], [1, { a: 1 }, []]);
 });
 
-test("an answer to a permission request chooses one of the options", () => {
-  const options = [{ optionId: "y", name: "Yes", kind: "allow_once" }, { optionId: "n", name: "No", kind: "reject_once" }];
-  const asked = { params: { toolCall: { title: "Edit" }, options } };
-  const chosen = (answer) => permissionModel(asked, answer).options.filter((one) => one.isChosen).map((one) => one.name);
-  assert.deepEqual(chosen({ result: { outcome: { outcome: "selected", optionId: "y" } } }), ["Yes"]);
-  assert.deepEqual(chosen({ result: { outcome: { outcome: "selected", optionId: "z" } } }), []);
-  assert.deepEqual(chosen({ result: { outcome: { outcome: "cancelled" } } }), []);
-  assert.deepEqual(chosen(null), []);
-  assert.equal(permissionModel(asked, null).title, "Edit");
-  assert.equal(permissionModel({ params: { operation: "file_write", resource: "/a" } }, null).title, "file_write /a");
-});
-
-test("a terminal is one in every dialect", () => {
-  const v1 = new TerminalModel();
-  v1.add(terminal("request", "terminal/create", { params: { command: "grep", args: ["-c", "a b", "it's"], cwd: "/w" } }));
-  v1.add(terminal("response", "terminal/output", { result: { output: "1\n", truncated: true } }, 2));
-  v1.add(terminal("response", "terminal/output", { result: { output: "1\n2\n", exitStatus: { exitCode: 1 } } }, 3));
-  assert.deepEqual([v1.command, v1.directory, v1.ending, v1.isFailed, v1.output(), v1.output(0)],
-    [`grep -c 'a b' 'it'"'"'s'`, "/w", "exit 1", true, "1\n2\n", "1\n"]);
-  assert.equal(v1.remarks.size, 1);
-  const v2 = new TerminalModel();
+test("the output of a terminal grows in every dialect", () => {
+  const v1 = outputSteps([
+    terminal("request", "terminal/create", { params: { command: "grep", args: ["-c", "a b", "it's"], cwd: "/w" } }),
+    terminal("response", "terminal/output", { result: { output: "1\n", truncated: true } }, 2),
+    terminal("response", "terminal/output", { result: { output: "1\n2\n", exitStatus: { exitCode: 1 } } }, 3),
+  ]);
+  assert.deepEqual([outputAfter(v1), outputAfter(v1, 0), v1[1].seq, v1[1].t_ns], ["1\n2\n", "1\n", 3, 3e9]);
   const bytes = Buffer.from("é");
-  v2.add(update({ sessionUpdate: "terminal_output_chunk", data: bytes.subarray(0, 1).toString("base64") }));
-  v2.add(update({ sessionUpdate: "terminal_output_chunk", data: bytes.subarray(1).toString("base64") }));
-  v2.add(update({ sessionUpdate: "terminal_update", exitStatus: { signal: "KILL" } }));
-  assert.deepEqual([v2.output(), v2.ending], ["é", "signal KILL"]);
-  const draft = new TerminalModel();
-  draft.add(terminal("request", "terminal/output", { params: { data: "x" } }));
-  draft.add(terminal("response", "terminal/wait_for_exit", { result: { exitCode: 0 } }));
-  assert.deepEqual([draft.output(), draft.ending, draft.isFailed], ["x", "exit 0", false]);
-  assert.equal(commandLine({ command: ["a", "b c"] }), "a 'b c'");
+  const chunk = (data) => update({ sessionUpdate: "terminal_output_chunk", data });
+  const [first, second] = [bytes.subarray(0, 1), bytes.subarray(1)].map((one) => chunk(one.toString("base64")));
+  assert.equal(outputAfter(outputSteps([first, second, chunk("?"), update({ sessionUpdate: "terminal_update", exitStatus: { signal: "KILL" } })])), "é");
+  const whole = update({ sessionUpdate: "terminal_update", output: { data: bytes.toString("base64") } });
+  assert.equal(outputAfter(outputSteps([first, whole])), "é");
+  const draft = [terminal("request", "terminal/output", { params: { data: "x" } }), terminal("response", "terminal/wait_for_exit", { result: { exitCode: 0 } })];
+  assert.equal(outputAfter(outputSteps([...draft, draft[0]])), "xx");
 });
 
 test("content that is not text is described by type and size", () => {
@@ -93,23 +76,16 @@ test("content that is not text is described by type and size", () => {
   ["text : t", "text u: r", "terminal : t1", "note : terminal ls exit 0", "text stdout: o"]);
 });
 
-test("a plan is its steps, and a message of any other kind its long texts", () => {
-  assert.deepEqual(planSteps({ params: { update: { sessionUpdate: "plan", entries: [{ content: "c", priority: "high", status: "pending" }] } } }), [{ text: "c", detail: "high", status: "pending" }]);
-  assert.deepEqual(planSteps({ params: { type: "plan", data: { steps: [{ description: "d", status: "completed" }] } } })[0].text, "d");
+test("a message that is no entry is its content or its long texts", () => {
   assert.deepEqual(texts(longStrings({ a: { "b/c": ["x\ny"] }, d: "short" })), ["text /a/b/c/0: x\ny"]);
-  assert.deepEqual(texts(saidBlocks({ params: { prompt: [{ type: "text", text: "hi" }] } }, "session/prompt", "request")), ["text : hi"]);
+  assert.deepEqual(texts(saidBlocks({ params: { update: { content: { type: "text", text: "hi" } } } })), ["text : hi"]);
+  assert.deepEqual(texts(saidBlocks({ result: { a: "x\ny" } })), ["text /result/a: x\ny"]);
 });
 
-test("the pieces of a message are joined, also across an answer to something else", async () => {
+test("a frame has a sequence diagram of its turn", async () => {
   const piece = (text, messageId) => JSON.stringify({ params: { update: { sessionUpdate: "agent_message_chunk", messageId, content: { type: "text", text } } } });
   const row = (seq, line, members) => ({ seq, t_ns: seq, stream: "to-client", kind: "notification", method: "session/update", update: "agent_message_chunk", session: "s", turn: 1, run: null, exchange: null, request_seq: null, line, ...members });
-  const recording = await Recording.read(sourceOf([
-    row(1, piece("a\ud83d")), row(2, "{}", { kind: "response", method: "fs/read_text_file", update: null, request_seq: 1, stream: "to-agent" }),
-    row(3, piece("\ude00b")), row(4, piece("c", "other")), row(5, piece("d")), row(6, piece("e"), { session: "t" }),
-  ], { meta: { name: "a b", summary: {}, check: null } }));
-  assert.deepEqual(await joinedChunks(recording, 2), { rows: [0, 2], text: "a😀b" });
-  assert.deepEqual((await joinedChunks(recording, 3)).text, "c");
-  assert.deepEqual((await joinedChunks(recording, 1)).rows, []);
+  const recording = await Recording.read(sourceOf([row(1, piece("a")), row(2, piece("b")), row(3, piece("c"))], { meta: { name: "a b", summary: {}, check: null } }));
   assert.equal(chunkOf({ params: { type: "agent_message_chunk", data: { content: "x" } } }).text, "x");
   assert.match(await mermaidAround(recording, 2), /^sequenceDiagram\n {2}participant client\n.*\n {2}agent->>client: #35;1 session\/update/s);
 });
@@ -136,6 +112,18 @@ test("an index of entries is read from the first one on that has changed, and bl
   await entries.read();
   assert.deepEqual([entries.seqs.length, entries.lastSeqs[300], ...entries.kinds.slice(298)], [301, 300, "message", "tool_call", "end"]);
   assert.deepEqual([entries.now(0)?.seq, entries.now(299)], [0, null]);
+});
+
+test("what is about rows is the last entry of a kind that shows one of them, however many ask at once", async () => {
+  const row = (call, index) => ({ seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", call });
+  const source = sourceOf([1, 1, null, 1].map(row), { meta: { summary: {}, check: null } });
+  const kinds = ["section", "tool_call", "permission", "message", "tool_call"];
+  source.blocks.set("entries", jsonBytes({ first: 0, seq: [1, 1, 2, 3, 4], last_seq: [null, 1, 2, 3, 4], kind: kinds }));
+  source.blocks.set("e0", jsonBytes(kinds.map((kind, item) => ({ kind, item }))));
+  const entries = entriesOf(await Recording.read(source));
+  const found = await Promise.all([[[0, 1, 3], "tool_call"], [[0, 1], "tool_call"], [[0, 1], ""], [[2], "tool_call"], [[], ""]].map(([rows, kind]) => entries.about(rows, kind)));
+  assert.deepEqual(found.map((one) => one?.item), [4, 1, 2, 3, undefined]);
+  assert.equal(entriesOf(entries.recording), entries);
 });
 
 test("calls are listed by their first frames, with what came of them after their turns", async () => {

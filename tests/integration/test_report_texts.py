@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.base.limits import LAST_NUMBER
 from acp_proxy.cli.opening import open_recording
-from acp_proxy.explain.transcript.entries import FULL, EntryKind, TextForm, TranscriptEntry
+from acp_proxy.explain.transcript.entries import (
+    EntryKind,
+    TextForm,
+    TextLimits,
+    TranscriptEntry,
+)
 from acp_proxy.explain.transcript.transcript import TranscriptReader
 from acp_proxy.report.data_blocks import report_blocks
 from acp_proxy.report.report_model import ReportOptions
@@ -23,6 +29,7 @@ _COMPARED = {
     EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.THOUGHT, EntryKind.STDERR, EntryKind.PLAN,
     EntryKind.TOOL_CALL, EntryKind.PERMISSION, EntryKind.TERMINAL,
 }  # fmt: skip
+_WHOLE = TextLimits(None, LAST_NUMBER)
 
 
 def _shown(entry: TranscriptEntry, name: str) -> Any:
@@ -49,7 +56,7 @@ def test_a_report_shows_what_the_transcript_says(name: str, npm_packages: Path) 
     with open_recording(str(ROOT / name)) as reader:
         entries = [
             entry
-            for entry in TranscriptReader(reader, limits=FULL).read()
+            for entry in TranscriptReader(reader, limits=_WHOLE).read()
             if isinstance(entry, TranscriptEntry) and entry.kind in _COMPARED
         ]
         blocks = report_blocks(reader, ReportOptions())

@@ -1,5 +1,5 @@
 // The tool calls as a table in the order of their start; the detail has the card of the chosen one.
-import { BLOCK_ENTRIES, Entries } from "../conversation/entries.js";
+import { BLOCK_ENTRIES, entriesOf } from "../conversation/entries.js";
 import { pause, readJson } from "../data/source.js";
 import { clear, div, h, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
@@ -55,7 +55,6 @@ export class CallsView {
     this.recording = state.recording;
     /** All of them; null until they are read. @type {Map<number, ListedCall> | null} */
     this.calls = null;
-    this.entries = new Entries(state.recording);
     /** Whether no call was chosen yet. */
     this.isNew = true;
     /** How many rows there were when it was read. */
@@ -82,8 +81,9 @@ export class CallsView {
 
   async read() {
     this.known = this.recording.rows;
-    await this.entries.read();
-    const calls = (this.calls = await listedCalls(this.recording, this.entries.kinds));
+    const entries = entriesOf(this.recording);
+    await entries.ready();
+    const calls = (this.calls = await listedCalls(this.recording, entries.kinds));
     /** @type {(select: HTMLSelectElement, all: string, name: "kind" | "status") => void} */
     const offer = (select, all, name) => {
       const { value } = select;

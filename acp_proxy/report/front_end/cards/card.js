@@ -1,14 +1,17 @@
 // The card of a tool call: all frames about it as one picture.
-import { contentBlocks, outputBlocks } from "../detail/blocks.js";
-import { isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
+import { entriesOf } from "../conversation/entries.js";
+import { blockElements, contentBlocks, entryBlocks, outputBlocks } from "../detail/blocks.js";
+import { objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
 import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
 import { button, div, h, noteLine, span } from "../shell/dom.js";
-import { blockElements, readFrames } from "./terminal.js";
+import { readFrames } from "./terminal.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {import("../data/values.js").JsonObject} JsonObject */
 /** @typedef {import("../detail/blocks.js").ContentBlock} ContentBlock */
+/** @typedef {import("../conversation/entries.js").Entry} Entry */
+/** @typedef {import("../shell/dom.js").Child} Child */
 /** @typedef {import("./terminal.js").ReadFrame} ReadFrame */
 
 const STATUS_SIGNS = new Map([
@@ -30,23 +33,19 @@ export class CallModel {
   streamed = "";
   /** @type {ContentBlock[]} */
   items = [];
-  /** When its updates came. @type {number[]} */
-  times = [];
 
   /** @param {ReadFrame} frame */
   add(frame) {
     if (frame.method !== REQUEST_PERMISSION) return this.addUpdate(frame);
     if (frame.kind !== "request") return;
     this.asked.push(frame);
-    this.call = { ...askedCall(frame.message), content: null, status: null, ...this.call };
+    this.call = { ...askedCall(frame.message), content: null, ...this.call };
   }
 
   /** @param {ReadFrame} frame */
   addUpdate({ message, row, t_ns }) {
     const { kind, update } = updateOf(message);
-    this.times.push(t_ns);
     if (kind === "tool_call_content_chunk") {
-      this.call.toolCallId ??= update.toolCallId;
       for (const block of contentBlocks(update.content)) {
         if (block.form === "text" && block.label === "") this.streamed += block.text;
         else this.items.push(block);
@@ -58,29 +57,6 @@ export class CallModel {
     if (status && status !== this.history.at(-1)?.status) this.history.push({ status, row, t_ns });
     // A member that is left out, or null, does not change what is known.
     for (const [name, value] of Object.entries(update)) if (value !== null) this.call[name] = value;
-  }
-
-  get title() {
-    const asked = objectAt(this.asked[0]?.message, "params");
-    return wordAt(this.call, "title", "name", "tool") || wordAt(asked, "title") || this.id;
-  }
-
-  get id() {
-    return wordAt(this.call, "toolCallId", "id");
-  }
-
-  get status() {
-    return wordAt(this.call, "status");
-  }
-
-  /** Nanoseconds from the first update to the last one; NaN for a call that is not over. */
-  get took() {
-    const [first, last] = [this.times[0], this.times[this.times.length - 1]];
-    return this.isOver && this.times.length > 1 ? last - first : NaN;
-  }
-
-  get isOver() {
-    return ENDED.test(this.status);
   }
 
   /** The files that it touched. */
@@ -113,55 +89,29 @@ function placeInWords(place) {
 }
 
 /**
- * A permission request and its answer.
- * @param {unknown} message the request
- * @param {unknown} answer null without one
- * @param {string} known the title of its tool call in other frames
- */
-export function permissionModel(message, answer, known = "") {
-  const [params, call] = [objectAt(message, "params"), askedCall(message)];
-  const operation = `${wordAt(params, "operation")} ${wordAt(params, "resource")}`.trim();
-  const title = wordAt(params, "title") || wordAt(call, "title", "name", "tool") || known
-    || operation || wordAt(call, "toolCallId", "id");
-  const command = wordAt(objectAt(params, "subject"), "command");
-  const reasons = [wordAt(params, "description", "reason"), command];
-  const result = objectAt(answer, "result");
-  const { optionId } = isObject(result.outcome) ? result.outcome : result;
-  const offered = objectsAt(params, "options");
-  const chosen = offered.findIndex((one) => one.optionId === optionId && optionId !== undefined);
-  return {
-    title, reasons: reasons.filter((reason) => reason !== "" && reason !== title),
-    options: offered.map((one, at) => ({
-      name: wordAt(one, "name", "optionId"), kind: wordAt(one, "kind"), isChosen: at === chosen })),
-    blocks: contentBlocks(call.content, "output"),
-  };
-}
-
-/**
  * A permission request in the page: the question, the options and the answer.
  * @param {State} state
  * @param {number} row of the request
- * @param {string} title of its tool call
  * @param {boolean} isWhole whether its content is shown, which the card of its call has anyway
  */
-export async function permissionElement(state, row, title, isWhole) {
+export async function permissionElement(state, row, isWhole) {
   const { recording } = state;
   const pair = recording.pair(row);
-  const answer = pair < 0 ? null : parsedLine(await recording.line(pair));
-  const model = permissionModel(parsedLine(await recording.line(row)), answer, title);
+  const entry = await entriesOf(recording).about([row], "permission");
+  const { title, state: outcome, is_failed, remarks = [], choices = [] } = entry ?? {};
+  const { content } = askedCall(parsedLine(await recording.line(row)));
   const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "person" : "client";
   const took = durationInWords(recording.numbers("latency_ns")[row], ` — the ${who} took `);
-  const choices = model.options.map(({ name, kind, isChosen }) => h("li",
-    { class: isChosen && "chosen" }, `${isChosen ? "●" : "○"} ${name} `,
-    span("note", kind), isChosen && " ← chosen"));
-  const answered = pair < 0 ? h("p", { class: "trouble" }, recording.unanswered)
-    : h("p", null, h("b", null, (await recording.cells(pair)).text), `${took} `,
-      seqButton(state, pair));
+  const options = choices.map(({ name, detail, state: chosen }) => h("li",
+    { class: chosen }, `${chosen ? "●" : "○"} ${name} `, span("note", detail),
+    chosen && " ← chosen"));
   return div("permission",
-    div("", "asked for permission: ", h("b", null, model.title), " ", seqButton(state, row)),
-    model.reasons.map((reason) => h("p", null, reason)),
-    h("ul", { class: "choices" }, choices), answered,
-    isWhole ? await blockElements(state, model.blocks, row) : []);
+    div("", "asked for permission: ", h("b", null, title), " ", seqButton(state, row)),
+    remarks.map((reason) => h("p", null, reason)),
+    h("ul", { class: "choices" }, options),
+    h("p", { class: is_failed && "trouble" }, h("b", null, outcome), took, " ",
+      pair >= 0 && seqButton(state, pair)),
+    isWhole ? await blockElements(state, contentBlocks(content, "output"), row) : []);
 }
 
 /**
@@ -195,15 +145,13 @@ export function rowsOfCallAt(recording, row) {
 }
 
 /**
- * Reads the tool call of a row.
- * @param {Recording} recording @param {number} row
- * @returns {Promise<{model: CallModel, rows: number[]}>}
+ * Reads the tool call that rows are about.
+ * @param {Recording} recording @param {number[]} rows
  */
-export async function readCall(recording, row) {
-  const rows = rowsOfCallAt(recording, row);
+export async function readCall(recording, rows) {
   const model = new CallModel();
   for (const frame of await readFrames(recording, rows)) model.add(frame);
-  return { model, rows };
+  return model;
 }
 
 /**
@@ -211,44 +159,50 @@ export async function readCall(recording, row) {
  * @param {State} state @param {number} row
  */
 export async function callElement(state, row) {
-  const { model, rows } = await readCall(state.recording, row);
+  const { recording } = state;
+  const rows = rowsOfCallAt(recording, row);
   if (rows.length === 0) return null;
+  const { history, asked, locations, blocks } = await readCall(recording, rows);
+  const entry = await entriesOf(recording).about(rows, "tool_call");
   const last = rows[rows.length - 1];
-  const frames = countInWords(rows.length, "frame");
-  const statuses = model.history.map(({ status, row: at, t_ns }) => {
-    const after = durationInWords(t_ns - model.history[0].t_ns, " +");
-    const when = t_ns === model.history[0].t_ns ? secondsInWords(t_ns, " at ", " s") : after;
+  const statuses = history.map(({ status, row: at, t_ns }) => {
+    const after = durationInWords(t_ns - history[0].t_ns, " +");
+    const when = t_ns === history[0].t_ns ? secondsInWords(t_ns, " at ", " s") : after;
     return h("li", null, `${statusInWords(status)} `, seqButton(state, at), span("note", when));
   });
-  const permissions = await Promise.all(model.asked.map((asked) =>
-    permissionElement(state, asked.row, model.title, false)));
-  const places = model.locations.slice(0, MOST_LOCATIONS);
+  const permissions = asked.map((one) => permissionElement(state, one.row, false));
+  const places = locations.slice(0, MOST_LOCATIONS);
+  const images = entry ? entryBlocks(entry).filter(({ form }) => form === "image") : [];
   return h("section", { class: "card", "aria-label": "tool call" },
-    h("h3", null, callTitle(model, state.recording.isOpen)),
-    noteLine(`${model.id} · ${frames} `, seqButton(state, rows[0]),
+    entry && h("h3", null, headWords(recording, entry)),
+    noteLine(`${entry?.id} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]),
       rows.length > 1 && "–", rows.length > 1 && seqButton(state, last)),
     h("ol", { class: "statuses", "aria-label": "status over time" }, statuses),
     h("ul", { class: "choices mono" }, places.map((place) => h("li", null, place))),
-    permissions,
+    await Promise.all(permissions),
     // Its terminals were made before its last frame.
-    await blockElements(state, model.blocks, last));
+    await blockElements(state, [...blocks, ...images], last));
 }
 
 /** A status with its sign. @param {string} status */
 export const statusInWords = (status) => `${STATUS_SIGNS.get(status) ?? "·"} ${status}`;
 
 /**
- * The title of a card: what, which kind, how it ended.
- * @param {CallModel} model @param {boolean} isOpen whether its end may still come
+ * What an entry is, of which kind, and how it ended.
+ * @param {Recording} recording @param {Entry} entry @returns {Child[]}
  */
-function callTitle(model, isOpen) {
-  const kind = wordAt(model.call, "kind").replace(/^other$/, "");
-  const isEndless = !model.isOver && !isOpen;
-  const tone = /^(failed|denied)$/.test(model.status) ? "trouble" : isEndless ? "caution" : "note";
-  const end = durationInWords(model.took, " after ") + (isEndless ? ", never ended" : "");
+export function headWords({ isOpen }, { kind, title, state, detail, is_failed, took_ns }) {
+  const isEndless = kind === "tool_call" && !ENDED.test(state) && !isOpen;
+  const outcome = [state, isEndless && "never ended"].filter(Boolean).join(", ");
+  const isAsked = kind === "request" || kind === "notice";
+  const sign = is_failed ? "✗ " : outcome === "completed" ? "✓ " : isAsked && outcome ? "→ " : "";
+  const took = durationInWords(took_ns ?? NaN, " after ");
+  const tone = is_failed ? "trouble" : isEndless ? "caution" : "note";
   return [
-    h("b", null, model.title), " ", kind !== "" && span("badge", kind),
-    span(tone, ` ${statusInWords(model.status || "no status")}${end}`),
+    h("b", null, isAsked ? detail : title),
+    isAsked && span("entry-title", title),
+    kind === "tool_call" && detail !== "" && span("badge", detail),
+    outcome !== "" && span(tone, sign + outcome + took),
   ];
 }
 

@@ -1,15 +1,14 @@
 // A terminal of any dialect: its command, its end, and its output as it grew, which can be played
 // back.
-import { blockElement, exitInWords } from "../detail/blocks.js";
-import { fromBase64, objectAt, parsedLine, updateOf, wordAt } from "../data/values.js";
-import { countInWords, durationInWords, shellWord } from "../shell/words.js";
+import { entriesOf } from "../conversation/entries.js";
+import { fromBase64, objectAt, parsedLine, updateOf } from "../data/values.js";
+import { countInWords, durationInWords } from "../shell/words.js";
 import { button, clear, div, h, noteLine, span } from "../shell/dom.js";
 import { ansiLines, ansiPieces } from "./ansi.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State
  * @typedef {import("../data/recording.js").Recording} Recording
- * @typedef {import("../data/values.js").JsonObject} JsonObject
  * @typedef {object} ReadFrame
  * @property {number} row
  * @property {number} seq
@@ -23,78 +22,38 @@ import { ansiLines, ansiPieces } from "./ansi.js";
 const LONGEST_PAUSE_NS = 2e9;
 const MOST_OUTPUT = 1 << 20;
 const MOST_LINES_SHOWN = 1000;
-/** @type {Record<string, string>} */
-const REMARKS = { "terminal/kill": "killed", "terminal/release": "released" };
 const COLOURS = [
   "#9aa0a8", "#ff7b72", "#5fd068", "#e3c04f", "#7aa9ff", "#e58bea", "#4fd3d3", "#e6e6e6",
 ];
-const TRUNCATED = "the client has left out the beginning of the output";
 
-/** What is known of one terminal from its frames, which are added in order. */
-export class TerminalModel {
-  command = "";
-  directory = "";
-  ending = "";
-  isFailed = false;
-  /** @type {Set<string>} */
-  remarks = new Set();
+/** The output of one terminal as it grew, in any dialect. @param {ReadFrame[]} frames */
+export function outputSteps(frames) {
   /** @type {OutputStep[]} */
-  steps = [];
+  const steps = [];
   // A chunk may end within a character.
-  decoder = new TextDecoder();
-
-  /** @param {ReadFrame} frame */
-  add(frame) {
-    const { kind, method, message } = frame;
-    const isRequest = kind === "request";
-    const update = updateOf(message);
-    const said = method === "session/update" ? update.update
+  let decoder = new TextDecoder();
+  for (const { t_ns, seq, kind, method, message } of frames) {
+    const { kind: name, update } = updateOf(message);
+    const [isChunk, isRequest] = [name === "terminal_output_chunk", kind === "request"];
+    const said = method === "session/update" ? update
       : objectAt(message, isRequest ? "params" : "result");
     const { data } = objectAt(said, "output");
-    this.command = commandLine(said) || this.command;
-    this.directory = wordAt(said, "cwd") || this.directory;
-    if (update.kind === "terminal_output_chunk") this.addBytes(frame, said.data);
-    else if (data !== undefined) {
-      this.decoder = new TextDecoder();
-      this.addBytes(frame, data, true);
-    } else if (typeof said.output === "string") this.addText(frame, said.output, true);
+    if (data !== undefined) decoder = new TextDecoder();
+    const bytes = fromBase64(isChunk ? said.data : data);
     // In the 1.0 draft, the client pushes the output.
-    else if (isRequest && typeof said.data === "string") this.addText(frame, said.data);
-    if (isRequest && Object.hasOwn(REMARKS, method)) this.remarks.add(REMARKS[method]);
-    if (said.truncated === true) this.remarks.add(TRUNCATED);
-    if (isRequest) return;
-    const refusal = method === "terminal/create" && kind === "error"
-      && (wordAt(objectAt(message, "error"), "message") || "error");
-    const status = "exitStatus" in said ? objectAt(said, "exitStatus") : said;
-    const ending = refusal || exitInWords(status);
-    if (ending) [this.ending, this.isFailed] = [ending, ending !== "exit 0"];
+    const plain = isRequest ? said.data : said.output;
+    const text = bytes === null ? plain : decoder.decode(bytes, { stream: true });
+    if (typeof text !== "string") continue;
+    steps.push({ t_ns, seq, text, isWhole: !isChunk && !isRequest });
   }
-
-  /** @param {ReadFrame} frame @param {unknown} data in base64 @param {boolean} [isWhole] */
-  addBytes(frame, data, isWhole) {
-    const bytes = fromBase64(data);
-    if (bytes === null) this.remarks.add("output that is not base64");
-    else this.addText(frame, this.decoder.decode(bytes, { stream: true }), isWhole);
-  }
-
-  /** @param {ReadFrame} frame @param {string} text @param {boolean} isWhole */
-  addText = ({ t_ns, seq }, text, isWhole = false) => this.steps.push({ t_ns, seq, text, isWhole });
-
-  /** The output after a step. @param {number} index */
-  output(index = this.steps.length - 1) {
-    const steps = this.steps.slice(0, index + 1);
-    const whole = Math.max(steps.findLastIndex((step) => step.isWhole), 0);
-    return steps.slice(whole).map((step) => step.text).join("");
-  }
+  return steps;
 }
 
-/** The command line in an object, quoted as for a shell. @param {JsonObject} value */
-export function commandLine(value) {
-  // A command that is one text may be a line for a shell, so it is not quoted.
-  const line = wordAt(value, "command", "cmd", "commandLine", "script");
-  const words = line === "" ? value.command : value.args;
-  const quoted = Array.isArray(words) ? words.map((word) => shellWord(String(word))) : [];
-  return [line, ...quoted].filter(Boolean).join(" ");
+/** The output after a step. @param {OutputStep[]} steps @param {number} index */
+export function outputAfter(steps, index = steps.length - 1) {
+  const before = steps.slice(0, index + 1);
+  const whole = Math.max(before.findLastIndex((step) => step.isWhole), 0);
+  return before.slice(whole).map((step) => step.text).join("");
 }
 
 /**
@@ -140,21 +99,19 @@ export function rowsOfTerminal(recording, id, row) {
  * @param {number} row one that is about it
  */
 export async function terminalElement({ recording }, id, row) {
-  const model = new TerminalModel();
-  const frames = await readFrames(recording, rowsOfTerminal(recording, id, row));
-  frames.forEach((frame) => model.add(frame));
-  const { command, directory, remarks, steps, isFailed } = model;
-  const ending = model.ending || (remarks.size > 0 ? "" : "did not end");
-  const notes = [directory && `in ${directory}`, ...remarks].filter(Boolean);
+  const rows = rowsOfTerminal(recording, id, row);
+  const steps = outputSteps(await readFrames(recording, rows));
+  const entry = await entriesOf(recording).about(rows, "terminal");
+  const { title, state, detail, is_failed, remarks = [] } = entry ?? {};
+  const notes = [detail && `in ${detail}`, ...remarks];
   return div("terminal",
     div("terminal-head",
-      span("mono", `$ ${command || id}`), span(isFailed ? "trouble" : "note", ending)),
-    notes.map((text) => noteLine(text)), steps.length > 0 && outputElements(model));
+      span("mono", `$ ${title ?? id}`), span(is_failed ? "trouble" : "note", state)),
+    notes.map((text) => text && noteLine(text)), steps.length > 0 && outputElements(steps));
 }
 
-/** The output, and how it grew. @param {TerminalModel} model */
-function outputElements(model) {
-  const { steps } = model;
+/** The output, and how it grew. @param {OutputStep[]} steps */
+function outputElements(steps) {
   const last = steps.length - 1;
   const box = h("div",
     { class: "terminal-output", role: "group", tabindex: "0", "aria-label": "output" });
@@ -162,7 +119,7 @@ function outputElements(model) {
   let timer = 0;
   /** @param {number} index @param {boolean} isPlaying whether it goes on from there */
   const show = (index, isPlaying) => {
-    const lines = ansiLines(model.output(index).slice(-MOST_OUTPUT));
+    const lines = ansiLines(outputAfter(steps, index).slice(-MOST_OUTPUT));
     const hidden = countInWords(lines.length - MOST_LINES_SHOWN, "earlier line");
     clear(box, lines.length > MOST_LINES_SHOWN && noteLine(`${hidden} not shown`),
       lines.slice(-MOST_LINES_SHOWN).map((line) =>
@@ -196,11 +153,3 @@ function pieceElement({ text, classes }) {
   const colour = COLOURS[Number(/-(\d)/.exec(classes)?.[1])] ?? "";
   return h("span", { class: classes || null, style: { "--colour": colour } }, text);
 }
-
-/**
- * Blocks in the page, with the terminals among them.
- * @param {State} state @param {import("../detail/blocks.js").ContentBlock[]} blocks
- * @param {number} row @returns {Promise<HTMLElement[]>}
- */
-export const blockElements = (state, blocks, row) => Promise.all(blocks.map((block) =>
-  block.form === "terminal" ? terminalElement(state, block.text, row) : blockElement(block)));

@@ -4,7 +4,7 @@ import { pauseWords, pausesOf } from "../pictures/pauses.js";
 import { clear, div, h, noteLine } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { countInWords } from "../shell/words.js";
-import { BLOCK_ENTRIES, Entries, SECTION } from "./entries.js";
+import { BLOCK_ENTRIES, entriesOf, SECTION } from "./entries.js";
 import { fillEntry } from "./entry_element.js";
 import { FlowList } from "./flow_list.js";
 
@@ -25,12 +25,10 @@ export class ConversationView {
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;
-    this.entries = new Entries(state.recording);
+    this.entries = entriesOf(state.recording);
     this.entries.blocks.onRead = () => this.list.refresh(`.${PENDING_ENTRY}`);
     /** How many rows there were when the entries were read. */
     this.rows = -1;
-    /** The entry of each row; empty until it is known. */
-    this.ofRows = new Int32Array(0);
     /** The pauses before and after entries, by item. @type {Map<number, Pause[]>[]} */
     this.pauses = [new Map(), new Map()];
     /** The entries and sections that are shown. @type {number[]} */
@@ -53,11 +51,9 @@ export class ConversationView {
     const { entries, state } = this;
     this.rows = state.recording.rows;
     try {
-      await entries.read();
+      await entries.ready();
       const ahead = Math.min(entries.kinds.length, ENTRIES_AHEAD);
       for (let item = 0; item < ahead; item += BLOCK_ENTRIES) entries.now(item);
-      this.build();
-      this.ofRows = await entries.ofRows();
       this.placePauses();
       this.build();
     } catch (error) {
@@ -71,14 +67,14 @@ export class ConversationView {
     if (change === "row" || change === "view") this.list.setActive(this.placeOf(this.state.row));
     else if (change === "shown") this.build();
     else if (change === "matched") {
-      this.hits = new Set([...this.state.matched].map((row) => this.ofRows[row]));
+      this.hits = new Set([...this.state.matched].map((row) => this.entries.ofRows[row]));
       this.list.refresh();
     }
   }
 
   /** Finds the entry next to each pause: the one that ended it, or else the one before it. */
   placePauses() {
-    const { entries: { kinds, seqs }, state: { recording }, ofRows } = this;
+    const { entries: { kinds, seqs, ofRows }, state: { recording } } = this;
     const [before, after] = (this.pauses = [new Map(), new Map()]);
     for (const [row, pause] of pausesOf(recording)) {
       let [item, rowBefore] = [ofRows[row] ?? -1, recording.rowOf(pause.before)];
@@ -91,8 +87,8 @@ export class ConversationView {
   }
 
   build() {
-    const { entries: { kinds }, state, ofRows } = this;
-    const isAll = state.shown.length === state.recording.rows || ofRows.length === 0;
+    const { entries: { kinds, ofRows }, state } = this;
+    const isAll = state.shown.length === state.recording.rows;
     const isShown = new Uint8Array(kinds.length).fill(isAll ? 1 : 0);
     if (!isAll) for (const row of state.shown) isShown[ofRows[row]] = 1;
     // A section is shown if an entry of it is.
@@ -112,7 +108,7 @@ export class ConversationView {
 
   /** The place of the entry that shows a row; -1 for none. @param {number} row */
   placeOf(row) {
-    const item = this.ofRows[row] ?? -1;
+    const item = this.entries.ofRows[row] ?? -1;
     const place = lowerBound(this.items, item);
     return this.items[place] === item ? place : -1;
   }
@@ -121,7 +117,7 @@ export class ConversationView {
   select(item) {
     const { recording, row } = this.state;
     const first = recording.rowOf(this.entries.seqs[item]);
-    if (first >= 0 && this.ofRows[row] !== item) this.state.select(first);
+    if (first >= 0 && this.entries.ofRows[row] !== item) this.state.select(first);
   }
 
   /** The conversation on paper, as far as it is in memory. @param {number} most entries */

@@ -1,5 +1,5 @@
 // The entries of the conversation as `transcript` makes them: an index of all is in memory, and
-// entries are read on demand.
+// entries are read on demand. Whatever shows a frame takes its words and its state from them.
 import { BlockCache } from "../data/recording.js";
 import { pause, readJson } from "../data/source.js";
 
@@ -8,12 +8,13 @@ import { pause, readJson } from "../data/source.js";
  * @typedef {object} EntryBlock
  * @property {"text" | "json" | "diff" | "note"} form
  * @property {string} label
- * @property {{start: string, end: string, characters: number}} text
+ * @property {{start: string}} text whole: nothing of it is left out
  * @property {number} [image]
  * @typedef {{name: string, detail: string, state: string}} EntryChoice
  * @typedef {object} Entry a section or an entry, with the members of docs/json.md
  * @property {string} [kind] not there for a section
  * @property {number} seq
+ * @property {number} last_seq
  * @property {number | null} t_ns
  * @property {string} title
  * @property {string} state
@@ -37,6 +38,16 @@ export const SECTION = "section";
 /** Entries about a request and its answer alone. */
 const PAIRS = new Set(["prompt", "permission", "request", "end"]);
 
+/** The entries of each recording, for all who show them. @type {WeakMap<Recording, Entries>} */
+const KNOWN = new WeakMap();
+
+/** @param {Recording} recording */
+export function entriesOf(recording) {
+  const entries = KNOWN.get(recording) ?? new Entries(recording);
+  KNOWN.set(recording, entries);
+  return entries;
+}
+
 export class Entries {
   /** @type {number[]} */
   seqs = [];
@@ -44,12 +55,25 @@ export class Entries {
   lastSeqs = [];
   /** @type {string[]} */
   kinds = [];
+  /** The entry that shows each row; -1 for rows that none shows. */
+  ofRows = new Int32Array(0);
+  reading = Promise.resolve();
 
   /** @param {Recording} recording */
   constructor(recording) {
     this.recording = recording;
+    /** How many rows there were when `ready` was asked last. */
+    this.known = -1;
     /** @type {BlockCache<Entry[]>} */
     this.blocks = new BlockCache(BLOCKS_KEPT, (name) => readJson(recording.source, name));
+  }
+
+  /** Settles when the entries of all rows that there are now are known. */
+  ready() {
+    const { rows } = this.recording;
+    if (rows !== this.known) this.reading = this.reading.then(() => this.read());
+    this.known = rows;
+    return this.reading;
   }
 
   /** Reads the index from the first entry on that is new or has changed. */
@@ -61,16 +85,24 @@ export class Entries {
     const stale = Math.floor(first / BLOCK_ENTRIES);
     const { entries } = this.blocks;
     for (const name of entries.keys()) if (Number(name.slice(1)) >= stale) entries.delete(name);
+    this.ofRows = await this.placedRows();
   }
 
   /** The entry if it is in memory. Else null, and it is loaded. @param {number} item */
-  now(item) {
-    const block = this.blocks.now(`e${Math.floor(item / BLOCK_ENTRIES)}`);
-    return block?.[item % BLOCK_ENTRIES] ?? null;
+  now = (item) => this.blocks.now(blockOf(item))?.[item % BLOCK_ENTRIES] ?? null;
+
+  /**
+   * The last entry of a kind that shows some of the rows, or of any kind; null if none shows them.
+   * @param {number[]} rows @param {string} [kind]
+   */
+  async about(rows, kind = "") {
+    await this.ready();
+    const items = rows.map((row) => this.ofRows[row]).filter((item) => item >= 0);
+    const item = items.findLast((one) => this.kinds[one] === kind) ?? items.at(-1) ?? -1;
+    return item < 0 ? null : (await this.blocks.get(blockOf(item)))[item % BLOCK_ENTRIES];
   }
 
-  /** The entry that shows each row; -1 for rows that none shows. */
-  async ofRows() {
+  async placedRows() {
     const { recording, seqs, lastSeqs, kinds } = this;
     const found = new Int32Array(recording.rows).fill(-1);
     for (let item = seqs.length - 1; item >= 0; item--) {
@@ -100,3 +132,6 @@ export class Entries {
     return found;
   }
 }
+
+/** The name of the block that has an entry. @param {number} item */
+const blockOf = (item) => `e${Math.floor(item / BLOCK_ENTRIES)}`;

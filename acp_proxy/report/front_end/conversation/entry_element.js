@@ -1,18 +1,16 @@
 // One section or entry of the conversation in the page. What a call, a terminal or a request has is
 // read when it is opened; calls that failed are open, and so are terminals that failed and
 // that no call has.
-import { linkedText, statusInWords } from "../cards/card.js";
-import { longText } from "../detail/hex.js";
-import { saidElements } from "../detail/said.js";
-import { clear, div, h, noteLine, picture, span } from "../shell/dom.js";
+import { headWords, linkedText } from "../cards/card.js";
+import { blockElement, entryBlocks } from "../detail/blocks.js";
+import { saidElements, stepsElement } from "../detail/said.js";
+import { clear, div, h, span } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
-import { countInWords, durationInWords, secondsInWords, visibleText } from "../shell/words.js";
-import { markdownElements } from "./markdown.js";
+import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State
  * @typedef {import("./entries.js").Entry} Entry
- * @typedef {import("./entries.js").EntryBlock} EntryBlock
  * @typedef {import("../shell/dom.js").Child} Child
  */
 
@@ -23,8 +21,6 @@ const FOLDED = {
   thought: "Thought", tool_call: "Call", terminal: "Terminal", permission: "Permission",
   request: "Request", notice: "Notice", "not-acp": "Not ACP", stderr: "stderr",
 };
-/** Entries whose texts are in messages or in entries of their own. */
-const OWN_TEXTS = new Set(["thought", "not-acp", "stderr"]);
 const BEGINNING = 120;
 
 /**
@@ -42,10 +38,9 @@ export function fillEntry(node, state, entry, toggled) {
 
 /** @param {Entry} section @returns {Child[]} */
 function sectionParts({ turn, seq, heading, session, state, took_ns, is_failed }) {
-  const name = session ? `Session ${visibleText(session)}` : "Session without a name";
+  const name = session ? `Session ${session}` : "Session without a name";
   const outside = seq <= 1 ? "Before the first turn" : "Outside of turns";
-  const ended = visibleText(state) + tookWords(took_ns);
-  const words = turn === null ? outside : `Turn ${turn}: ${ended}`;
+  const words = turn === null ? outside : `Turn ${turn}: ${state}${tookWords(took_ns)}`;
   return [
     heading !== "" && h("h3", null, name, heading === "continued" && ", continued"),
     h("h4", { class: is_failed && "trouble" }, is_failed && "✗ ", words),
@@ -54,19 +49,15 @@ function sectionParts({ turn, seq, heading, session, state, took_ns, is_failed }
 
 /** @param {State} state @param {Entry} entry @returns {Child[]} */
 function openParts(state, entry) {
-  const { kind = "", by, title, detail, is_failed, took_ns, remarks, choices, blocks } = entry;
+  const { kind = "", by, title, detail, is_failed, took_ns, remarks } = entry;
   const name = kind === "message" && by === "client" ? "Client" : OPEN[kind];
   const end = entry.state === "never answered" ? `Prompt #${entry.seq} was ${entry.state}`
     : title || entry.state;
-  const ended = visibleText(end) + tookWords(took_ns);
-  const steps = choices.map((step) => h("li", null,
-    `${statusInWords(step.state)}: ${visibleText(step.name)} `, note(step.detail)));
   return [
-    h("p", { class: "entry-head" }, is_failed && "✗ ", h("b", null, name || ended),
-      kind === "event" && visibleText(`${detail}: ${title}`), note(remarks.join(" · ")),
+    h("p", { class: "entry-head" }, is_failed && "✗ ", h("b", null, name || end + tookWords(took_ns)),
+      kind === "event" && `${detail}: ${title}`, note(remarks.join(" · ")),
       place(state, entry)),
-    steps.length > 0 && h("ul", { class: "choices" }, steps),
-    ...blocks.flatMap((block) => blockParts(state, block, entry)),
+    stepsElement(entry), ...entryBlocks(entry).map((block) => blockElement(state, block)),
   ];
 }
 
@@ -89,7 +80,7 @@ function foldedParts(state, entry, toggled) {
     note(remarks.join(" · "))), box);
   if (isOpen) void fill();
   const options = choices.map((one) =>
-    span(one.state && "chosen", `${one.state ? "●" : "○"} ${visibleText(one.name)} `));
+    span(one.state && "chosen", `${one.state ? "●" : "○"} ${one.name} `));
   return [
     div("entry-line", made, place(state, entry)),
     options.length > 0 && h("p", { class: "options" }, options),
@@ -104,33 +95,20 @@ function isInCard({ recording }, { id }) {
 }
 
 /** What a line that opens says. @param {State} state @param {Entry} entry @returns {Child[]} */
-function summaryWords({ recording: { isOpen } }, entry) {
-  const { kind, title, detail, is_failed, took_ns, blocks } = entry;
+function summaryWords({ recording }, entry) {
+  const { kind, blocks } = entry;
   const start = blocks[0]?.text.start ?? "";
   if (kind === "stderr") return [countInWords(start.split("\n").length, "line")];
   if (kind === "thought") {
-    return [span("entry-title", visibleText(start.slice(0, BEGINNING).replace(/\s+/g, " ")))];
+    return [span("entry-title", start.slice(0, BEGINNING).replace(/\*\*|\s+/g, " "))];
   }
-  const isLost = kind === "tool_call" && /^(pending|in_progress|)$/.test(entry.state) && !isOpen;
-  const outcome = [entry.state, isLost && "never ended"].filter(Boolean).join(", ");
-  const isAsked = kind === "request" || kind === "notice";
-  const sign = is_failed ? "✗ " : outcome === "completed" ? "✓ " : isAsked && outcome ? "→ " : "";
-  return [
-    h("b", null, visibleText(isAsked ? detail : title)),
-    isAsked && span("entry-title", visibleText(title)),
-    kind === "tool_call" && detail !== "" && span("badge", visibleText(detail)),
-    outcome !== "" && span(is_failed || isLost ? "trouble" : "note",
-      sign + visibleText(outcome) + tookWords(took_ns)),
-  ];
+  return headWords(recording, entry);
 }
 
 /** @param {State} state @param {Entry} entry @returns {Promise<Child[]>} what a line opens */
-async function contentOf(state, entry) {
-  const row = state.recording.rowOf(entry.seq);
-  const own = entry.blocks.flatMap((block) => blockParts(state, block, entry));
-  if (OWN_TEXTS.has(entry.kind ?? "")) return own;
-  const gone = [note(`#${entry.seq} is not in this report.`)];
-  return [...(row < 0 ? gone : await saidElements(state, row)), ...own];
+async function contentOf(state, { seq }) {
+  const row = state.recording.rowOf(seq);
+  return row < 0 ? [note(`#${seq} is not in this report.`)] : saidElements(state, row);
 }
 
 /** What leads to the frames of an entry. @param {State} state @param {Entry} entry */
@@ -139,37 +117,8 @@ function place(state, { seq, t_ns }) {
   return span("note entry-place", span("entry-time", time), linkedText(state, `#${seq}`));
 }
 
-/** @param {State} state @param {EntryBlock} block @param {Entry} entry @returns {Child[]} */
-function blockParts(state, { form, label, text, image }, { kind, by }) {
-  const { start, end, characters } = text;
-  if (image !== undefined) return [imageElement(state, image, start)];
-  if (form === "note") return [h("p", { class: "note media" }, visibleText(start))];
-  const isMarkdown = label === "" && (kind === "thought" || (kind === "message" && by === "agent"));
-  const left = characters - start.length - end.length;
-  const show = (/** @type {string} */ piece) => (isMarkdown
-    ? div("markdown", markdownElements(piece)) : longText(piece));
-  return [
-    label !== "" && h("p", { class: "block-label" }, visibleText(label)), show(start),
-    left > 0 && noteLine(`… ${countInWords(left, "character")} left out …`),
-    end !== "" && show(end),
-  ];
-}
-
-/** @param {State} state @param {number} number @param {string} name */
-function imageElement({ recording }, number, name) {
-  const [type, width, height] = recording.meta.images[number];
-  const style = { "aspect-ratio": `${width} / ${height}`, width: `${width}px` };
-  const box = h("figure", { class: "image", style });
-  const error = () => clear(box, note(name));
-  recording.source.bytes(`g${number}`).then((bytes) => {
-    const words = `${visibleText(name)}, ${width} × ${height}`;
-    clear(box, picture(type, bytes, { alt: words, title: words, on: { error } }));
-  }, error);
-  return box;
-}
-
 /** @param {string} text */
-const note = (text) => text !== "" && span("note", visibleText(text));
+const note = (text) => text !== "" && span("note", text);
 
 /** @param {number | null} ns */
 const tookWords = (ns) => durationInWords(ns ?? NaN, " after ");

@@ -1,7 +1,9 @@
-// Content of messages and tool calls in any dialect: text, diffs, terminals; all else is described,
-// never decoded.
+// Content of messages and tool calls in any dialect, and of entries of the conversation: text, diffs,
+// terminals, images; all else is described, never decoded.
+import { terminalElement } from "../cards/terminal.js";
 import { diffModel } from "../cards/words.js";
-import { div, h, noteLine, span } from "../shell/dom.js";
+import { markdownElements } from "../conversation/markdown.js";
+import { clear, div, h, noteLine, picture, span } from "../shell/dom.js";
 import { addInParts, longText } from "./hex.js";
 import { isObject, wordAt } from "../data/values.js";
 import { countInWords, sizeInWords, visibleText } from "../shell/words.js";
@@ -9,16 +11,20 @@ import { countInWords, sizeInWords, visibleText } from "../shell/words.js";
 /**
  * @typedef {import("../data/values.js").JsonObject} JsonObject
  * @typedef {import("../cards/words.js").DiffModel} DiffModel
+ * @typedef {import("../conversation/entries.js").Entry} Entry
+ * @typedef {import("../shell/state.js").State} State
  * @typedef {object} ContentBlock
- * @property {"text"|"note"|"diff"|"terminal"} form
+ * @property {"text"|"markdown"|"note"|"diff"|"terminal"|"image"} form
  * @property {string} text
  * @property {string} label
  * @property {DiffModel} [diff]
+ * @property {number} [image]
  */
 
 /** How deep content may be. */
 const NESTING = 10;
 const LONGEST_NOTE = 500;
+const LONGEST_RENDERED = 50_000;
 const DIFF_ROWS_AT_ONCE = 400;
 const DIFF_SIGNS = { same: " ", removed: "−", added: "+", head: "" };
 
@@ -80,12 +86,47 @@ export function describedContent(block) {
 }
 
 /**
- * A block in the page; a terminal is left to the caller, who knows its frames.
- * @param {ContentBlock} block
+ * The blocks of an entry: what the agent said is Markdown. @param {Entry} entry
+ * @returns {ContentBlock[]}
  */
-export function blockElement({ form, text, label, diff }) {
-  if (form === "note") return noteLine(text);
-  return diff ? diffElement(diff) : labelledBlock(label, longText(text));
+export const entryBlocks = ({ kind, by, blocks }) => blocks.map((block) => {
+  const { label, image, text: { start: text } } = block;
+  const isSaid = kind === "thought" || (kind === "message" && by === "agent");
+  const isRendered = isSaid && label === "" && text.length <= LONGEST_RENDERED;
+  const form = image !== undefined ? "image" : block.form === "note" ? "note"
+    : isRendered ? "markdown" : "text";
+  return { form, text, label, image };
+});
+
+/**
+ * Blocks in the page, with the terminals among them.
+ * @param {State} state @param {ContentBlock[]} blocks @param {number} row one that is about them
+ * @returns {Promise<HTMLElement[]>}
+ */
+export const blockElements = (state, blocks, row) => Promise.all(blocks.map((block) =>
+  block.form === "terminal" ? terminalElement(state, block.text, row)
+    : blockElement(state, block)));
+
+/** @param {State} state @param {ContentBlock} block other than a terminal */
+export function blockElement(state, { form, text, label, diff, image = 0 }) {
+  if (form === "note") return h("p", { class: "note media" }, text);
+  if (form === "image") return imageElement(state, image, text);
+  if (form === "markdown") return div("markdown", markdownElements(text));
+  if (diff) return diffElement(diff);
+  return label === "" ? longText(text) : labelledBlock(label, longText(text));
+}
+
+/** @param {State} state @param {number} number @param {string} name */
+function imageElement({ recording }, number, name) {
+  const [type, width, height] = recording.meta.images[number];
+  const style = { "aspect-ratio": `${width} / ${height}`, width: `${width}px` };
+  const box = h("figure", { class: "image", style });
+  const error = () => clear(box, span("note", name));
+  recording.source.bytes(`g${number}`).then((bytes) => {
+    const words = `${visibleText(name)}, ${width} × ${height}`;
+    clear(box, picture(type, bytes, { alt: words, title: words, on: { error } }));
+  }, error);
+  return box;
 }
 
 /**
@@ -93,7 +134,7 @@ export function blockElement({ form, text, label, diff }) {
  * @param {string} label @param {...import("../shell/dom.js").Child} parts
  */
 export const labelledBlock = (label, ...parts) =>
-  div("block", label !== "" && div("block-label", label), parts);
+  div("block", div("block-label", label), parts);
 
 /** @param {DiffModel} diff */
 function diffElement({ path, rows, notes }) {
