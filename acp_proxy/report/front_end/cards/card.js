@@ -136,6 +136,14 @@ export const linkedText = (state, text) => text.split(/(#\d+)/).map((piece, at) 
   return row < 0 ? piece : seqButton(state, row);
 });
 
+/** What is wrong at rows, a line each. @param {State} state @param {number[]} rows */
+export const findingLines = (state, rows) => rows.flatMap((row) =>
+  (state.recording.problems.get(row) ?? []).map(({ text, severity }) => {
+    const [tone, shape] = severity === "warning" ? ["caution", "⚠"] : ["trouble", "✗"];
+    const mark = h("span", { class: "finding-sign", role: "img", "aria-label": severity }, shape);
+    return h("p", { class: `${tone} finding` }, mark, linkedText(state, text));
+  }));
+
 /** The rows about the tool call of a row. @param {Recording} recording @param {number} row */
 export function rowsOfCallAt(recording, row) {
   const [calls, call] = [recording.numbers("call"), recording.numbers("call")[row]];

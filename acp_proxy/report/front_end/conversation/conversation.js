@@ -1,5 +1,8 @@
 // The view that reads like a chat: prompts, thoughts, messages, calls with cards, ends of turns.
+import { findingLines } from "../cards/card.js";
 import { lowerBound } from "../data/recording.js";
+import { keepFoundMarked } from "../list/found.js";
+import { sign } from "../list/texts.js";
 import { pauseWords, pausesOf } from "../pictures/pauses.js";
 import { clear, div, h, noteLine } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
@@ -20,6 +23,7 @@ const FOLDED_HEIGHT = 38;
 const PENDING_ENTRY = "entry-pending";
 /** Entries that are read ahead for a printer, which does not wait. */
 const ENTRIES_AHEAD = 4 * BLOCK_ENTRIES;
+const MOST_FINDINGS = 3;
 
 export class ConversationView {
   /** @param {HTMLElement} container @param {State} state */
@@ -35,6 +39,8 @@ export class ConversationView {
     this.items = [];
     /** What was opened, or closed, by its frame. @type {Set<number>} */
     this.toggled = new Set();
+    /** The rows with findings, by item. @type {Map<number, number[]>} */
+    this.findings = new Map();
     /** The entries in which the search has found something. @type {Set<number>} */
     this.hits = new Set();
     this.notes = div("conversation-notes");
@@ -43,6 +49,7 @@ export class ConversationView {
       render: (item, node) => this.render(item, node),
       onActive: (item) => this.select(item),
     }, (item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT);
+    keepFoundMarked(state, "found-in-conversation", this.list.element);
     container.append(this.notes, this.list.element);
     void this.read();
   }
@@ -55,6 +62,8 @@ export class ConversationView {
       const ahead = Math.min(entries.kinds.length, ENTRIES_AHEAD);
       for (let item = 0; item < ahead; item += BLOCK_ENTRIES) entries.now(item);
       this.placePauses();
+      this.placeFindings();
+      this.findHits();
       this.build();
     } catch (error) {
       this.say([`The conversation cannot be shown: ${messageOf(error)}`]);
@@ -64,12 +73,22 @@ export class ConversationView {
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
     if (this.rows !== this.state.recording.rows) void this.read();
+    if (change === "matched" || change === "view") this.findHits();
     if (change === "row" || change === "view") this.list.setActive(this.placeOf(this.state.row));
     else if (change === "shown") this.build();
-    else if (change === "matched") {
-      this.hits = new Set([...this.state.matched].map((row) => this.entries.ofRows[row]));
-      this.list.refresh();
+    else if (change === "matched") this.list.refresh();
+  }
+
+  placeFindings() {
+    const { findings, entries: { ofRows }, state: { problems } } = this;
+    findings.clear();
+    for (const row of problems) {
+      findings.set(ofRows[row], [...(findings.get(ofRows[row]) ?? []), row]);
     }
+  }
+
+  findHits() {
+    this.hits = new Set(Array.from(this.state.matched, (row) => this.entries.ofRows[row]));
   }
 
   /** Finds the entry next to each pause: the one that ended it, or else the one before it. */
@@ -138,7 +157,11 @@ export class ConversationView {
       return;
     }
     fillEntry(node, this.state, entry, this.toggled);
-    node.classList.toggle("hit", this.hits.has(item));
+    const head = node.querySelector(".entry-head, .entry-line");
+    if (this.hits.has(item)) head?.prepend(sign("hit", "●", "found"));
+    const lines = findingLines(this.state, this.findings.get(item) ?? []);
+    const more = countInWords(lines.length - MOST_FINDINGS, "more finding");
+    head?.after(...lines.slice(0, MOST_FINDINGS), lines.length > MOST_FINDINGS ? noteLine(more) : "");
     const [before, after] = this.pauses.map((places) => (places.get(item) ?? []).map((pause) =>
       h("p", { class: `entry-pause debt-${pause.debt}` }, pauseWords(pause))));
     node.prepend(...before);

@@ -1,6 +1,7 @@
 // The pane about one frame or event: what it says, its JSON, its bytes, and its facts.
-import { linkedText, rowsOfCallAt } from "../cards/card.js";
+import { findingLines, linkedText, rowsOfCallAt } from "../cards/card.js";
 import { decodeText } from "../data/source.js";
+import { keepFoundMarked } from "../list/found.js";
 import { button, clear, div, h, noteLine, setAttribute, span } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { tabList } from "../shell/tabs.js";
@@ -208,7 +209,7 @@ async function copyText(box, text) {
 export function mountDetail(container, state) {
   const { recording } = state;
   let [version, pair, pane] = [0, -1, DETAIL_PANES[0]];
-  const [heading, summary] = [h("h2", { class: "detail-title" }), h("p")];
+  const [heading, summary] = [h("h2", { class: "detail-title" }), div("")];
   const copied = h("div", { class: "copied", role: "status" });
   const steppers = [stepper(state, "call"), stepper(state, "turn")];
   /** @type {(name: string, text: () => Promise<string> | string) => HTMLElement} */
@@ -222,6 +223,7 @@ export function mountDetail(container, state) {
     recording.hasPayloads && copyButton("JSON", () => recording.line(state.row).then(decodeText)),
     copyButton("mermaid", () => mermaidAround(recording, state.row)));
   const controls = div("detail-line", tabs.element, steppers.map(({ box }) => box), copies);
+  keepFoundMarked(state, "found-in-detail", panel);
   clear(container, noteLine(recording.rows ? "" : "Nothing was recorded."));
 
   /** @param {string} name */
@@ -243,13 +245,10 @@ export function mountDetail(container, state) {
     if (mine !== version) return;
     if (!panel.isConnected) clear(container, heading, summary, controls, copied, panel);
     const name = recording.text("update", row) ?? recording.text("method", row) ?? "event";
-    const problems = (recording.problems.get(row) ?? []).map(({ text, severity }) => {
-      const [kind, sign] = severity === "warning" ? ["caution", "⚠"] : ["trouble", "✗"];
-      return span(`${kind} problem`, `${sign} `, ...linkedText(state, text));
-    });
     const number = span("mono", `#${recording.numbers("seq")[row]} ${name}`);
     clear(heading, number, " ", span("badge", recording.text("kind", row)));
-    clear(summary, linkedText(state, summaryOf(recording, row, facts)), problems);
+    clear(summary, h("p", null, linkedText(state, summaryOf(recording, row, facts))),
+      findingLines(state, [row]));
     steppers.forEach(({ update }) => update());
     clear(copied);
     tabs.show(shown.name, empty);

@@ -7,7 +7,8 @@ import { h, setAttribute, span } from "../shell/dom.js";
 import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";
 import { ROW, RUN, TURN } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";
-import { readable, textOfRows } from "./texts.js";
+import { keepFoundMarked } from "./found.js";
+import { readable, sign, textOfRows } from "./texts.js";
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
 
 /**
@@ -51,6 +52,7 @@ export class ListView {
       onFold: (item, isOpen) => this.fold(item, isOpen),
     });
     this.list.element.addEventListener("click", (event) => this.onClick(event), { capture: true });
+    keepFoundMarked(state, "found-in-list", this.list.element);
     container.append(this.list.element, this.empty);
     matchMedia(NARROW).addEventListener("change", () => this.build());
   }
@@ -190,19 +192,8 @@ export class ListView {
         span("list-verb", verb), sign ?? (isRun && ` ×${count}`), pair && span("list-pair", pair),
       ],
       id: id && `#${id}`, size: !Number.isNaN(size) && sizeInWords(size),
-      text: text === null ? null : this.textNodes(text),
+      text: text === null ? null : readable(visibleText(text)),
     };
-  }
-
-  /** The text with the searched one marked in it. @param {string} whole */
-  textNodes(whole) {
-    const text = visibleText(whole);
-    const { query } = this.state;
-    // As the search finds it: a capital letter means itself.
-    const pattern = query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-    const flags = query === query.toLowerCase() ? "iu" : "u";
-    const pieces = query === "" ? [text] : text.split(new RegExp(`(${pattern})`, flags));
-    return pieces.flatMap((piece, at) => at % 2 === 0 ? readable(piece) : h("mark", null, piece));
   }
 
   /** @param {number} first @param {number} last */
@@ -261,10 +252,6 @@ function arrow(stream) {
   const [shape, words] = ARROWS[stream ?? "event"] ?? ARROWS.event;
   return h("span", { class: "list-arrow", role: "img", "aria-label": words }, shape);
 }
-
-/** @param {string} name @param {string} shape @param {string} words */
-const sign = (name, shape, words) => h("span",
-  { class: `sign-${name}`, role: "img", "aria-label": words, title: words }, shape);
 
 /**
  * Two numbers, without digits of the second that are as in the first, but for the last two; one if

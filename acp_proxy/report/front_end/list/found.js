@@ -1,0 +1,37 @@
+// Marks the words of the search wherever they stand, with highlights of CSS, which change no element.
+
+/** More are not marked at a time. */
+const MOST_FOUND = 5000;
+/** What is no text of the recording. */
+const NO_TEXT = "button, .entry-place, .list-number, .list-time, .list-size";
+
+/**
+ * Marks what the search looks for in an element, and in all that is drawn there later.
+ * @param {import("../shell/state.js").State} state @param {string} name of a highlight in the styles
+ * @param {HTMLElement} root
+ */
+export function keepFoundMarked(state, name, root) {
+  const mark = () => {
+    const { query } = state;
+    // As the search finds it: a capital letter means itself.
+    const flags = query === query.toLowerCase() ? "giu" : "gu";
+    const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), flags);
+    const found = new window.Highlight();
+    const texts = document.createTreeWalker(root, window.NodeFilter.SHOW_TEXT);
+    while (query !== "" && found.size < MOST_FOUND && texts.nextNode()) {
+      const text = /** @type {Text} */ (texts.currentNode);
+      if (text.parentElement?.closest(NO_TEXT)) continue;
+      for (const { index, 0: words } of text.data.matchAll(pattern)) {
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + words.length);
+        found.add(range);
+      }
+    }
+    CSS.highlights.set(name, found);
+  };
+  // Browsers without highlights mark nothing.
+  if (!("Highlight" in window)) return;
+  new window.MutationObserver(mark).observe(root, { childList: true, subtree: true });
+  state.on("matched", mark);
+}
