@@ -37,9 +37,6 @@ _FROM_LINES = (
 )
 """Kinds of entries whose texts a page reads from the lines."""
 
-_WHOLE = TextLimits(None, LAST_NUMBER)
-"""No text is cut, and entries are left out as in a short transcript."""
-
 
 class ConversationEntries:
     """Makes the entries of a report and the images in them.
@@ -60,9 +57,8 @@ class ConversationEntries:
     ) -> None:
         chosen = chosen_in(reader, options.filter) if options.filter.strip() else EVERYTHING
         turn = options.turn
-        self._transcript = TranscriptReader(
-            reader, chosen, _WHOLE, turn=turn, rows=None if turn else rows
-        )
+        whole = TextLimits(None, LAST_NUMBER)
+        self._transcript = TranscriptReader(reader, chosen, whole, turn, None if turn else rows)
         self._rows = rows
         self._has_texts = options.payloads
         self._images = images

@@ -43,6 +43,10 @@ _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
 TYPE_POLICIES = "acp-report-script acp-report-worker"
 """The only policies of Trusted Types: one for the page's script, one for its worker's URL."""
 _NUMBER = re.compile(r"(\((?:[a-z]+ )*|)#(\d{1,15})")
+_MARKS = re.compile(
+    r"(\b[A-Za-z]:\\\S*)|\*\*(\S[^*]*)\*\*|`+([^`]+)`+|(?:(?:\\r)?\\n *|^)+(?:(?:#{1,6}|>|[-*]) +)*"
+)
+"""A path of Windows; bold words and code of Markdown; ends of lines with the marks after them."""
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK_ID = re.compile(r"[a-z]+\d*")
 
@@ -227,6 +231,9 @@ def _environment() -> "Environment":
         "as_count": counted,
         "as_share": share,
         "as_time": _time,
+        "as_title": lambda text: _MARKS.sub(
+            lambda it: it[it.lastindex] if it.lastindex else " ", text
+        ).strip(),
         "with_links": _pieces,
     }
     return environment

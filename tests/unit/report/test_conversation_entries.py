@@ -6,8 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attrs import asdict
 
 from acp_proxy.cli.report import page_parts
+from acp_proxy.explain.transcript.contents import cut_text
+from acp_proxy.explain.transcript.entries import TextLimits
 from acp_proxy.report.data_blocks import report_blocks
 from acp_proxy.report.report_model import ReportOptions
 from acp_proxy.store.queries.masked_rows import Level
@@ -22,6 +25,9 @@ from tests.support.shipped_recordings import DIRECTORY, SHIPPED
 if TYPE_CHECKING:
     from pathlib import Path
 
+LIMITS = TextLimits()
+"""The limits of `transcript` without `--full`."""
+SAID = ("prompt", "message", "thought", "plan")
 FROM_LINES = ("tool_call", "terminal", "permission", "request")
 PICTURES = [png(4, 3), png(5, 3), png(6, 3)]
 
@@ -64,7 +70,10 @@ def pictures(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", [*SHIPPED, *all_text_forms()], ids=lambda path: path.stem)
 def test_entries_are_those_of_transcript(path: Path) -> None:
-    """A report has the entries of `transcript --json`; those of several frames have no texts."""
+    """A report has the entries of `transcript --json` with whole texts.
+
+    Entries of several frames have no texts.
+    """
     expected = transcript(path)
     for item in expected:
         if item.get("kind") in FROM_LINES:
@@ -73,6 +82,9 @@ def test_entries_are_those_of_transcript(path: Path) -> None:
     headings = [item.pop("heading") for item in results if item["type"] == "section"]
     for item in results:
         item["blocks"] = [block for block in item.get("blocks", ()) if "image" not in block]
+        for block in item["blocks"]:
+            most = LIMITS.said if item["kind"] in SAID else LIMITS.output
+            block["text"] = asdict(cut_text(block["text"]["start"], most))
         if item["type"] == "section":
             del item["blocks"]
     assert results == expected

@@ -282,3 +282,20 @@ def test_every_frame_of_the_verdict_is_a_link() -> None:
     html = page_of(facts_of(data_of(DIRECTORY / "hang.db")))
     verdict = html[html.index('<p class="verdict') :].partition("</p>")[0]
     assert re.findall(r'href="#seq=(\d+)"', verdict) == ["6", "6", "9", "10", "11"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("# Fix **it**\\n\\n- run `make`\\r\\n> now", "Fix it run make now"),
+        ("2 ** 3 ** 4 and a * b", "2 ** 3 ** 4 and a * b"),
+        ("see C:\\new\\names", "see C:\\new\\names"),
+    ],
+)
+def test_a_prompt_in_a_title_has_no_marks_of_markdown(prompt: str, title: str) -> None:
+    """The heading and the table of turns show a prompt as one line of plain words."""
+    data = data_of(DIRECTORY / "hang.db")
+    turns = [evolve(turn, prompt=prompt) for turn in data.summary.turns]
+    html = page_of(facts_of(evolve(data, summary=evolve(data.summary, turns=turns))))
+    assert re.findall(r"“<bdi>(.*?)</bdi>”", html) == [title]
+    assert " ".join(column(Page(html), "turns", "prompt")) == title

@@ -136,13 +136,16 @@ export const linkedText = (state, text) => text.split(/(#\d+)/).map((piece, at) 
   return row < 0 ? piece : seqButton(state, row);
 });
 
-/** What is wrong at rows, a line each. @param {State} state @param {number[]} rows */
-export const findingLines = (state, rows) => rows.flatMap((row) =>
-  (state.recording.problems.get(row) ?? []).map(({ text, severity }) => {
+/** What is wrong at rows, a line for each sentence. @param {State} state @param {number[]} rows */
+export function findingLines(state, rows) {
+  const problems = rows.flatMap((row) => state.recording.problems.get(row) ?? []);
+  const severities = new Map(problems.map(({ text, severity }) => [text, severity]));
+  return [...severities].map(([text, severity]) => {
     const [tone, shape] = severity === "warning" ? ["caution", "⚠"] : ["trouble", "✗"];
-    const mark = h("span", { class: "finding-sign", role: "img", "aria-label": severity }, shape);
-    return h("p", { class: `${tone} finding` }, mark, linkedText(state, text));
-  }));
+    const mark = h("span", { role: "img", "aria-label": severity }, shape);
+    return h("p", { class: `${tone} finding` }, mark, " ", linkedText(state, text));
+  });
+}
 
 /** The rows about the tool call of a row. @param {Recording} recording @param {number} row */
 export function rowsOfCallAt(recording, row) {
@@ -203,7 +206,7 @@ export function headWords({ isOpen }, { kind, title, state, detail, is_failed, t
   const isEndless = kind === "tool_call" && !ENDED.test(state) && !isOpen;
   const outcome = [state, isEndless && "never ended"].filter(Boolean).join(", ");
   const isAsked = kind === "request" || kind === "notice";
-  const sign = is_failed ? "✗ " : outcome === "completed" ? "✓ " : isAsked && outcome ? "→ " : "";
+  const sign = is_failed ? "✗ " : state === "completed" ? "✓ " : isAsked && state ? "→ " : "";
   const took = durationInWords(took_ns ?? NaN, " after ");
   const tone = is_failed ? "trouble" : isEndless ? "caution" : "note";
   return [

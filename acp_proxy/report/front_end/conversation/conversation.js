@@ -160,8 +160,9 @@ export class ConversationView {
     const head = node.querySelector(".entry-head, .entry-line");
     if (this.hits.has(item)) head?.prepend(sign("hit", "●", "found"));
     const lines = findingLines(this.state, this.findings.get(item) ?? []);
-    const more = countInWords(lines.length - MOST_FINDINGS, "more finding");
-    head?.after(...lines.slice(0, MOST_FINDINGS), lines.length > MOST_FINDINGS ? noteLine(more) : "");
+    const left = countInWords(lines.length - MOST_FINDINGS, "more finding");
+    if (lines.length > MOST_FINDINGS) lines.splice(MOST_FINDINGS, Infinity, noteLine(left));
+    head?.after(...lines);
     const [before, after] = this.pauses.map((places) => (places.get(item) ?? []).map((pause) =>
       h("p", { class: `entry-pause debt-${pause.debt}` }, pauseWords(pause))));
     node.prepend(...before);

@@ -52,9 +52,9 @@ function openParts(state, entry) {
   const { kind = "", by, title, detail, is_failed, took_ns, remarks } = entry;
   const name = kind === "message" && by === "client" ? "Client" : OPEN[kind];
   const end = entry.state === "never answered" ? `Prompt #${entry.seq} was ${entry.state}`
-    : title || entry.state;
+    : (title || entry.state) + tookWords(took_ns);
   return [
-    h("p", { class: "entry-head" }, is_failed && "✗ ", h("b", null, name || end + tookWords(took_ns)),
+    h("p", { class: "entry-head" }, is_failed && "✗ ", h("b", null, name || end),
       kind === "event" && `${detail}: ${title}`, note(remarks.join(" · ")),
       place(state, entry)),
     stepsElement(entry), ...entryBlocks(entry).map((block) => blockElement(state, block)),

@@ -1,5 +1,5 @@
-// Content of messages and tool calls in any dialect, and of entries of the conversation: text, diffs,
-// terminals, images; all else is described, never decoded.
+// Content of messages and tool calls in any dialect, and of entries of the conversation: text,
+// diffs, terminals, images; all else is described, never decoded.
 import { terminalElement } from "../cards/terminal.js";
 import { diffModel } from "../cards/words.js";
 import { markdownElements } from "../conversation/markdown.js";

@@ -94,7 +94,7 @@ export async function saidElements(state, row) {
   return [preview, ...await blockElements(state, saidBlocks(message), row)];
 }
 
-/** All that an entry says, of which a frame is a piece. @param {State} state @param {Entry} entry */
+/** All that the frames of an entry say. @param {State} state @param {Entry} entry */
 function entryElements(state, entry) {
   const { recording } = state;
   const { ofRows } = entriesOf(recording);

@@ -1,13 +1,15 @@
-// Marks the words of the search wherever they stand, with highlights of CSS, which change no element.
+// Marks the words of the search wherever they stand, with highlights of CSS: no element changes.
 
 /** More are not marked at a time. */
 const MOST_FOUND = 5000;
 /** What is no text of the recording. */
-const NO_TEXT = "button, .entry-place, .list-number, .list-time, .list-size";
+const NO_TEXT = "button, .entry-section, .entry-kind, .entry-place, .finding, .list-number, "
+  + ".list-time, .list-size";
 
 /**
  * Marks what the search looks for in an element, and in all that is drawn there later.
- * @param {import("../shell/state.js").State} state @param {string} name of a highlight in the styles
+ * @param {import("../shell/state.js").State} state
+ * @param {string} name of a highlight in the styles
  * @param {HTMLElement} root
  */
 export function keepFoundMarked(state, name, root) {
