@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { CallModel, callsAmong, rowsOfCallAt } from "../../acp_proxy/report/front_end/cards/card.js";
+import { callParts } from "../../acp_proxy/report/front_end/cards/card.js";
 import { outputAfter, outputSteps } from "../../acp_proxy/report/front_end/cards/terminal.js";
 import { contentBlocks, describedContent } from "../../acp_proxy/report/front_end/detail/blocks.js";
 import { commandFor, faultInWords, mermaidAround } from "../../acp_proxy/report/front_end/detail/detail.js";
@@ -18,36 +18,37 @@ const terminal = (kind, method, message, seq = 1) => ({ row: seq - 1, seq, t_ns:
 const texts = (blocks) => blocks.map((block) => `${block.form} ${block.label}: ${block.diff ? block.diff.path : block.text}`);
 
 test("updates of a call add to each other; what is left out or null stays", () => {
-  const model = new CallModel();
-  model.add(update({ sessionUpdate: "tool_call", toolCallId: "c", title: "Edit", kind: "edit", status: "pending", locations: [{ path: "/a", line: 3 }] }, 1));
-  model.add(update({ sessionUpdate: "tool_call_update", toolCallId: "c", status: "in_progress", title: null, rawInput: { x: 1 } }, 2));
-  model.add(update({ sessionUpdate: "tool_call_update", toolCallId: "c", status: "completed", content: [{ type: "diff", path: "/a", oldText: "a", newText: "b" }] }, 4));
-  assert.deepEqual(model.history.map((one) => `${one.status} ${one.row}`), ["pending 0", "in_progress 1", "completed 3"]);
-  assert.deepEqual(model.locations, ["/a:3"]);
-  assert.deepEqual(texts(model.blocks), ["diff output: /a"]);
-  assert.deepEqual(model.call.rawInput, { x: 1 });
+  const { history, locations, blocks } = callParts([
+    update({ sessionUpdate: "tool_call", toolCallId: "c", title: "Edit", kind: "edit", status: "pending", locations: [{ path: "/a", line: 3 }] }, 1),
+    update({ sessionUpdate: "tool_call_update", toolCallId: "c", status: "in_progress", locations: null, rawInput: { x: 1 } }, 2),
+    update({ sessionUpdate: "tool_call_update", toolCallId: "c", status: "completed", content: [{ type: "diff", path: "/a", oldText: "a", newText: "b" }] }, 4),
+  ]);
+  assert.deepEqual(history.map((one) => `${one.status} ${one.row} ${one.t_ns}`), ["pending 0 1000000000", "in_progress 1 2000000000", "completed 3 4000000000"]);
+  assert.deepEqual(locations, ["/a:3"]);
+  assert.deepEqual(texts(blocks), ["diff output: /a"]);
 });
 
 test("content that is streamed follows other content; without any, the output is shown", () => {
-  const model = new CallModel();
-  model.add(update({ sessionUpdate: "tool_call_content_chunk", toolCallId: "c", content: { type: "text", text: "a" } }));
-  model.add(update({ sessionUpdate: "tool_call_content_chunk", toolCallId: "c", content: { type: "content", content: { type: "text", text: "b" } } }));
-  assert.deepEqual(texts(model.blocks), ["text output: ab"]);
-  model.add(update({ sessionUpdate: "tool_call_update", toolCallId: "c", content: [], rawOutput: "done" }));
-  assert.deepEqual(texts(model.blocks), ["text output: done"]);
+  const streamed = [
+    update({ sessionUpdate: "tool_call_content_chunk", toolCallId: "c", content: { type: "text", text: "a" } }),
+    update({ sessionUpdate: "tool_call_content_chunk", toolCallId: "c", content: { type: "content", content: { type: "text", text: "b" } } }),
+  ];
+  assert.deepEqual(texts(callParts(streamed).blocks), ["text output: ab"]);
+  const replaced = update({ sessionUpdate: "tool_call_update", toolCallId: "c", content: [], rawOutput: "done" });
+  assert.deepEqual(texts(callParts([...streamed, replaced]).blocks), ["text output: done"]);
 });
 
 test("a call of the 1.0 draft has its error and its location", () => {
-  const model = new CallModel();
   const message = { params: { type: "tool_call", data: { id: "c", tool: "fs/write", status: "denied", error: "no", location: { path: "/a", line: 1, endLine: 9 } } } };
-  model.add({ ...update({}), message });
-  assert.deepEqual([model.locations, texts(model.blocks)], [["/a:1"], ["text error: no"]]);
+  const { history, locations, blocks } = callParts([{ ...update({}), message }]);
+  assert.deepEqual([history[0].status, locations, texts(blocks)], ["denied", ["/a:1"], ["text error: no"]]);
 });
 
-test("a permission request gives a call what no update has, and no content", () => {
-  const model = new CallModel();
-  model.add(terminal("request", "session/request_permission", { params: { toolCall: { toolCallId: "c", title: "Run", content: "asked", rawInput: { a: 1 } } } }));
-  assert.deepEqual([model.asked.length, model.call.rawInput, model.blocks], [1, { a: 1 }, []]);
+test("a permission request gives a call what no update has, but neither a status nor content", () => {
+  const asked = terminal("request", "session/request_permission", { params: { toolCall: { toolCallId: "c", status: "pending", content: "asked", locations: [{ path: "/a" }] } } });
+  const parts = callParts([asked, terminal("response", "session/request_permission", { result: {} })]);
+  assert.deepEqual(parts, { history: [], asked: [asked], locations: ["/a"], blocks: [] });
+  assert.deepEqual(callParts([update({ locations: [{ path: "/b" }] }), asked]).locations, ["/b"]);
 });
 
 test("the output of a terminal grows in every dialect", () => {
@@ -90,13 +91,6 @@ test("a frame has a sequence diagram of its turn", async () => {
   assert.match(await mermaidAround(recording, 2), /^sequenceDiagram\n {2}participant client\n.*\n {2}agent->>client: #35;1 session\/update/s);
 });
 
-test("the frames of a call are those that name the same first one", async () => {
-  const row = (call, index) => ({ seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", call });
-  const recording = await Recording.read(sourceOf([1, null, 1, 4, 4].map(row), { meta: { summary: {}, check: null } }));
-  assert.deepEqual([0, 1, 2, 3, 4].map((one) => rowsOfCallAt(recording, one)), [[0, 2], [], [0, 2], [3, 4], [3, 4]]);
-  assert.deepEqual(callsAmong(recording, Int32Array.of(0, 1, 2, 3, 4)), [0, 3]);
-});
-
 test("an index of entries is read from the first one on that has changed, and blocks from there on anew", async () => {
   const source = sourceOf([{ seq: 1, stream: "to-agent", kind: "request" }]);
   const index = (first, seq, kind) => source.blocks.set("entries", jsonBytes({ first, seq, last_seq: seq, kind }));
@@ -135,8 +129,8 @@ test("calls are listed by their first frames, with what came of them after their
   source.blocks.set("e0", jsonBytes(entries));
   const calls = async (...kinds) => [...await listedCalls(await Recording.read(source), kinds)];
   assert.deepEqual(await calls("section", "tool_call", "tool_call", "tool_call"), [
-    [1, { took: 7, title: "call 3", status: "failed", isFailed: true, bytes: 20, seq: 1, kind: "read" }],
-    [4, { took: NaN, title: "call 4", status: "never ended", isFailed: false, bytes: 20, seq: 4, kind: "other" }],
+    [1, { ...entries[2], seq: 1, detail: "read", bytes: 20 }],
+    [4, { ...entries[3], detail: "other", state: "never ended", bytes: 20 }],
   ]);
   assert.deepEqual(await calls(), []);
 });

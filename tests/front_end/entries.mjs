@@ -2,7 +2,7 @@
 import { inflateSync } from "node:zlib";
 import { text } from "node:stream/consumers";
 
-import { readCall, rowsOfCallAt } from "../../acp_proxy/report/front_end/cards/card.js";
+import { callParts } from "../../acp_proxy/report/front_end/cards/card.js";
 import { outputAfter, outputSteps, readFrames, rowsOfTerminal } from "../../acp_proxy/report/front_end/cards/terminal.js";
 import { entriesOf } from "../../acp_proxy/report/front_end/conversation/entries.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
@@ -16,7 +16,7 @@ const said = (recording, row, entry) => ({ ...members(entry, "last_seq", "choice
 const READERS = {
   message: said, thought: said, prompt: said, stderr: said, plan: said,
   async tool_call(recording, row, entry) {
-    const { blocks } = await readCall(recording, rowsOfCallAt(recording, row));
+    const { blocks } = callParts(await readFrames(recording, recording.rowsAlike("call", row)));
     return { ...members(entry, "title", "state", "took_ns"), texts: textsOf(blocks) };
   },
   permission: (recording, row, entry) => members(entry, "title", "state", "choices"),

@@ -42,6 +42,7 @@ test("pairs, runs and turns are rows", async () => {
   assert.deepEqual([2, 3].map((row) => recording.numbers("run")[row]), [2, 2]);
   assert.deepEqual(recording.rowsOfTurn(1), [1, 4]);
   assert.equal(recording.rowsOfTurn(2), null);
+  assert.deepEqual([0, 1, 2].map((row) => recording.rowsAlike("turn", row)), [[], [1, 2, 3, 4], [1, 2, 3, 4]]);
 });
 
 test("lines are whole, in bytes", async () => {
@@ -61,7 +62,8 @@ test("a frame has the members of the JSON, an event its own", async () => {
 
 test("findings are rows with sentences; neither hints nor error answers are", async () => {
   const { recording } = await recordingOf();
-  assert.deepEqual([...recording.problems], [[1, [{ text: "it fails", severity: "error" }]], [2, [{ text: "no id", severity: "warning" }]]] );
+  const found = [...recording.problems].map(([row, all]) => [row, ...all.map(({ text, severity }) => `${severity}: ${text}`)]);
+  assert.deepEqual(found, [[1, "error: it fails"], [2, "warning: no id"]]);
 });
 
 test("cells are read once, and who asked for them now hears when they are there", async () => {

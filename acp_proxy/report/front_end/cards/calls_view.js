@@ -1,18 +1,18 @@
 // The tool calls as a table in the order of their start; the detail has the card of the chosen one.
 import { BLOCK_ENTRIES, entriesOf } from "../conversation/entries.js";
+import { gathered } from "../data/recording.js";
 import { pause, readJson } from "../data/source.js";
 import { clear, div, h, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
 import { sizeInWords, visibleText } from "../shell/words.js";
-import { callsAmong, statusInWords, ENDED } from "./card.js";
+import { statusInWords, ENDED } from "./card.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /**
- * A tool call; `status` is "never ended" for one that did not say how it ended.
- * @typedef {{seq: number, took: number, kind: string, title: string, status: string,
- *   isFailed: boolean, bytes: number}} ListedCall
+ * A tool call; `state` is "never ended" for one that did not say how it ended.
+ * @typedef {import("../conversation/entries.js").Entry & {bytes: number}} ListedCall
  */
 
 const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes"];
@@ -30,14 +30,13 @@ export async function listedCalls(recording, kinds) {
   for (let first = 0; first < kinds.length; first += BLOCK_ENTRIES) {
     if (!kinds.slice(first, first + BLOCK_ENTRIES).includes("tool_call")) continue;
     const entries = await readJson(recording.source, `e${first / BLOCK_ENTRIES}`);
-    for (const { kind, seq, title, state, is_failed, took_ns, detail } of entries) {
-      if (kind !== "tool_call") continue;
-      const status = ENDED.test(state) ? state : unended;
-      const key = firsts[recording.rowOf(seq)];
+    for (const entry of entries) {
+      if (entry.kind !== "tool_call") continue;
+      const key = firsts[recording.rowOf(entry.seq)];
       // What came of it after the end of its turn is an entry of its own.
-      const before = calls.get(key);
-      const call = { took: took_ns ?? NaN, title, status, isFailed: is_failed, bytes: 0 };
-      calls.set(key, { ...call, seq: before?.seq ?? seq, kind: detail || before?.kind || "other" });
+      const { seq, detail } = calls.get(key) ?? { seq: entry.seq, detail: "other" };
+      const state = ENDED.test(entry.state) ? entry.state : unended;
+      calls.set(key, { ...entry, seq, detail: entry.detail || detail, state, bytes: 0 });
     }
     await pause();
   }
@@ -84,7 +83,7 @@ export class CallsView {
     const entries = entriesOf(this.recording);
     await entries.ready();
     const calls = (this.calls = await listedCalls(this.recording, entries.kinds));
-    /** @type {(select: HTMLSelectElement, all: string, name: "kind" | "status") => void} */
+    /** @type {(select: HTMLSelectElement, all: string, name: "detail" | "state") => void} */
     const offer = (select, all, name) => {
       const { value } = select;
       const words = new Set([...calls.values()].map((call) => call[name]).sort());
@@ -92,8 +91,8 @@ export class CallsView {
       clear(select, h("option", { value: "" }, all), options);
       select.value = value;
     };
-    offer(this.kind, "every kind", "kind");
-    offer(this.status, "every status", "status");
+    offer(this.kind, "every kind", "detail");
+    offer(this.status, "every status", "state");
     this.build();
   }
 
@@ -117,14 +116,16 @@ export class CallsView {
     const text = this.text.value.toLowerCase();
     const isChosen = (/** @type {number} */ row) => {
       const call = this.callAt(row);
-      return call !== undefined && [call.kind, ""].includes(this.kind.value)
-        && [call.status, ""].includes(this.status.value) && call.title.toLowerCase().includes(text);
+      return call !== undefined && [call.detail, ""].includes(this.kind.value)
+        && [call.state, ""].includes(this.status.value) && call.title.toLowerCase().includes(text);
     };
-    this.rows = Int32Array.from(callsAmong(this.recording, this.state.shown).filter(isChosen));
+    const { shown } = this.state;
+    const firsts = gathered(shown, (row) => this.recording.numbers("call")[row]).values();
+    this.rows = Int32Array.from(firsts, ([first]) => first).filter(isChosen);
     this.list.setItems(this.rows, this.indexOf(), "center");
     const calls = [...this.rows].map((row) => this.callAt(row));
-    const failed = calls.filter((call) => call?.isFailed).length;
-    const unended = calls.filter((call) => call?.status === "never ended").length;
+    const failed = calls.filter((call) => call?.is_failed).length;
+    const unended = calls.filter((call) => call?.state === "never ended").length;
     const turns = this.recording.numbers("turn");
     const outside = this.rows.filter((row) => !(turns[row] > 0)).length;
     clear(this.count, countInWords(calls.length, "tool call"),
@@ -132,7 +133,7 @@ export class CallsView {
       failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`),
       unended > 0 && h("b", { class: "caution" }, ` · ${unended} never ended`));
     if (this.isNew && this.indexOf() < 0 && calls.length > 0) {
-      this.state.select(this.rows[Math.max(0, calls.findIndex((call) => call?.isFailed))]);
+      this.state.select(this.rows[Math.max(0, calls.findIndex((call) => call?.is_failed))]);
     }
     this.isNew = false;
   }
@@ -140,13 +141,13 @@ export class CallsView {
   /** @param {number} row @param {HTMLElement} node */
   render(row, node) {
     const call = /** @type {ListedCall} */ (this.callAt(row));
-    const { seq, took, kind, title, status, isFailed, bytes } = call;
+    const { seq, took_ns, detail, title, state, is_failed, bytes } = call;
     const [times, turns] = ["t_ns", "turn"].map((name) => this.recording.numbers(name));
-    const isEndless = status === "never ended";
-    const tone = isFailed ? "trouble" : isEndless ? "caution" : "";
+    const isEndless = state === "never ended";
+    const tone = is_failed ? "trouble" : isEndless ? "caution" : "";
     const cells = [
-      secondsInWords(times[this.recording.rowOf(seq)]), durationInWords(took), kind, title,
-      span(tone, isEndless ? "▸ never ended" : statusInWords(status)), turns[row] || "",
+      secondsInWords(times[this.recording.rowOf(seq)]), durationInWords(took_ns ?? NaN), detail,
+      title, span(tone, isEndless ? "▸ never ended" : statusInWords(state)), turns[row] || "",
       sizeInWords(bytes),
     ];
     node.classList.add("calls-row", `calls-${tone || "usual"}`);

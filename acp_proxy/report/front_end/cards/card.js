@@ -4,6 +4,7 @@ import { blockElements, contentBlocks, entryBlocks, outputBlocks } from "../deta
 import { objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
 import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
 import { button, div, h, noteLine, span } from "../shell/dom.js";
+import { sign } from "../list/texts.js";
 import { readFrames } from "./terminal.js";
 
 /** @typedef {import("../shell/state.js").State} State */
@@ -11,68 +12,55 @@ import { readFrames } from "./terminal.js";
 /** @typedef {import("../data/values.js").JsonObject} JsonObject */
 /** @typedef {import("../detail/blocks.js").ContentBlock} ContentBlock */
 /** @typedef {import("../conversation/entries.js").Entry} Entry */
+/** @typedef {import("../conversation/entries.js").EntryChoice} EntryChoice */
 /** @typedef {import("../shell/dom.js").Child} Child */
 /** @typedef {import("./terminal.js").ReadFrame} ReadFrame */
+/** @typedef {ReadFrame & {status: string}} CallStatus */
 
 const STATUS_SIGNS = new Map([
   ["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"],
+  ["chosen", "●"], ["", "○"],
 ]);
 /** The states of a tool call that is over. */
 export const ENDED = /^(completed|failed|cancelled|denied)$/;
 const REQUEST_PERMISSION = "session/request_permission";
 const MOST_LOCATIONS = 20;
 
-/** What is known of one tool call from its frames, which are added in order. */
-export class CallModel {
+/**
+ * What the frames of one tool call say: its statuses, the permissions that it was asked for, the
+ * files that it touched, its content in order; without any, its output.
+ * @param {ReadFrame[]} frames
+ */
+export function callParts(frames) {
+  const [history, asked] = [/** @type {CallStatus[]} */ ([]), /** @type {ReadFrame[]} */ ([])];
   /** @type {JsonObject} */
-  call = {};
-  /** @type {{status: string, row: number, t_ns: number}[]} */
-  history = [];
-  /** Its permission requests. @type {ReadFrame[]} */
-  asked = [];
-  streamed = "";
-  /** @type {ContentBlock[]} */
-  items = [];
-
-  /** @param {ReadFrame} frame */
-  add(frame) {
-    if (frame.method !== REQUEST_PERMISSION) return this.addUpdate(frame);
-    if (frame.kind !== "request") return;
-    this.asked.push(frame);
-    this.call = { ...askedCall(frame.message), content: null, ...this.call };
-  }
-
-  /** @param {ReadFrame} frame */
-  addUpdate({ message, row, t_ns }) {
-    const { kind, update } = updateOf(message);
-    if (kind === "tool_call_content_chunk") {
-      for (const block of contentBlocks(update.content)) {
-        if (block.form === "text" && block.label === "") this.streamed += block.text;
-        else this.items.push(block);
-      }
-      return;
-    }
-    if ((update.content ?? null) !== null) [this.streamed, this.items] = ["", []];
+  let call = {};
+  let [streamed, others] = ["", /** @type {ContentBlock[]} */ ([])];
+  for (const frame of frames) {
+    const { kind, update } = updateOf(frame.message);
     const status = wordAt(update, "status");
-    if (status && status !== this.history.at(-1)?.status) this.history.push({ status, row, t_ns });
-    // A member that is left out, or null, does not change what is known.
-    for (const [name, value] of Object.entries(update)) if (value !== null) this.call[name] = value;
+    if (frame.method === REQUEST_PERMISSION) {
+      if (frame.kind === "request") asked.push(frame);
+      call = { ...askedCall(frame.message), content: null, ...call };
+    } else if (kind === "tool_call_content_chunk") {
+      for (const block of contentBlocks(update.content)) {
+        if (block.form === "text" && block.label === "") streamed += block.text;
+        else others.push(block);
+      }
+    } else {
+      if ((update.content ?? null) !== null) [streamed, others] = ["", []];
+      if (status && status !== history.at(-1)?.status) history.push({ ...frame, status });
+      // A member that is left out, or null, does not change what is known.
+      for (const [name, value] of Object.entries(update)) if (value !== null) call[name] = value;
+    }
   }
-
-  /** The files that it touched. */
-  get locations() {
-    const places = [...objectsAt(this.call, "locations"), objectAt(this.call, "location")];
-    return places.map(placeInWords).filter(Boolean);
-  }
-
-  /** The content in its order; without any, the output. @returns {ContentBlock[]} */
-  get blocks() {
-    const { content, output, rawOutput, error } = this.call;
-    const texts = [content, this.streamed].flatMap((one) => contentBlocks(one, "output"));
-    const shown = [[...texts, ...this.items], outputBlocks(output), outputBlocks(rawOutput)];
-    const failed = contentBlocks(typeof error === "string" ? error : null, "error");
-    return [...(shown.find((blocks) => blocks.length > 0) ?? []), ...failed];
-  }
+  const places = [...objectsAt(call, "locations"), objectAt(call, "location")].map(placeInWords);
+  const { content, output, rawOutput, error } = call;
+  const said = [content, streamed].flatMap((one) => contentBlocks(one, "output"));
+  const shown = [[...said, ...others], outputBlocks(output), outputBlocks(rawOutput)];
+  const failed = contentBlocks(typeof error === "string" ? error : null, "error");
+  const blocks = [...(shown.find(({ length }) => length > 0) ?? []), ...failed];
+  return { history, asked, locations: places.filter(Boolean), blocks };
 }
 
 /** The tool call that a permission request is about. @param {unknown} message */
@@ -102,13 +90,10 @@ export async function permissionElement(state, row, isWhole) {
   const { content } = askedCall(parsedLine(await recording.line(row)));
   const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "person" : "client";
   const took = durationInWords(recording.numbers("latency_ns")[row], ` — the ${who} took `);
-  const options = choices.map(({ name, detail, state: chosen }) => h("li",
-    { class: chosen }, `${chosen ? "●" : "○"} ${name} `, span("note", detail),
-    chosen && " ← chosen"));
   return div("permission",
     div("", "asked for permission: ", h("b", null, title), " ", seqButton(state, row)),
     remarks.map((reason) => h("p", null, reason)),
-    h("ul", { class: "choices" }, options),
+    choicesElement(choices),
     h("p", { class: is_failed && "trouble" }, h("b", null, outcome), took, " ",
       pair >= 0 && seqButton(state, pair)),
     isWhole ? await blockElements(state, contentBlocks(content, "output"), row) : []);
@@ -142,27 +127,9 @@ export function findingLines(state, rows) {
   const severities = new Map(problems.map(({ text, severity }) => [text, severity]));
   return [...severities].map(([text, severity]) => {
     const [tone, shape] = severity === "warning" ? ["caution", "⚠"] : ["trouble", "✗"];
-    const mark = h("span", { role: "img", "aria-label": severity }, shape);
-    return h("p", { class: `${tone} finding` }, mark, " ", linkedText(state, text));
+    return h("p", { class: `${tone} finding` },
+      sign("", shape, severity), " ", linkedText(state, text));
   });
-}
-
-/** The rows about the tool call of a row. @param {Recording} recording @param {number} row */
-export function rowsOfCallAt(recording, row) {
-  const [calls, call] = [recording.numbers("call"), recording.numbers("call")[row]];
-  const rows = [];
-  for (let at = recording.rowOf(call); at >= 0; at = calls.indexOf(call, at + 1)) rows.push(at);
-  return rows;
-}
-
-/**
- * Reads the tool call that rows are about.
- * @param {Recording} recording @param {number[]} rows
- */
-export async function readCall(recording, rows) {
-  const model = new CallModel();
-  for (const frame of await readFrames(recording, rows)) model.add(frame);
-  return model;
 }
 
 /**
@@ -171,9 +138,9 @@ export async function readCall(recording, rows) {
  */
 export async function callElement(state, row) {
   const { recording } = state;
-  const rows = rowsOfCallAt(recording, row);
+  const rows = recording.rowsAlike("call", row);
   if (rows.length === 0) return null;
-  const { history, asked, locations, blocks } = await readCall(recording, rows);
+  const { history, asked, locations, blocks } = callParts(await readFrames(recording, rows));
   const entry = await entriesOf(recording).about(rows, "tool_call");
   const last = rows[rows.length - 1];
   const statuses = history.map(({ status, row: at, t_ns }) => {
@@ -195,6 +162,14 @@ export async function callElement(state, row) {
     await blockElements(state, [...blocks, ...images], last));
 }
 
+/**
+ * The options of a permission request, or the steps of a plan. @param {EntryChoice[]} choices
+ */
+export const choicesElement = (choices) => choices.length > 0 && h("ul", { class: "choices" },
+  choices.map(({ name, detail, state }) => h("li", { class: state === "chosen" && state },
+    `${STATUS_SIGNS.get(state) ?? "·"} ${name} `,
+    span("note", [detail, state].filter(Boolean).join(", ")))));
+
 /** A status with its sign. @param {string} status */
 export const statusInWords = (status) => `${STATUS_SIGNS.get(status) ?? "·"} ${status}`;
 
@@ -215,14 +190,4 @@ export function headWords({ isOpen }, { kind, title, state, detail, is_failed, t
     kind === "tool_call" && detail !== "" && span("badge", detail),
     outcome !== "" && span(tone, sign + outcome + took),
   ];
-}
-
-/**
- * The first row of each tool call among rows.
- * @param {Recording} recording @param {Int32Array} shown
- */
-export function callsAmong(recording, shown) {
-  const calls = recording.numbers("call");
-  const known = new Set();
-  return [...shown].filter((row) => calls[row] >= 0 && known.size < known.add(calls[row]).size);
 }

@@ -39,10 +39,6 @@ export class ConversationView {
     this.items = [];
     /** What was opened, or closed, by its frame. @type {Set<number>} */
     this.toggled = new Set();
-    /** The rows with findings, by item. @type {Map<number, number[]>} */
-    this.findings = new Map();
-    /** The entries in which the search has found something. @type {Set<number>} */
-    this.hits = new Set();
     this.notes = div("conversation-notes");
     this.list = new FlowList({
       label: "Conversation",
@@ -62,8 +58,6 @@ export class ConversationView {
       const ahead = Math.min(entries.kinds.length, ENTRIES_AHEAD);
       for (let item = 0; item < ahead; item += BLOCK_ENTRIES) entries.now(item);
       this.placePauses();
-      this.placeFindings();
-      this.findHits();
       this.build();
     } catch (error) {
       this.say([`The conversation cannot be shown: ${messageOf(error)}`]);
@@ -73,22 +67,9 @@ export class ConversationView {
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
     if (this.rows !== this.state.recording.rows) void this.read();
-    if (change === "matched" || change === "view") this.findHits();
+    if (change === "matched" || change === "view") this.list.refresh();
     if (change === "row" || change === "view") this.list.setActive(this.placeOf(this.state.row));
     else if (change === "shown") this.build();
-    else if (change === "matched") this.list.refresh();
-  }
-
-  placeFindings() {
-    const { findings, entries: { ofRows }, state: { problems } } = this;
-    findings.clear();
-    for (const row of problems) {
-      findings.set(ofRows[row], [...(findings.get(ofRows[row]) ?? []), row]);
-    }
-  }
-
-  findHits() {
-    this.hits = new Set(Array.from(this.state.matched, (row) => this.entries.ofRows[row]));
   }
 
   /** Finds the entry next to each pause: the one that ended it, or else the one before it. */
@@ -139,14 +120,8 @@ export class ConversationView {
     if (first >= 0 && this.entries.ofRows[row] !== item) this.state.select(first);
   }
 
-  /** The conversation on paper, as far as it is in memory. @param {number} most entries */
-  printed(most) {
-    const made = this.items.slice(0, most).map((item, index) =>
-      this.entries.now(item) && this.list.make(index));
-    const left = this.items.length - made.filter(Boolean).length;
-    const more = left > 0 && noteLine(`${countInWords(left, "step")} not printed`);
-    return div("view-conversation", made, more);
-  }
+  /** @param {number} most entries */
+  printed = (most) => div("view-conversation", this.list.printed(most));
 
   /** @param {number} item @param {HTMLElement} node to be filled */
   render(item, node) {
@@ -158,8 +133,9 @@ export class ConversationView {
     }
     fillEntry(node, this.state, entry, this.toggled);
     const head = node.querySelector(".entry-head, .entry-line");
-    if (this.hits.has(item)) head?.prepend(sign("hit", "●", "found"));
-    const lines = findingLines(this.state, this.findings.get(item) ?? []);
+    const isShown = (/** @type {number} */ row) => this.entries.ofRows[row] === item;
+    if (this.state.matched.some(isShown)) head?.prepend(sign("sign-hit", "●", "found"));
+    const lines = findingLines(this.state, [...this.state.problems.filter(isShown)]);
     const left = countInWords(lines.length - MOST_FINDINGS, "more finding");
     if (lines.length > MOST_FINDINGS) lines.splice(MOST_FINDINGS, Infinity, noteLine(left));
     head?.after(...lines);

@@ -1,9 +1,9 @@
 // One section or entry of the conversation in the page. What a call, a terminal or a request has is
 // read when it is opened; calls that failed are open, and so are terminals that failed and
 // that no call has.
-import { headWords, linkedText } from "../cards/card.js";
+import { choicesElement, headWords, linkedText } from "../cards/card.js";
 import { blockElement, entryBlocks } from "../detail/blocks.js";
-import { saidElements, stepsElement } from "../detail/said.js";
+import { saidElements } from "../detail/said.js";
 import { clear, div, h, span } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
@@ -57,7 +57,7 @@ function openParts(state, entry) {
     h("p", { class: "entry-head" }, is_failed && "✗ ", h("b", null, name || end),
       kind === "event" && `${detail}: ${title}`, note(remarks.join(" · ")),
       place(state, entry)),
-    stepsElement(entry), ...entryBlocks(entry).map((block) => blockElement(state, block)),
+    choicesElement(entry.choices), ...entryBlocks(entry).map((block) => blockElement(state, block)),
   ];
 }
 
@@ -79,12 +79,7 @@ function foldedParts(state, entry, toggled) {
     span("entry-kind", FOLDED[kind] ?? kind), summaryWords(state, entry),
     note(remarks.join(" · "))), box);
   if (isOpen) void fill();
-  const options = choices.map((one) =>
-    span(one.state && "chosen", `${one.state ? "●" : "○"} ${one.name} `));
-  return [
-    div("entry-line", made, place(state, entry)),
-    options.length > 0 && h("p", { class: "options" }, options),
-  ];
+  return [div("entry-line", made, place(state, entry)), choicesElement(choices)];
 }
 
 /** Whether the card of a call has a terminal. @param {State} state @param {Entry} terminal */

@@ -1,7 +1,7 @@
 // The recording that the page shows: columns of all rows in memory, cells and lines on demand.
 // A row is a frame or an event; rows are numbered from 0, and each has its own frame number, `seq`.
 import { decodeCodes, decodeNumbers, lengthened, readIndexBlock, typeOfCodes } from "./columns.js";
-import { pause, readJson } from "./source.js";
+import { joinedBytes, pause, readJson } from "./source.js";
 import { setTimeStep, visibleText } from "../shell/words.js";
 
 /**
@@ -117,12 +117,9 @@ export class Recording {
     if (this.rows !== meta.rows) throw new Error(`the index is cut off: ${counts}`);
     setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
     Object.values(meta.members ?? {}).flat().forEach((member) => this.pairAnswer(member));
-    this.problems = new Map();
     const problems = [...(meta.summary?.problems ?? [])].sort((a, b) => a.seq - b.seq);
-    for (const { text, severity, seq } of problems) {
-      const row = severity === "info" ? -1 : this.rowOf(seq);
-      if (row >= 0) this.problems.set(row, [...(this.problems.get(row) ?? []), { text, severity }]);
-    }
+    this.problems = gathered(problems, ({ severity, seq }) =>
+      severity === "info" ? -1 : this.rowOf(seq));
     this.onGrown([...this.changed]);
     this.changed.clear();
   }
@@ -211,6 +208,18 @@ export class Recording {
   }
 
   /**
+   * The rows that have the same number in a column as a row; none if it has no number there.
+   * @param {string} name @param {number} row
+   */
+  rowsAlike(name, row) {
+    const values = this.numbers(name);
+    const rows = [];
+    let at = values.indexOf(values[row]);
+    for (; at >= 0; at = values.indexOf(values[row], at + 1)) rows.push(at);
+    return rows;
+  }
+
+  /**
    * What a row needs beside its columns: its preview, its id, what faults did to it.
    * @param {number} row @returns {Promise<RowCells>}
    */
@@ -250,8 +259,8 @@ export class Recording {
     const tooLarge = `a line of ${length} bytes is too large to be shown whole`;
     if (length > LARGEST_LINE_BYTES) throw new Error(tooLarge);
     const pieces = [];
-    for await (const piece of this.pieces(row)) pieces.push(/** @type {any} */ (piece));
-    return pieces.length === 1 ? pieces[0] : new Uint8Array(await new Blob(pieces).arrayBuffer());
+    for await (const piece of this.pieces(row)) pieces.push(piece);
+    return joinedBytes(pieces);
   }
 
   /**
@@ -347,6 +356,22 @@ export class BlockCache {
     if (!this.entries.has(name)) void this.get(name);
     return this.entries.get(name)?.value;
   }
+}
+
+/**
+ * Values by the number of each; those with a negative one are left out.
+ * @template T @param {Iterable<T>} values @param {(value: T) => number} numberOf
+ */
+export function gathered(values, numberOf) {
+  /** @type {Map<number, T[]>} */
+  const found = new Map();
+  for (const value of values) {
+    const number = numberOf(value);
+    const known = found.get(number);
+    if (known) known.push(value);
+    else if (number >= 0) found.set(number, [value]);
+  }
+  return found;
 }
 
 /**

@@ -1,5 +1,5 @@
 // The pane about one frame or event: what it says, its JSON, its bytes, and its facts.
-import { findingLines, linkedText, rowsOfCallAt } from "../cards/card.js";
+import { findingLines, linkedText } from "../cards/card.js";
 import { decodeText } from "../data/source.js";
 import { keepFoundMarked } from "../list/found.js";
 import { button, clear, div, h, noteLine, setAttribute, span } from "../shell/dom.js";
@@ -37,8 +37,6 @@ const saidParts = async (row, state) => {
 
 /** @type {Show} */
 const treeParts = async (row, { recording }) => {
-  const obstacle = whyUnread(recording, row);
-  if (obstacle !== "") return [noteLine(obstacle)];
   const line = decodeText(await recording.line(row));
   const tree = attempted(() => new JsonTree(line));
   if (tree !== null) return [button("open all", () => tree.openAll()), tree.box];
@@ -141,31 +139,19 @@ function summaryOf(recording, row, facts) {
 }
 
 /**
- * The rows to step through from a row.
- * @param {Recording} recording @param {number} row @param {"call" | "turn"} within
- */
-function rowsWithin(recording, row, within) {
-  if (within === "call") return rowsOfCallAt(recording, row);
-  const turns = recording.numbers("turn");
-  const [first, last] = recording.rowsOfTurn(turns[row]) ?? [0, -1];
-  const rows = Array.from({ length: last - first + 1 }, (_, index) => first + index);
-  return rows.filter((at) => turns[at] === turns[row]);
-}
-
-/**
  * A sequence diagram of the turn or the exchange around a row, in Mermaid's notation; runs of
  * chunks are one arrow.
  * @param {Recording} recording @param {number} row
  */
 export async function mermaidAround(recording, row) {
   const [runs, seqs] = ["run", "seq"].map((name) => recording.numbers(name));
-  const around = new Set([...rowsWithin(recording, row, "turn"), row, recording.pair(row)]);
+  const around = new Set([...recording.rowsAlike("turn", row), row, recording.pair(row)]);
   const rows = [...around].sort((a, b) => a - b).filter((one) =>
     recording.text("stream", one)?.startsWith("to-") && [NaN, one].includes(runs[one]));
-  const middle = rows.findIndex((one) => one >= row) - MOST_ARROWS / 2;
-  const first = Math.max(0, Math.min(middle, rows.length - MOST_ARROWS));
+  const at = rows.findIndex((one) => one >= row);
+  const shown = rows.slice(Math.max(0, at - MOST_ARROWS / 2), at + MOST_ARROWS / 2);
   const lines = ["sequenceDiagram", "participant client", "participant agent"];
-  for (const one of rows.slice(first, first + MOST_ARROWS)) {
+  for (const one of shown) {
     const [kind, method] = ["kind", "method"].map((name) => recording.text(name, one));
     const arrow = kind === "response" || kind === "error" ? "-->>" : "->>";
     const isToAgent = recording.text("stream", one) === "to-agent";
@@ -176,8 +162,8 @@ export async function mermaidAround(recording, row) {
     const safe = short.replace(UNSAFE_IN_MERMAID, (sign) => `#${sign.codePointAt(0)};`);
     lines.push(`${ends}: ${safe}`);
   }
-  const left = `${first} before, ${rows.length - first - MOST_ARROWS} after are left out`;
-  if (rows.length > MOST_ARROWS) lines.push(`note over client,agent: ${left}`);
+  const left = `${rows.length - shown.length} of ${rows.length} are left out`;
+  if (shown.length < rows.length) lines.push(`note over client,agent: ${left}`);
   return `${lines.join("\n  ")}\n`;
 }
 
@@ -276,7 +262,7 @@ function stepper(state, within) {
   const [previous, place, next] = [step(-1, "‹", "previous"), span(""), step(1, "›", "next")];
   const box = span("", previous, place, next);
   const update = () => {
-    rows = rowsWithin(state.recording, state.row, within);
+    rows = state.recording.rowsAlike(within, state.row);
     const at = rows.indexOf(state.row);
     box.hidden = rows.length < 2;
     const name = within === "call" ? "call" : `turn ${state.recording.numbers("turn")[state.row]}`;

@@ -1,6 +1,6 @@
 // What a frame says to a person: its text, its question, its plan, its output; of a streamed
 // message the whole text.
-import { callElement, permissionElement, seqButton, statusInWords } from "../cards/card.js";
+import { callElement, choicesElement, permissionElement, seqButton } from "../cards/card.js";
 import { terminalElement } from "../cards/terminal.js";
 import { entriesOf } from "../conversation/entries.js";
 import { decodeText } from "../data/source.js";
@@ -85,12 +85,11 @@ export async function saidElements(state, row) {
   if (message === null) return [longText(decodeText(line))];
   const card = await callElement(state, row);
   if (card !== null) return [card];
-  const isPermission = method === "session/request_permission";
-  const asked = !isPermission ? -1 : kind === "request" ? row : recording.pair(row);
-  if (asked >= 0) return [await permissionElement(state, asked, true)];
-  const terminal = recording.text("terminal", row) ?? recording.text("answer_terminal", row);
+  if (entry?.kind === "permission") {
+    return [await permissionElement(state, recording.rowOf(entry.seq), true)];
+  }
   const above = method !== "session/update" && preview;
-  if (terminal !== null) return [above, await terminalElement(state, terminal, row)];
+  if (entry?.kind === "terminal") return [above, await terminalElement(state, entry.id, row)];
   return [preview, ...await blockElements(state, saidBlocks(message), row)];
 }
 
@@ -104,11 +103,6 @@ function entryElements(state, entry) {
     `${countInWords(rows.length, entry.kind === "stderr" ? "line" : "piece")}, `,
     seqButton(state, first), "–", seqButton(state, last),
     durationInWords(entry.took_ns ?? NaN, " over "));
-  const steps = stepsElement(entry);
-  return [heading, steps, ...entryBlocks(entry).map((block) => blockElement(state, block))];
+  const blocks = entryBlocks(entry).map((block) => blockElement(state, block));
+  return [heading, choicesElement(entry.choices), ...blocks];
 }
-
-/** The steps of a plan; nothing without any. @param {Entry} entry */
-export const stepsElement = ({ choices }) => choices.length > 0 && h("ul", { class: "choices" },
-  choices.map(({ state, name, detail }) =>
-    h("li", null, `${statusInWords(state)}: ${name} `, span("note", detail))));

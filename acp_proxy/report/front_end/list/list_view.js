@@ -176,20 +176,21 @@ export class ListView {
     const { recording, state: { shown } } = this;
     const [seqs, times, sizes, runs] = ["seq", "t_ns", "size", "run"].map((name) =>
       recording.numbers(name));
+    const isOpen = this.opened.has(runs[row]);
     const alone = { last: row, count: 1, size: sizes[row] };
     const { last, count, size } = isRun ? runExtent(recording, shown, row) : alone;
     const text = textOfRows(recording, shown, row, last);
     const id = isRun ? null : recording.cellsNow(row)?.rpc_id;
     const pair = isRun ? durationInWords(times[last] - times[row]) : this.pairWords(row);
-    const [, verb, sign] = /^(.*?)( [✓✗])?$/s.exec(recording.verb(row)) ?? [];
-    const shape = this.opened.has(runs[row]) ? "▾" : "▸";
+    const [, verb, end] = /^(.*?)( [✓✗])?$/s.exec(recording.verb(row)) ?? [];
+    const [shape, words] = ARROWS[recording.text("stream", row) ?? "event"] ?? ARROWS.event;
     return {
       number: [...this.marks(row, last), numberOfRun(`${seqs[row]}`, `${seqs[last]}`)],
       time: this.time(row),
       method: [
-        arrow(recording.text("stream", row)),
-        isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, shape),
-        span("list-verb", verb), sign ?? (isRun && ` ×${count}`), pair && span("list-pair", pair),
+        sign("list-arrow", shape, words),
+        isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, isOpen ? "▾" : "▸"),
+        span("list-verb", verb), end ?? (isRun && ` ×${count}`), pair && span("list-pair", pair),
       ],
       id: id && `#${id}`, size: !Number.isNaN(size) && sizeInWords(size),
       text: text === null ? null : readable(visibleText(text)),
@@ -201,10 +202,11 @@ export class ListView {
     const { matched } = this.state;
     const sentences = this.recording.problems.get(first);
     return [
-      sentences && sign(this.state.isWarned(first) ? "warning" : "problem", "▼",
+      sentences && sign(this.state.isWarned(first) ? "sign-warning" : "sign-problem", "▼",
         sentences.map(({ text }) => text).join("\n")),
-      this.recording.numbers("flags")[first] & FLAG_FAULTS ? sign("fault", "◆", "fault") : null,
-      matched[lowerBound(matched, first)] <= last && sign("hit", "●", "found"),
+      (this.recording.numbers("flags")[first] & FLAG_FAULTS) > 0
+        && sign("sign-fault", "◆", "fault"),
+      matched[lowerBound(matched, first)] <= last && sign("sign-hit", "●", "found"),
     ];
   }
 
@@ -245,12 +247,6 @@ export class ListView {
     const session = this.recording.text("session", row);
     return `turn ${this.recording.numbers("turn")[row]}${session === null ? "" : ` · ${session}`}`;
   }
-}
-
-/** @param {string | null} stream */
-function arrow(stream) {
-  const [shape, words] = ARROWS[stream ?? "event"] ?? ARROWS.event;
-  return h("span", { class: "list-arrow", role: "img", "aria-label": words }, shape);
 }
 
 /**

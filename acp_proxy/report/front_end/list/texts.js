@@ -30,6 +30,6 @@ export const readable = (text) => text.split(ESCAPES).map((piece, place) =>
   place % 2 === 0 ? piece
     : h("span", { class: piece.startsWith("\\x1b") ? "escape" : "escape newline" }, piece));
 
-/** A mark beside a row. @param {string} name @param {string} shape @param {string} words for it */
-export const sign = (name, shape, words) => h("span",
-  { class: `sign-${name}`, role: "img", "aria-label": words, title: words }, shape);
+/** A sign with its words. @param {string} name @param {string} shape @param {string} words */
+export const sign = (name, shape, words) =>
+  h("span", { class: name || null, role: "img", "aria-label": words, title: words }, shape);
