@@ -13,6 +13,7 @@ from acp_proxy.store.reader import RecordingReader
 from tests.browser.hostile import TAGS
 from tests.browser.test_hostile import assert_unharmed
 from tests.browser.truth import database_of, report, said
+from tests.browser.watching import WIDE
 from tests.support.captures import ROOT
 from tests.support.images import SHOWN, image, png
 from tests.support.log_writer import LogWriter, notification, request, result, text
@@ -77,6 +78,14 @@ IN_WINDOW = """() => {
   const { top, bottom } = current?.getBoundingClientRect() ?? {};
   return top >= 0 && bottom <= innerHeight && window.acpReport !== undefined;
 }"""
+FINDINGS = """() => [...document.querySelectorAll(".entry")].flatMap((entry) => {
+  const found = [...entry.querySelectorAll(":scope > .finding")].map((line) => [
+    line.querySelector("[role=img]").ariaLabel, line.textContent.replace(/^. /, ""),
+  ]);
+  const seq = entry.querySelector(".entry-place .seq")?.textContent.slice(1);
+  return found.length > 0 ? [[Number(seq), found]] : [];
+})"""
+MARKED = "(name) => [...(CSS.highlights.get(name) ?? [])].map(String)"
 READY = "() => document.querySelector('.flow .entry:not(.entry-pending)') !== null"
 
 
@@ -158,6 +167,47 @@ def test_the_entry_of_each_frame_is_marked(window: Visit, tmp_path: Path) -> Non
     for row, results in zip(rows, marked, strict=True):
         if row.get("tool_call") and row["kind"] == "notification":
             assert calls[int(results[1:])] == row["tool_call"]
+
+
+@pytest.mark.parametrize("name", ["wrong-params", "late-updates", "hang"])
+def test_findings_stand_at_their_entries(window: Visit, name: str, tmp_path: Path) -> None:
+    """An entry says each error and warning of its frames once, with links; others say none."""
+    path = DIRECTORY / f"{name}.db"
+    page = opened(window, path, tmp_path)
+    (shown,) = said("show", path)
+    entries = [item for item in said("transcript", path) if item["type"] == "entry"]
+    expected: dict[int, set[tuple[str, str]]] = {}
+    for one in shown["problems"]:
+        at = [it["seq"] for it in entries if it["seq"] <= one["seq"] <= it["last_seq"]]
+        if one["severity"] != "info":
+            expected.setdefault(at[0], set()).add((one["severity"], one["text"]))
+    page.page.set_viewport_size({"width": 1280, "height": 3000})
+    page.page.wait_for_function("(n) => document.querySelectorAll('.entry .finding').length >= n",
+                                arg=sum(map(len, expected.values())))  # fmt: skip
+    results = page.ask(FINDINGS)
+    assert {seq: {(kind, text) for kind, text in own} for seq, own in results} == expected
+    page.page.set_viewport_size(WIDE)
+    page.assert_quiet()
+
+
+def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Path) -> None:
+    """Words of the search are marked in texts, and a sign is beside each entry that has a hit."""
+    page = opened(window, DIRECTORY / "tour.db", tmp_path)
+    page.ask("() => acpReport.state.select(acpReport.recording.nearest(13))")
+    page.page.locator("#search").fill("greet someone")
+    page.page.wait_for_function(f"() => ({MARKED})('found-in-detail').length === 1")
+    assert {*page.ask(MARKED, "found-in-conversation")} == {"greet someone"}
+    sign = page.page.locator("article[aria-current] .sign-hit")
+    sign.wait_for()
+    assert sign.get_attribute("aria-label") == "found"
+    page.ask("() => acpReport.state.setView('list')")
+    page.page.wait_for_function(f"() => ({MARKED})('found-in-list').length > 0")
+    page.page.locator("#search").fill("session")
+    page.page.wait_for_function(f"() => ({MARKED})('found-in-list').length > 1")
+    assert {*page.ask(MARKED, "found-in-list")} == {"session"}
+    page.page.locator("#search").fill("")
+    page.page.wait_for_function(f"() => ({MARKED})('found-in-list').length === 0")
+    page.assert_quiet()
 
 
 def test_an_entry_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:

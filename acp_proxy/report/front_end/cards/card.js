@@ -153,8 +153,8 @@ export async function callElement(state, row) {
   const images = entry ? entryBlocks(entry).filter(({ form }) => form === "image") : [];
   return h("section", { class: "card", "aria-label": "tool call" },
     entry && h("h3", null, headWords(recording, entry)),
-    noteLine(`${entry?.id} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]),
-      rows.length > 1 && "–", rows.length > 1 && seqButton(state, last)),
+    noteLine(entry && `${entry.id} · `, `${countInWords(rows.length, "frame")} `,
+      seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, last)]),
     h("ol", { class: "statuses", "aria-label": "status over time" }, statuses),
     h("ul", { class: "choices mono" }, places.map((place) => h("li", null, place))),
     await Promise.all(permissions),

@@ -106,7 +106,9 @@ export class Entries {
     const { recording, seqs, lastSeqs, kinds } = this;
     const found = new Int32Array(recording.rows).fill(-1);
     for (let item = seqs.length - 1; item >= 0; item--) {
-      const row = kinds[item] === SECTION ? -1 : recording.rowOf(seqs[item]);
+      // A report of some frames may have an answer without its request.
+      const ends = kinds[item] === SECTION ? [] : [seqs[item], lastSeqs[item] ?? -1];
+      const row = ends.map((seq) => recording.rowOf(seq)).find((one) => one >= 0) ?? -1;
       // The end of a turn that never ended has the number of its prompt.
       if (row >= 0 && (found[row] < 0 || kinds[item] !== "end")) found[row] = item;
     }
