@@ -36,9 +36,6 @@ export class MemorySource {
     this.blocks = new Map(Object.entries(blocks));
     this.read = [];
   }
-  has(name) {
-    return this.blocks.has(name);
-  }
   text(name) {
     return deflateSync(this.blocks.get(name)).toString("base64");
   }

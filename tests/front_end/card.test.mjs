@@ -8,7 +8,7 @@ import { contentBlocks, describedContent } from "../../acp_proxy/report/front_en
 import { commandFor, faultInWords, mermaidAround } from "../../acp_proxy/report/front_end/detail/detail.js";
 import { longStrings, saidBlocks } from "../../acp_proxy/report/front_end/detail/said.js";
 import { chunkOf } from "../../acp_proxy/report/front_end/data/values.js";
-import { Entries, entriesOf } from "../../acp_proxy/report/front_end/conversation/entries.js";
+import { Entries } from "../../acp_proxy/report/front_end/conversation/entries.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { listedCalls } from "../../acp_proxy/report/front_end/cards/calls_view.js";
 import { jsonBytes, sourceOf } from "./blocks.mjs";
@@ -114,10 +114,9 @@ test("what is about rows is the last entry of a kind that shows one of them, how
   const kinds = ["section", "tool_call", "permission", "message", "tool_call"];
   source.blocks.set("entries", jsonBytes({ first: 0, seq: [1, 1, 2, 3, 4], last_seq: [null, 1, 2, 3, 4], kind: kinds }));
   source.blocks.set("e0", jsonBytes(kinds.map((kind, item) => ({ kind, item }))));
-  const entries = entriesOf(await Recording.read(source));
+  const { entries } = await Recording.read(source);
   const found = await Promise.all([[[0, 1, 3], "tool_call"], [[0, 1], "tool_call"], [[0, 1], ""], [[2], "tool_call"], [[], ""]].map(([rows, kind]) => entries.about(rows, kind)));
   assert.deepEqual(found.map((one) => one?.item), [4, 1, 2, 3, undefined]);
-  assert.equal(entriesOf(entries.recording), entries);
 });
 
 test("calls are listed by their first frames, with what came of them after their turns", async () => {

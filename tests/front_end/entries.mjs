@@ -4,7 +4,6 @@ import { text } from "node:stream/consumers";
 
 import { callParts } from "../../acp_proxy/report/front_end/cards/card.js";
 import { outputAfter, outputSteps, readFrames, rowsOfTerminal } from "../../acp_proxy/report/front_end/cards/terminal.js";
-import { entriesOf } from "../../acp_proxy/report/front_end/conversation/entries.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { entryBlocks } from "../../acp_proxy/report/front_end/detail/blocks.js";
 
@@ -31,6 +30,6 @@ const recording = await Recording.read({ bytes: async (name) => inflateSync(Buff
 const found = [];
 for (const { kind, seq } of wanted) {
   const row = recording.rowOf(seq);
-  found.push(await READERS[kind](recording, row, await entriesOf(recording).about([row], kind)));
+  found.push(await READERS[kind](recording, row, await recording.entries.about([row], kind)));
 }
 process.stdout.write(JSON.stringify(found));

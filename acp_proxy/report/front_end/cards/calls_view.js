@@ -1,6 +1,5 @@
 // The tool calls as a table in the order of their start; the detail has the card of the chosen one.
-import { BLOCK_ENTRIES, entriesOf } from "../conversation/entries.js";
-import { gathered } from "../data/recording.js";
+import { BLOCK_ENTRIES } from "../conversation/entries.js";
 import { pause, readJson } from "../data/source.js";
 import { clear, div, h, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
@@ -80,7 +79,7 @@ export class CallsView {
 
   async read() {
     this.known = this.recording.rows;
-    const entries = entriesOf(this.recording);
+    const entries = this.recording.entries;
     await entries.ready();
     const calls = (this.calls = await listedCalls(this.recording, entries.kinds));
     /** @type {(select: HTMLSelectElement, all: string, name: "detail" | "state") => void} */
@@ -119,21 +118,21 @@ export class CallsView {
       return call !== undefined && [call.detail, ""].includes(this.kind.value)
         && [call.state, ""].includes(this.status.value) && call.title.toLowerCase().includes(text);
     };
-    const { shown } = this.state;
-    const firsts = gathered(shown, (row) => this.recording.numbers("call")[row]).values();
-    this.rows = Int32Array.from(firsts, ([first]) => first).filter(isChosen);
+    const [calls, known] = [this.recording.numbers("call"), new Set()];
+    const isFirst = (/** @type {number} */ row) => known.size < known.add(calls[row]).size;
+    this.rows = this.state.shown.filter((row) => calls[row] >= 0 && isFirst(row) && isChosen(row));
     this.list.setItems(this.rows, this.indexOf(), "center");
-    const calls = [...this.rows].map((row) => this.callAt(row));
-    const failed = calls.filter((call) => call?.is_failed).length;
-    const unended = calls.filter((call) => call?.state === "never ended").length;
+    const shown = Array.from(this.rows, this.callAt);
+    const failed = shown.filter((call) => call?.is_failed).length;
+    const unended = shown.filter((call) => call?.state === "never ended").length;
     const turns = this.recording.numbers("turn");
     const outside = this.rows.filter((row) => !(turns[row] > 0)).length;
-    clear(this.count, countInWords(calls.length, "tool call"),
+    clear(this.count, countInWords(shown.length, "tool call"),
       outside > 0 && `, ${outside} outside of turns`,
       failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`),
       unended > 0 && h("b", { class: "caution" }, ` · ${unended} never ended`));
-    if (this.isNew && this.indexOf() < 0 && calls.length > 0) {
-      this.state.select(this.rows[Math.max(0, calls.findIndex((call) => call?.is_failed))]);
+    if (this.isNew && this.indexOf() < 0 && shown.length > 0) {
+      this.state.select(this.rows[Math.max(0, shown.findIndex((call) => call?.is_failed))]);
     }
     this.isNew = false;
   }

@@ -1,5 +1,4 @@
 // The card of a tool call: all frames about it as one picture.
-import { entriesOf } from "../conversation/entries.js";
 import { blockElements, contentBlocks, entryBlocks, outputBlocks } from "../detail/blocks.js";
 import { objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
 import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
@@ -85,7 +84,7 @@ function placeInWords(place) {
 export async function permissionElement(state, row, isWhole) {
   const { recording } = state;
   const pair = recording.pair(row);
-  const entry = await entriesOf(recording).about([row], "permission");
+  const entry = await recording.entries.about([row], "permission");
   const { title, state: outcome, is_failed, remarks = [], choices = [] } = entry ?? {};
   const { content } = askedCall(parsedLine(await recording.line(row)));
   const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "person" : "client";
@@ -141,7 +140,7 @@ export async function callElement(state, row) {
   const rows = recording.rowsAlike("call", row);
   if (rows.length === 0) return null;
   const { history, asked, locations, blocks } = callParts(await readFrames(recording, rows));
-  const entry = await entriesOf(recording).about(rows, "tool_call");
+  const entry = await recording.entries.about(rows, "tool_call");
   const last = rows[rows.length - 1];
   const statuses = history.map(({ status, row: at, t_ns }) => {
     const after = durationInWords(t_ns - history[0].t_ns, " +");

@@ -1,6 +1,5 @@
 // A terminal of any dialect: its command, its end, and its output as it grew, which can be played
 // back.
-import { entriesOf } from "../conversation/entries.js";
 import { fromBase64, objectAt, parsedLine, updateOf } from "../data/values.js";
 import { countInWords, durationInWords } from "../shell/words.js";
 import { button, clear, div, h, noteLine, span } from "../shell/dom.js";
@@ -101,7 +100,7 @@ export function rowsOfTerminal(recording, id, row) {
 export async function terminalElement({ recording }, id, row) {
   const rows = rowsOfTerminal(recording, id, row);
   const steps = outputSteps(await readFrames(recording, rows));
-  const entry = await entriesOf(recording).about(rows, "terminal");
+  const entry = await recording.entries.about(rows, "terminal");
   const { title, state, detail, is_failed, remarks = [] } = entry ?? {};
   const notes = [detail && `in ${detail}`, ...remarks];
   return div("terminal",

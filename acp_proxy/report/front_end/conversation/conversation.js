@@ -7,7 +7,7 @@ import { pauseWords, pausesOf } from "../pictures/pauses.js";
 import { clear, div, h, noteLine } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { countInWords } from "../shell/words.js";
-import { BLOCK_ENTRIES, entriesOf, SECTION } from "./entries.js";
+import { BLOCK_ENTRIES, SECTION } from "./entries.js";
 import { fillEntry } from "./entry_element.js";
 import { FlowList } from "./flow_list.js";
 
@@ -29,7 +29,7 @@ export class ConversationView {
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;
-    this.entries = entriesOf(state.recording);
+    this.entries = state.recording.entries;
     this.entries.blocks.onRead = () => this.list.refresh(`.${PENDING_ENTRY}`);
     /** How many rows there were when the entries were read. */
     this.rows = -1;

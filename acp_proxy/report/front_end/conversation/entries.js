@@ -1,6 +1,6 @@
 // The entries of the conversation as `transcript` makes them: an index of all is in memory, and
 // entries are read on demand. Whatever shows a frame takes its words and its state from them.
-import { BlockCache } from "../data/recording.js";
+import { BlockCache } from "../data/block_cache.js";
 import { pause, readJson } from "../data/source.js";
 
 /**
@@ -37,16 +37,6 @@ const ROWS_AT_ONCE = 65_536;
 export const SECTION = "section";
 /** Entries about a request and its answer alone. */
 const PAIRS = new Set(["prompt", "permission", "request", "end"]);
-
-/** The entries of each recording, for all who show them. @type {WeakMap<Recording, Entries>} */
-const KNOWN = new WeakMap();
-
-/** @param {Recording} recording */
-export function entriesOf(recording) {
-  const entries = KNOWN.get(recording) ?? new Entries(recording);
-  KNOWN.set(recording, entries);
-  return entries;
-}
 
 export class Entries {
   /** @type {number[]} */

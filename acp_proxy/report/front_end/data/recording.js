@@ -1,5 +1,7 @@
 // The recording that the page shows: columns of all rows in memory, cells and lines on demand.
 // A row is a frame or an event; rows are numbered from 0, and each has its own frame number, `seq`.
+import { Entries } from "../conversation/entries.js";
+import { BlockCache } from "./block_cache.js";
 import { decodeCodes, decodeNumbers, lengthened, readIndexBlock, typeOfCodes } from "./columns.js";
 import { joinedBytes, pause, readJson } from "./source.js";
 import { setTimeStep, visibleText } from "../shell/words.js";
@@ -43,6 +45,8 @@ export class Recording {
     /** The first row of each payload block; pieces of one line have the same. @type {number[]} */
     this.payloadRows = [];
     this.cellBlocks = new BlockCache(CELL_BLOCKS_KEPT, (name) => this.readCells(name));
+    /** The conversation, whose entries say what frames are. */
+    this.entries = new Entries(this);
     this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT, (name) => source.bytes(name));
     /** Is called whenever cells were read. */
     this.onLoaded = () => {};
@@ -98,8 +102,8 @@ export class Recording {
       }
       if (answers[row] !== seqs[row]) continue;
       const [session, terminal] = ["session", "terminal"].map((name) => this.text(name, row));
-      const numbers = { seq: seqs[row], request_seq: requests[row], latency_ns: took[row] };
-      this.pairAnswer({ ...numbers, response_seq: seqs[row], session, terminal });
+      const [seq, request_seq, latency_ns] = [seqs[row], requests[row], took[row]];
+      this.pairAnswer({ seq, request_seq, response_seq: seq, latency_ns, session, terminal });
     }
   }
 
@@ -118,8 +122,11 @@ export class Recording {
     setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
     Object.values(meta.members ?? {}).flat().forEach((member) => this.pairAnswer(member));
     const problems = [...(meta.summary?.problems ?? [])].sort((a, b) => a.seq - b.seq);
-    this.problems = gathered(problems, ({ severity, seq }) =>
-      severity === "info" ? -1 : this.rowOf(seq));
+    this.problems = new Map();
+    for (const problem of problems) {
+      const row = problem.severity === "info" ? -1 : this.rowOf(problem.seq);
+      if (row >= 0) this.problems.set(row, [...(this.problems.get(row) ?? []), problem]);
+    }
     this.onGrown([...this.changed]);
     this.changed.clear();
   }
@@ -323,55 +330,6 @@ export class Recording {
       [first + at, { text, rpc_id, parse_error, fired: fired ?? [] }]);
     return Object.fromEntries(cells);
   }
-}
-
-/** Keeps the blocks that were used last, and reads none twice at a time. @template T */
-export class BlockCache {
-  /** Is called with every block that was read. @type {(block: T) => void} */
-  onRead = () => {};
-  /** @type {Map<string, {value?: T, promise: Promise<T>}>} */
-  entries = new Map();
-
-  /** @param {number} most @param {(name: string) => Promise<T>} read */
-  constructor(most, read) {
-    this.most = most;
-    this.read = read;
-  }
-
-  /** @param {string} name @returns {Promise<T>} */
-  get(name) {
-    const isNew = !this.entries.has(name);
-    /** @type {{value?: T, promise: Promise<T>}} */
-    const entry = this.entries.get(name) ?? { promise: this.read(name) };
-    this.entries.delete(name);
-    this.entries.set(name, entry);
-    if (this.entries.size > this.most) this.entries.delete([...this.entries.keys()][0]);
-    const keep = (/** @type {T} */ value) => this.onRead((entry.value = value));
-    if (isNew) entry.promise.then(keep, () => this.entries.delete(name));
-    return entry.promise;
-  }
-
-  /** The block if it is in memory. Else nothing, and it is read. @param {string} name */
-  now(name) {
-    if (!this.entries.has(name)) void this.get(name);
-    return this.entries.get(name)?.value;
-  }
-}
-
-/**
- * Values by the number of each; those with a negative one are left out.
- * @template T @param {Iterable<T>} values @param {(value: T) => number} numberOf
- */
-export function gathered(values, numberOf) {
-  /** @type {Map<number, T[]>} */
-  const found = new Map();
-  for (const value of values) {
-    const number = numberOf(value);
-    const known = found.get(number);
-    if (known) known.push(value);
-    else if (number >= 0) found.set(number, [value]);
-  }
-  return found;
 }
 
 /**

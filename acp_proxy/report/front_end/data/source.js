@@ -3,16 +3,12 @@
 
 /**
  * @typedef {object} Source
- * @property {(name: string) => boolean} has
  * @property {(name: string) => string} text
  * @property {(name: string) => Promise<Uint8Array>} bytes
  */
 
 /** Reads blocks out of the inert `<script>` elements of the page. @implements {Source} */
 export class EmbeddedSource {
-  /** @param {string} name */
-  has = (name) => document.getElementById(name) !== null;
-
   /** The text of a block as it stands in the page. @param {string} name */
   text(name) {
     const text = document.getElementById(name)?.textContent;

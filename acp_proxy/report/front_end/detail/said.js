@@ -2,7 +2,6 @@
 // message the whole text.
 import { callElement, choicesElement, permissionElement, seqButton } from "../cards/card.js";
 import { terminalElement } from "../cards/terminal.js";
-import { entriesOf } from "../conversation/entries.js";
 import { decodeText } from "../data/source.js";
 import { h, noteLine, span } from "../shell/dom.js";
 import { blockElement, blockElements, contentBlocks, entryBlocks } from "./blocks.js";
@@ -77,7 +76,7 @@ export async function saidElements(state, row) {
   const obstacle = whyUnread(recording, row);
   if (obstacle !== "") return [noteLine(obstacle), preview];
   if (stream === "event") return [preview];
-  const entry = kind === "batch" ? null : await entriesOf(recording).about([row]);
+  const entry = kind === "batch" ? null : await recording.entries.about([row]);
   const isWhole = entry?.kind === "prompt" ? kind === "request" : SAID.has(entry?.kind ?? "");
   if (entry && isWhole) return entryElements(state, entry);
   const line = await recording.line(row);
@@ -96,7 +95,7 @@ export async function saidElements(state, row) {
 /** All that the frames of an entry say. @param {State} state @param {Entry} entry */
 function entryElements(state, entry) {
   const { recording } = state;
-  const { ofRows } = entriesOf(recording);
+  const { ofRows } = recording.entries;
   const [first, last] = [entry.seq, entry.last_seq].map((seq) => recording.rowOf(seq));
   const rows = ofRows.slice(first, last + 1).filter((item) => item === ofRows[first]);
   const heading = rows.length > 1 && noteLine(

@@ -51,7 +51,6 @@ export class ListView {
       onActive: (item) => state.select(rowOfItem(item)),
       onFold: (item, isOpen) => this.fold(item, isOpen),
     });
-    this.list.element.addEventListener("click", (event) => this.onClick(event), { capture: true });
     keepFoundMarked(state, "found-in-list", this.list.element);
     container.append(this.list.element, this.empty);
     matchMedia(NARROW).addEventListener("change", () => this.build());
@@ -134,16 +133,6 @@ export class ListView {
     this.state.select(first);
   }
 
-  /** @param {MouseEvent} event */
-  onClick(event) {
-    const { target } = event;
-    if (!(target instanceof HTMLElement) || !target.classList.contains("list-fold")) return;
-    const item = this.items[Number(target.closest("[data-index]")?.getAttribute("data-index"))];
-    this.fold(item, !this.opened.has(this.recording.numbers("run")[rowOfItem(item)]));
-    this.list.focus();
-    event.stopPropagation();
-  }
-
   /** @param {number} item @param {HTMLElement} node */
   render(item, node) {
     const [row, kind] = [rowOfItem(item), kindOfItem(item)];
@@ -159,7 +148,7 @@ export class ListView {
     const isMember = kind === ROW && isOpen;
     setAttribute(node, "aria-level", isMember ? 2 : 1);
     if (kind === RUN) setAttribute(node, "aria-expanded", String(isOpen));
-    const values = this.values(row, kind === RUN);
+    const values = this.values(item);
     const classes = ["tone", "stream"].map((name) => `${name}-${this.recording.text(name, row)}`);
     node.classList.add(...classes);
     node.classList.toggle("list-member", isMember);
@@ -170,13 +159,19 @@ export class ListView {
 
   /**
    * What stands in the columns of a row, or of the run that begins with it.
-   * @param {number} row @param {boolean} isRun @returns {Record<string, Child | Child[]>}
+   * @param {number} item @returns {Record<string, Child | Child[]>}
    */
-  values(row, isRun) {
+  values(item) {
+    const [row, isRun] = [rowOfItem(item), kindOfItem(item) === RUN];
     const { recording, state: { shown } } = this;
     const [seqs, times, sizes, runs] = ["seq", "t_ns", "size", "run"].map((name) =>
       recording.numbers(name));
     const isOpen = this.opened.has(runs[row]);
+    const click = (/** @type {Event} */ event) => {
+      event.stopPropagation();
+      this.fold(item, !isOpen);
+      this.list.focus();
+    };
     const alone = { last: row, count: 1, size: sizes[row] };
     const { last, count, size } = isRun ? runExtent(recording, shown, row) : alone;
     const text = textOfRows(recording, shown, row, last);
@@ -189,7 +184,8 @@ export class ListView {
       time: this.time(row),
       method: [
         sign("list-arrow", shape, words),
-        isRun && h("span", { class: "list-fold", "aria-hidden": "true" }, isOpen ? "▾" : "▸"),
+        isRun && h("span", { class: "list-fold", "aria-hidden": "true", on: { click } },
+          isOpen ? "▾" : "▸"),
         span("list-verb", verb), end ?? (isRun && ` ×${count}`), pair && span("list-pair", pair),
       ],
       id: id && `#${id}`, size: !Number.isNaN(size) && sizeInWords(size),
