@@ -88,7 +88,7 @@ test("a frame has a sequence diagram of its turn", async () => {
   const row = (seq, line, members) => ({ seq, t_ns: seq, stream: "to-client", kind: "notification", method: "session/update", update: "agent_message_chunk", session: "s", turn: 1, run: null, exchange: null, request_seq: null, line, ...members });
   const recording = await Recording.read(sourceOf([row(1, piece("a")), row(2, piece("b")), row(3, piece("c"))], { meta: { name: "a b", summary: {}, check: null } }));
   assert.equal(chunkOf({ params: { type: "agent_message_chunk", data: { content: "x" } } }).text, "x");
-  assert.match(await mermaidAround(recording, 2), /^sequenceDiagram\n {2}participant client\n.*\n {2}agent->>client: #35;1 session\/update/s);
+  assert.match(await mermaidAround(recording, 2), /^sequenceDiagram\n {2}participant client\n.*\n {2}agent->>client: #35;1 agent_message_chunk/s);
 });
 
 test("an index of entries is read from the first one on that has changed, and blocks from there on anew", async () => {

@@ -53,8 +53,6 @@ export class CallsView {
     this.recording = state.recording;
     /** All of them; null until they are read. @type {Map<number, ListedCall> | null} */
     this.calls = null;
-    /** Whether no call was chosen yet. */
-    this.isNew = true;
     /** How many rows there were when it was read. */
     this.known = 0;
     /** Those that are shown, by their first rows that are. @type {Int32Array} */
@@ -78,6 +76,7 @@ export class CallsView {
   }
 
   async read() {
+    const isNew = this.calls === null;
     this.known = this.recording.rows;
     const entries = this.recording.entries;
     await entries.ready();
@@ -93,6 +92,9 @@ export class CallsView {
     offer(this.kind, "every kind", "detail");
     offer(this.status, "every status", "state");
     this.build();
+    const failed = this.rows.find((row) => this.callAt(row)?.is_failed === true);
+    const chosen = failed ?? this.rows[0] ?? -1;
+    if (isNew && this.indexOf() < 0 && chosen >= 0) this.state.select(chosen);
   }
 
   /** @param {number} row of any of its frames @returns {ListedCall | undefined} */
@@ -131,10 +133,6 @@ export class CallsView {
       outside > 0 && `, ${outside} outside of turns`,
       failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`),
       unended > 0 && h("b", { class: "caution" }, ` · ${unended} never ended`));
-    if (this.isNew && this.indexOf() < 0 && shown.length > 0) {
-      this.state.select(this.rows[Math.max(0, shown.findIndex((call) => call?.is_failed))]);
-    }
-    this.isNew = false;
   }
 
   /** @param {number} row @param {HTMLElement} node */

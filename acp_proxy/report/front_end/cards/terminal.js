@@ -70,37 +70,20 @@ export async function readFrames(recording, rows) {
 }
 
 /**
- * The rows about a terminal; another terminal with the same id is created before or after them.
- * @param {Recording} recording @param {string} id
- * @param {number} row one of them, or one about its tool call
- */
-export function rowsOfTerminal(recording, id, row) {
-  const wanted = recording.code(id);
-  const names = ["terminal", "answer_terminal", "tool_call", "session"];
-  const [named, answered, calls, sessions] = names.map((name) => recording.codes(name));
-  /** @type {number[]} */
-  let rows = [];
-  for (let at = 0; wanted > 0 && at < recording.rows; at++) {
-    const isNamed = named[at] === wanted || answered[at] === wanted;
-    if (!isNamed || calls[at] > 0 || sessions[at] !== sessions[row]) continue;
-    const isCreation = recording.text("kind", at) === "request"
-      && recording.text("method", at) === "terminal/create";
-    if (isCreation && at > row) break;
-    if (isCreation) rows = [];
-    rows.push(at);
-  }
-  return rows;
-}
-
-/**
- * A terminal in the page.
- * @param {State} state @param {string} id
- * @param {number} row one that is about it
+ * A terminal in the page: the last one with its id that there is at a row, or else the first one.
+ * @param {State} state @param {string} id @param {number} row of the same session
  */
 export async function terminalElement({ recording }, id, row) {
-  const rows = rowsOfTerminal(recording, id, row);
-  const steps = outputSteps(await readFrames(recording, rows));
-  const entry = await recording.entries.about(rows, "terminal");
+  const { entries } = recording;
+  await entries.ready();
+  const wanted = recording.code(id) || -1;
+  const [terminals, sessions] = ["terminal", "session"].map((name) => recording.codes(name));
+  const items = Array.from(entries.ofRows).filter((item, at) => terminals[at] === wanted
+    && sessions[at] === sessions[row] && entries.kinds[item] === "terminal");
+  const isThere = (/** @type {number} */ item) => recording.rowOf(entries.seqs[item]) <= row;
+  const item = items.findLast(isThere) ?? items[0] ?? -1;
+  const entry = await entries.get(item);
+  const steps = outputSteps(await readFrames(recording, entries.rowsOf(item)));
   const { title, state, detail, is_failed, remarks = [] } = entry ?? {};
   const notes = [detail && `in ${detail}`, ...remarks];
   return div("terminal",

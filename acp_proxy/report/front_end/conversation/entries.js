@@ -78,6 +78,9 @@ export class Entries {
     this.ofRows = await this.placedRows();
   }
 
+  /** The rows that an entry shows. @param {number} item */
+  rowsOf = (item) => Array.from(this.ofRows.keys()).filter((row) => this.ofRows[row] === item);
+
   /** The entry if it is in memory. Else null, and it is loaded. @param {number} item */
   now = (item) => this.blocks.now(blockOf(item))?.[item % BLOCK_ENTRIES] ?? null;
 
@@ -88,9 +91,12 @@ export class Entries {
   async about(rows, kind = "") {
     await this.ready();
     const items = rows.map((row) => this.ofRows[row]).filter((item) => item >= 0);
-    const item = items.findLast((one) => this.kinds[one] === kind) ?? items.at(-1) ?? -1;
-    return item < 0 ? null : (await this.blocks.get(blockOf(item)))[item % BLOCK_ENTRIES];
+    return this.get(items.findLast((one) => this.kinds[one] === kind) ?? items.at(-1) ?? -1);
   }
+
+  /** The entry; null for -1. @param {number} item */
+  get = async (item) =>
+    item < 0 ? null : (await this.blocks.get(blockOf(item)))[item % BLOCK_ENTRIES];
 
   async placedRows() {
     const { recording, seqs, lastSeqs, kinds } = this;

@@ -84,9 +84,8 @@ function foldedParts(state, entry, toggled) {
 
 /** Whether the card of a call has a terminal. @param {State} state @param {Entry} terminal */
 function isInCard({ recording }, { id }) {
-  const [calls, terminals] = ["tool_call", "terminal"].map((name) => recording.codes(name));
-  const wanted = recording.code(id);
-  return terminals.some((code, row) => code === wanted && calls[row] > 0);
+  const [wanted, calls] = [recording.code(id), recording.codes("tool_call")];
+  return recording.codes("terminal").some((code, row) => code === wanted && calls[row] > 0);
 }
 
 /** What a line that opens says. @param {State} state @param {Entry} entry @returns {Child[]} */

@@ -152,11 +152,10 @@ export async function mermaidAround(recording, row) {
   const shown = rows.slice(Math.max(0, at - MOST_ARROWS / 2), at + MOST_ARROWS / 2);
   const lines = ["sequenceDiagram", "participant client", "participant agent"];
   for (const one of shown) {
-    const [kind, method] = ["kind", "method"].map((name) => recording.text(name, one));
-    const arrow = kind === "response" || kind === "error" ? "-->>" : "->>";
+    const arrow = /^(response|error)$/.test(recording.text("kind", one) ?? "") ? "-->>" : "->>";
     const isToAgent = recording.text("stream", one) === "to-agent";
     const ends = isToAgent ? `client${arrow}agent` : `agent${arrow}client`;
-    const text = `#${seqs[one]} ${method ?? kind} ${(await recording.cells(one)).text}`;
+    const text = `#${seqs[one]} ${recording.verb(one)} ${(await recording.cells(one)).text}`;
     const short = [...visibleText(text)].slice(0, LONGEST_ARROW).join("");
     // Mermaid takes any sign as its number.
     const safe = short.replace(UNSAFE_IN_MERMAID, (sign) => `#${sign.codePointAt(0)};`);

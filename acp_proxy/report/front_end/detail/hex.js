@@ -70,14 +70,11 @@ export function longText(text) {
  */
 export function bytesElements(pieces, size) {
   const facts = noteLine(countInWords(size, "byte"));
-  const whole = (/** @type {string} */ note) => {
-    facts.append(note);
-    hex.remove();
-  };
-  const open = () => hex.append(bytesBox(pieces(), size, true, whole));
+  const say = (/** @type {string} */ note) => facts.append(note);
+  const open = () => hex.append(bytesBox(pieces(), size, true, say));
   const hex = h("details", null, h("summary", null, "As hex"));
   hex.addEventListener("toggle", open, { once: true });
-  return [facts, bytesBox(pieces(), size, false, whole), hex];
+  return [facts, bytesBox(pieces(), size, false, say), hex];
 }
 
 /**

@@ -1,6 +1,6 @@
 // What a frame says to a person: its text, its question, its plan, its output; of a streamed
 // message the whole text.
-import { callElement, choicesElement, permissionElement, seqButton } from "../cards/card.js";
+import { callElement, choicesElement, linkedText, permissionElement } from "../cards/card.js";
 import { terminalElement } from "../cards/terminal.js";
 import { decodeText } from "../data/source.js";
 import { h, noteLine, span } from "../shell/dom.js";
@@ -78,7 +78,7 @@ export async function saidElements(state, row) {
   if (stream === "event") return [preview];
   const entry = kind === "batch" ? null : await recording.entries.about([row]);
   const isWhole = entry?.kind === "prompt" ? kind === "request" : SAID.has(entry?.kind ?? "");
-  if (entry && isWhole) return entryElements(state, entry);
+  if (entry && isWhole) return entryElements(state, entry, row);
   const line = await recording.line(row);
   const message = parsedLine(line);
   if (message === null) return [longText(decodeText(line))];
@@ -92,16 +92,17 @@ export async function saidElements(state, row) {
   return [preview, ...await blockElements(state, saidBlocks(message), row)];
 }
 
-/** All that the frames of an entry say. @param {State} state @param {Entry} entry */
-function entryElements(state, entry) {
-  const { recording } = state;
-  const { ofRows } = recording.entries;
-  const [first, last] = [entry.seq, entry.last_seq].map((seq) => recording.rowOf(seq));
-  const rows = ofRows.slice(first, last + 1).filter((item) => item === ofRows[first]);
-  const heading = rows.length > 1 && noteLine(
-    `${countInWords(rows.length, entry.kind === "stderr" ? "line" : "piece")}, `,
-    seqButton(state, first), "–", seqButton(state, last),
-    durationInWords(entry.took_ns ?? NaN, " over "));
+/**
+ * All that the frames of an entry say.
+ * @param {State} state @param {Entry} entry @param {number} row one of them
+ */
+function entryElements(state, entry, row) {
+  const { entries } = state.recording;
+  const { length } = entries.rowsOf(entries.ofRows[row]);
+  const count = countInWords(length, entry.kind === "stderr" ? "line" : "piece");
+  const took = durationInWords(entry.took_ns ?? NaN, " over ");
+  const words = `${count}, #${entry.seq}–#${entry.last_seq}${took}`;
+  const heading = length > 1 && noteLine(linkedText(state, words));
   const blocks = entryBlocks(entry).map((block) => blockElement(state, block));
   return [heading, choicesElement(entry.choices), ...blocks];
 }

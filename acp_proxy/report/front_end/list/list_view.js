@@ -213,15 +213,11 @@ export class ListView {
     const [request, answer, took] = names.map((name) => recording.numbers(name)[row]);
     if (Number.isNaN(request)) return null;
     const pair = recording.pair(row);
-    const link = (/** @type {string} */ words) => {
-      if (pair < 0) return words;
-      const made = seqButton(this.state, pair, words);
-      made.classList.toggle("list-asked", words.startsWith("↩"));
-      // By keyboard there are [ and ].
-      return Object.assign(made, { tabIndex: -1 });
-    };
+    // By keyboard there are [ and ].
+    const link = (/** @type {string} */ words) => pair < 0 ? words
+      : Object.assign(seqButton(this.state, pair, words), { tabIndex: -1 });
     const isAnswer = recording.text("kind", row) !== "request";
-    if (isAnswer) return [link(`↩${request}`), durationInWords(took, " ")];
+    if (isAnswer) return [span("list-asked", link(`↩${request}`)), durationInWords(took, " ")];
     const open = recording.isOpen ? "open" : "unanswered";
     return Number.isNaN(answer) ? span("trouble", open) : link(`→${answer}`);
   }
