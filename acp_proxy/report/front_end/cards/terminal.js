@@ -1,6 +1,6 @@
 // A terminal of any dialect: its command, its end, and its output as it grew, which can be played
 // back.
-import { fromBase64, objectAt, parsedLine, updateOf } from "../data/values.js";
+import { fromBase64, objectAt, parsedLine, rowsWith, updateOf } from "../data/values.js";
 import { countInWords, durationInWords } from "../shell/words.js";
 import { button, clear, div, h, noteLine, span } from "../shell/dom.js";
 import { ansiLines, ansiPieces } from "./ansi.js";
@@ -76,10 +76,10 @@ export async function readFrames(recording, rows) {
 export async function terminalElement({ recording }, id, row) {
   const { entries } = recording;
   await entries.ready();
-  const wanted = recording.code(id) || -1;
   const [terminals, sessions] = ["terminal", "session"].map((name) => recording.codes(name));
-  const items = Array.from(entries.ofRows).filter((item, at) => terminals[at] === wanted
-    && sessions[at] === sessions[row] && entries.kinds[item] === "terminal");
+  const items = rowsWith(terminals, recording.code(id) || -1)
+    .filter((at) => sessions[at] === sessions[row]).map((at) => entries.ofRows[at])
+    .filter((item) => entries.kinds[item] === "terminal");
   const isThere = (/** @type {number} */ item) => recording.rowOf(entries.seqs[item]) <= row;
   const item = items.findLast(isThere) ?? items[0] ?? -1;
   const entry = await entries.get(item);

@@ -2,6 +2,7 @@
 // entries are read on demand. Whatever shows a frame takes its words and its state from them.
 import { BlockCache } from "../data/block_cache.js";
 import { pause, readJson } from "../data/source.js";
+import { rowsWith } from "../data/values.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
@@ -79,7 +80,7 @@ export class Entries {
   }
 
   /** The rows that an entry shows. @param {number} item */
-  rowsOf = (item) => Array.from(this.ofRows.keys()).filter((row) => this.ofRows[row] === item);
+  rowsOf = (item) => rowsWith(this.ofRows, item);
 
   /** The entry if it is in memory. Else null, and it is loaded. @param {number} item */
   now = (item) => this.blocks.now(blockOf(item))?.[item % BLOCK_ENTRIES] ?? null;

@@ -2,6 +2,7 @@
 // read when it is opened; calls that failed are open, and so are terminals that failed and
 // that no call has.
 import { choicesElement, headWords, linkedText } from "../cards/card.js";
+import { rowsWith } from "../data/values.js";
 import { blockElement, entryBlocks } from "../detail/blocks.js";
 import { saidElements } from "../detail/said.js";
 import { clear, div, h, span } from "../shell/dom.js";
@@ -83,10 +84,8 @@ function foldedParts(state, entry, toggled) {
 }
 
 /** Whether the card of a call has a terminal. @param {State} state @param {Entry} terminal */
-function isInCard({ recording }, { id }) {
-  const [wanted, calls] = [recording.code(id), recording.codes("tool_call")];
-  return recording.codes("terminal").some((code, row) => code === wanted && calls[row] > 0);
-}
+const isInCard = ({ recording }, { id }) => rowsWith(recording.codes("terminal"), recording.code(id))
+  .some((row) => recording.codes("tool_call")[row] > 0);
 
 /** What a line that opens says. @param {State} state @param {Entry} entry @returns {Child[]} */
 function summaryWords({ recording }, entry) {

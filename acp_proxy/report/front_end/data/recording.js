@@ -4,6 +4,7 @@ import { Entries } from "../conversation/entries.js";
 import { BlockCache } from "./block_cache.js";
 import { decodeCodes, decodeNumbers, lengthened, readIndexBlock, typeOfCodes } from "./columns.js";
 import { joinedBytes, pause, readJson } from "./source.js";
+import { rowsWith } from "./values.js";
 import { setTimeStep, visibleText } from "../shell/words.js";
 
 /**
@@ -218,13 +219,7 @@ export class Recording {
    * The rows that have the same number in a column as a row; none if it has no number there.
    * @param {string} name @param {number} row
    */
-  rowsAlike(name, row) {
-    const values = this.numbers(name);
-    const rows = [];
-    let at = values.indexOf(values[row]);
-    for (; at >= 0; at = values.indexOf(values[row], at + 1)) rows.push(at);
-    return rows;
-  }
+  rowsAlike = (name, row) => rowsWith(this.numbers(name), this.numbers(name)[row]);
 
   /**
    * What a row needs beside its columns: its preview, its id, what faults did to it.

@@ -91,3 +91,13 @@ export function chunkOf(message) {
  */
 export const fromBase64 = (text) =>
   typeof text === "string" ? attempted(() => decodeBase64(text)) : null;
+
+/**
+ * The rows at which a column has a value; none for NaN.
+ * @param {{indexOf: (value: number, from?: number) => number}} column @param {number} value
+ */
+export function rowsWith(column, value) {
+  const rows = [];
+  for (let at = column.indexOf(value); at >= 0; at = column.indexOf(value, at + 1)) rows.push(at);
+  return rows;
+}

@@ -13,6 +13,7 @@ import { countInWords, sizeInWords, visibleText } from "../shell/words.js";
  * @typedef {import("../cards/words.js").DiffModel} DiffModel
  * @typedef {import("../conversation/entries.js").Entry} Entry
  * @typedef {import("../shell/state.js").State} State
+ * @typedef {import("../shell/dom.js").Child} Child
  * @typedef {object} ContentBlock
  * @property {"text"|"markdown"|"note"|"diff"|"terminal"|"image"} form
  * @property {string} text
@@ -131,10 +132,10 @@ function imageElement({ recording }, number, name) {
 
 /**
  * A block below its label.
- * @param {string} label @param {...import("../shell/dom.js").Child} parts
+ * @param {string} label @param {...(Child | Child[])} parts
  */
 export const labelledBlock = (label, ...parts) =>
-  div("block", div("block-label", label), parts);
+  div("block", div("block-label", label), ...parts);
 
 /** @param {DiffModel} diff */
 function diffElement({ path, rows, notes }) {
@@ -146,8 +147,7 @@ function diffElement({ path, rows, notes }) {
     add(...rows.slice(shown, (shown += DIFF_ROWS_AT_ONCE)).map(diffRowElement));
     return shown < rows.length ? countInWords(rows.length - shown, "more line") : "";
   });
-  return labelledBlock(name, ...notes.map((note) => noteLine(note)),
-    rows.length > 0 && table);
+  return labelledBlock(name, notes.map((note) => noteLine(note)), rows.length > 0 && table);
 }
 
 /** @param {import("../cards/words.js").DiffRow} row */

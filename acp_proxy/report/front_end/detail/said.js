@@ -84,9 +84,8 @@ export async function saidElements(state, row) {
   if (message === null) return [longText(decodeText(line))];
   const card = await callElement(state, row);
   if (card !== null) return [card];
-  if (entry?.kind === "permission") {
-    return [await permissionElement(state, recording.rowOf(entry.seq), true)];
-  }
+  const asked = entry?.kind === "permission" ? recording.rowOf(entry.seq) : -1;
+  if (asked >= 0) return [await permissionElement(state, asked, true)];
   const above = method !== "session/update" && preview;
   if (entry?.kind === "terminal") return [above, await terminalElement(state, entry.id, row)];
   return [preview, ...await blockElements(state, saidBlocks(message), row)];
