@@ -172,6 +172,9 @@ export const choicesElement = (choices) => choices.length > 0 && h("ul", { class
 /** A status with its sign. @param {string} status */
 export const statusInWords = (status) => `${STATUS_SIGNS.get(status) ?? "·"} ${status}`;
 
+/** How long something took, after its end. @param {number | null} ns null if it is not known */
+export const tookWords = (ns) => durationInWords(ns ?? NaN, " after ");
+
 /**
  * What an entry is, of which kind, and how it ended.
  * @param {Recording} recording @param {Entry} entry @returns {Child[]}
@@ -181,12 +184,11 @@ export function headWords({ isOpen }, { kind, title, state, detail, is_failed, t
   const outcome = [state, isEndless && "never ended"].filter(Boolean).join(", ");
   const isAsked = kind === "request" || kind === "notice";
   const sign = is_failed ? "✗ " : state === "completed" ? "✓ " : isAsked && state ? "→ " : "";
-  const took = durationInWords(took_ns ?? NaN, " after ");
   const tone = is_failed ? "trouble" : isEndless ? "caution" : "note";
   return [
     h("b", null, isAsked ? detail : title),
     isAsked && span("entry-title", title),
     kind === "tool_call" && detail !== "" && span("badge", detail),
-    outcome !== "" && span(tone, sign + outcome + took),
+    outcome !== "" && span(tone, sign + outcome + tookWords(took_ns)),
   ];
 }

@@ -1,13 +1,13 @@
 // One section or entry of the conversation in the page. What a call, a terminal or a request has is
 // read when it is opened; calls that failed are open, and so are terminals that failed and
 // that no call has.
-import { choicesElement, headWords, linkedText } from "../cards/card.js";
+import { choicesElement, headWords, linkedText, tookWords } from "../cards/card.js";
 import { rowsWith } from "../data/values.js";
 import { blockElement, entryBlocks } from "../detail/blocks.js";
 import { saidElements } from "../detail/said.js";
 import { clear, div, h, span } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
-import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
+import { countInWords, secondsInWords } from "../shell/words.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State
@@ -84,8 +84,9 @@ function foldedParts(state, entry, toggled) {
 }
 
 /** Whether the card of a call has a terminal. @param {State} state @param {Entry} terminal */
-const isInCard = ({ recording }, { id }) => rowsWith(recording.codes("terminal"), recording.code(id))
-  .some((row) => recording.codes("tool_call")[row] > 0);
+const isInCard = ({ recording }, { id }) =>
+  rowsWith(recording.codes("terminal"), recording.code(id))
+    .some((row) => recording.codes("tool_call")[row] > 0);
 
 /** What a line that opens says. @param {State} state @param {Entry} entry @returns {Child[]} */
 function summaryWords({ recording }, entry) {
@@ -112,6 +113,3 @@ function place(state, { seq, t_ns }) {
 
 /** @param {string} text */
 const note = (text) => text !== "" && span("note", text);
-
-/** @param {number | null} ns */
-const tookWords = (ns) => durationInWords(ns ?? NaN, " after ");
