@@ -110,9 +110,9 @@ def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None
     page = window.open(report(DIRECTORY / "late-updates.db", tmp_path), "#view=list")
     page.page.wait_for_function("() => document.querySelector('.sign-warning') !== null")
     drawn = ["problem", "warning"]
-    path = "(name) => !!document.querySelector(`.overview-${name}`)?.getAttribute('d')"
-    page.page.wait_for_function(path, arg="warning")
-    assert [page.ask(path, name) for name in drawn] == [False, True]
+    marks = "(name) => document.querySelector(`.mark-${name}`) !== null"
+    page.page.wait_for_function(marks, arg="warning")
+    assert [page.ask(marks, name) for name in drawn] == [False, True]
     assert page.page.locator(".sign-problem").count() == 0
     page.assert_quiet()
 

@@ -3,7 +3,10 @@
 
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {"person" | "files" | "terminals" | "client" | "proxy" | "agent"} Lane */
-/** @typedef {{lane: Lane, from: number, to: number}} Span rows during which a lane has to answer */
+/**
+ * Rows during which a lane has to answer, and the row of the request.
+ * @typedef {{lane: Lane, from: number, to: number, row: number}} Span
+ */
 /**
  * @typedef {{from: Lane, to: Lane, end: "head" | "cross" | "changed" | "clock",
  *   slanted: boolean}} Arrow
@@ -70,8 +73,8 @@ export function openSpans(recording) {
     const end = Number(turnEnds.has(requests[row]) ? turnEnds.get(requests[row]) : answers[row]);
     const to = ends && end > 0 ? recording.nearest(end) : Infinity;
     const from = delays[row] > 0 ? recording.rowAt(times[row] + delays[row]) : row;
-    if (recording.text("fate", row) === "dropped") spans.push({ lane: "proxy", from: row, to });
-    else if (ends) spans.push({ lane: ends.to, from, to });
+    if (recording.text("fate", row) === "dropped") spans.push({ lane: "proxy", from: row, to, row });
+    else if (ends) spans.push({ lane: ends.to, from, to, row });
   }
   return spans;
 }

@@ -5,25 +5,33 @@ import { durationInWords, secondsInWords, visibleText } from "../shell/words.js"
 import { linkedText } from "../cards/card.js";
 import { debtsOf, openSpans } from "./lanes.js";
 import { pausesOf } from "./pauses.js";
-import { axisTicks, countsByPlace, drawnGaps, lengthOf } from "./time_axis.js";
-import { placeOf, timeAt, timeAxis } from "./time_axis.js";
+import { axisTicks, countsByPlace, drawnGaps, groupedPlaces, lengthOf } from "./time_axis.js";
+import { placeOf, scaleBreaks, timeAt, timeAxis } from "./time_axis.js";
 
-/** @typedef {import("../shell/state.js").State} State */
+/**
+ * @typedef {import("../shell/state.js").State} State
+ * @typedef {import("./lanes.js").Span} Span
+ */
 
-/** The picture is stretched to the width of the page; this is its width in its own units. */
-const PARTS = 500;
+/** All in pixels. */
 const HEIGHT = 76;
 const TOP = 14;
 const MIDDLE = 44;
 const HALF = 15;
-/** As parts of the width: what can have a label, what can be seen, from a click to its mark. */
-const LABELLED = 0.02;
-const SEEN = 0.0015;
-const NEAR = 0.006;
-const TICKS = 10;
-const DEBTS = ["nobody had to answer", "waiting", "never answered"];
-/** Pixels, from which on a click is a drag. */
+const BAR = 3;
+const TEETH = 6;
+/** What can have a label, what can be seen, from a click to its mark, from which on it is a drag. */
+const LABELLED = 28;
+const SEEN = 2;
+const NEAR = 8;
 const DRAG = 5;
+/** Of one tick, of one mark, and of one that stands for several. */
+const TICK = 110;
+const MARK = 10;
+const JOINED_MARK = 28;
+const DEBTS = ["nobody had to answer", "waiting", "never answered"];
+/** Others are the client. @type {Record<string, string>} */
+const AWAITED = { person: "a person", agent: "the agent", proxy: "the proxy" };
 const NAMED_ROWS = 5;
 const STEPS = 1000;
 /** So that a conversation that grows fast is not drawn with each of its frames. */
@@ -32,6 +40,7 @@ const DRAWN_AFTER_MS = 200;
 export class OverviewStrip {
   times = /** @type {Float64Array} */ (new Float64Array(0));
   pauses = /** @type {ReturnType<typeof pausesOf>} */ (new Map());
+  spans = /** @type {Span[]} */ ([]);
   axis = timeAxis(this.times);
   faults = /** @type {Int32Array} */ (new Int32Array(0));
   /** Of what is drawn next. */
@@ -47,6 +56,7 @@ export class OverviewStrip {
     this.bars = svg("g", null);
     this.hits = svg("g", null);
     this.cursor = svg("g", null);
+    this.width = 0;
     this.veil = div("overview-veil");
     this.handles = ["Show from", "Show until"].map((label, end) => h("input", {
       class: "overview-handle", type: "range", min: 0, max: STEPS, "aria-label": label,
@@ -64,7 +74,10 @@ export class OverviewStrip {
     container.append(h("section", attributes, this.strip, foot));
     // The rows come first.
     state.on("shown", () => setTimeout(() => this.drawBars()));
-    state.on("grew", () => (this.timer ||= window.setTimeout(() => this.draw(), DRAWN_AFTER_MS)));
+    const drawLater = () => (this.timer ||= window.setTimeout(() => this.draw(), DRAWN_AFTER_MS));
+    state.on("grew", drawLater);
+    const fit = () => this.width !== this.strip.clientWidth && drawLater();
+    new ResizeObserver(fit).observe(this.strip);
     state.on("range", () => this.showRange());
     state.on("row", () => this.drawCursor());
     state.on("matched", () => this.drawHits());
@@ -75,9 +88,11 @@ export class OverviewStrip {
   draw() {
     const { recording, state } = this;
     this.timer = 0;
+    this.width = this.strip.clientWidth;
     this.times = recording.numbers("t_ns");
     this.pauses = pausesOf(recording);
-    const debts = debtsOf(recording, openSpans(recording));
+    this.spans = openSpans(recording);
+    const debts = debtsOf(recording, this.spans);
     this.axis = timeAxis(this.times, debts, new Set(this.pauses.keys()), this.axis);
     const [flags, faults] = [recording.numbers("flags"), recording.codes("fault")];
     this.faults = state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
@@ -89,36 +104,40 @@ export class OverviewStrip {
     this.showRange();
   }
 
-  /** What only more rows change, and places for the rest. */
+  /** What only more rows or another width change, and places for the rest. */
   picture() {
-    const { recording, axis, times, state } = this;
-    const { problems } = state;
-    const { turns } = recording.meta.summary;
+    const { recording, axis, times, state, width } = this;
+    const { turns, checked } = recording.meta.summary;
     const timeOf = (/** @type {number | null} */ seq) => times[recording.nearest(seq ?? Infinity)];
     /** @type {[number, number, string][]} */
     const bands = turns.map((/** @type {any} */ { id, prompt_seq, end_seq }) =>
       [placeOf(axis, timeOf(prompt_seq)), placeOf(axis, timeOf(end_seq)), `turn ${id}`]);
     const box = (/** @type {[number, number, string]} */ [left, right]) =>
-      `M${left * PARTS} ${TOP}V${HEIGHT}H${right * PARTS}V${TOP}Z`;
-    const named = bands.filter(([left, right]) => right - left > LABELLED);
-    const view = { viewBox: `0 0 ${PARTS} ${HEIGHT}`, preserveAspectRatio: "none" };
+      `M${left * width} ${TOP}V${HEIGHT}H${right * width}V${TOP}Z`;
+    const named = bands.filter(([left, right]) => (right - left) * width > LABELLED);
+    const view = { viewBox: `0 0 ${width} ${HEIGHT}`, preserveAspectRatio: "none" };
+    const breaks = scaleBreaks(axis);
+    const tears = groupedPlaces(breaks, (place) => place * width, MARK, MARK).map(([place]) =>
+      tear(place * width));
     const parts = [
-      svg("path", { class: "overview-middle", d: `M0 ${MIDDLE}H${PARTS}` }),
-      this.bars, this.hits, this.cursor,
-      this.path("fault", this.faults, () => "7h.01"),
-      this.path("warning", problems.filter((row) => state.isWarned(row)), () => "7h.01"),
-      this.path("problem", problems.filter((row) => !state.isWarned(row)), () => "7h.01"),
+      svg("path", { class: "overview-middle", d: `M0 ${MIDDLE}H${width}` }),
+      this.bars, this.hits, svg("path", { class: "overview-tear", d: tears.join("") }), this.cursor,
     ];
     const turnBoxes = svg("path", { class: "overview-turn", d: bands.map(box).join("") });
-    const ticks = inSeconds(0) === "" ? [] : axisTicks(axis, TICKS);
+    const ticks = inSeconds(0) === "" ? [] : axisTicks(axis, Math.max(2, width / TICK), breaks);
+    const unchecked = !checked.is_whole && stretch("unchecked",
+      placeOf(axis, timeOf(checked.last_seq)), 1, ["rules not checked from here on"]);
     return [
       svg("svg", { ...view, "aria-hidden": "true" }, turnBoxes),
-      ...drawnGaps(axis, SEEN).map((gap) => this.gap(gap)),
+      ...drawnGaps(axis, SEEN / width).map((gap) => this.gap(gap)),
       svg("svg", { ...view, "aria-hidden": "true" }, parts),
       ...named.map(([left, right, words]) => stretch("turn-label", left, right, [words])),
       ...ticks.map(({ time, place, digits }) =>
         h("span", { class: "overview-tick", style: { left: `${place * 100}%` } },
           `${Number((time / 1e9).toFixed(digits))} s`)),
+      unchecked,
+      ...this.marks(this.faults, () => "fault"),
+      ...this.marks(state.problems, (row) => (state.isWarned(row) ? "warning" : "problem")),
     ];
   }
 
@@ -127,19 +146,50 @@ export class OverviewStrip {
    * @param {import("./time_axis.js").DrawnGap} gap
    */
   gap({ left, right, debt, gaps }) {
-    // Who never answered is waited for until the end.
-    const endless = (/** @type {number} */ end) =>
-      [...this.pauses].filter(([row, one]) => row < end && one.debt === 2).pop()?.[1];
-    const words = gaps.map((gap) => (this.pauses.get(gap.row)
-      ?? (gap.debt === 2 ? endless(gap.row) : undefined))?.awaited ?? "").filter(Boolean);
+    const words = gaps.slice(0, NAMED_ROWS).map((gap) => this.awaitedIn(gap)).filter(Boolean);
     const isOne = gaps.length === 1;
     const who = isOne ? words[0] ?? "" : `in ${gaps.length} pauses`;
     const long = durationInWords(lengthOf(gaps));
-    const label = right - left > LABELLED ? [long, who] : [];
+    const label = (right - left) * this.width > LABELLED ? [long, who] : [];
     const element = stretch(`gap debt-${debt}`, left, right, label);
-    const more = isOne ? [] : words.slice(0, NAMED_ROWS);
+    const more = isOne ? [] : words;
     element.title = visibleText([`${long} ${who}`, ...more, DEBTS[debt]].join("\n"));
     return element;
+  }
+
+  /**
+   * Who is waited for: who is said to be, or has to answer the last open request; who never
+   * answered until the end.
+   * @param {import("./time_axis.js").Gap} gap
+   */
+  awaitedIn({ row, debt }) {
+    const endless = () =>
+      [...this.pauses].filter(([end, one]) => end < row && one.debt === debt).pop()?.[1];
+    const pause = this.pauses.get(row) ?? (debt === 2 ? endless() : undefined);
+    const span = this.spans.filter(({ from, to }) => from < row && row <= to).pop();
+    const who = span && `${AWAITED[span.lane] ?? "the client"}: `;
+    return pause?.awaited ?? (span && who + this.recording.text("method", span.row));
+  }
+
+  /**
+   * Marks above rows; those that would touch are one, with their number.
+   * @param {Int32Array} rows @param {(row: number) => string} kindOf
+   */
+  marks(rows, kindOf) {
+    const placeOfRow = (/** @type {number} */ row) => placeOf(this.axis, this.times[row]);
+    const x = (/** @type {number} */ row) => placeOfRow(row) * this.width;
+    return groupedPlaces([...rows], x, MARK, JOINED_MARK).map((group) => {
+      const [first, last] = [group[0], group[group.length - 1]].map(placeOfRow);
+      const kinds = group.map(kindOf);
+      const kind = kinds.find((one) => one !== "warning") ?? "warning";
+      const style = { left: `${(first + last) * 50}%` };
+      const mark = h("b", { class: `overview-mark mark-${kind}`, "aria-hidden": "true", style },
+        group.length > 1 && group.length);
+      const found = group.slice(0, NAMED_ROWS).flatMap((row) =>
+        this.recording.problems.get(row)?.map(({ text }) => text) ?? []);
+      mark.title = visibleText(found.join("\n"));
+      return mark;
+    });
   }
 
   /**
@@ -147,15 +197,21 @@ export class OverviewStrip {
    * @param {string} name @param {Int32Array} rows @param {(count: number) => string} shape
    */
   path(name, rows, shape) {
-    const counts = countsByPlace(this.axis, this.times, rows, PARTS);
-    const shapes = Array.from(counts, (count, at) => count && `M${at + 0.5} ${shape(count)}`);
+    const counts = this.counts(rows);
+    const step = this.width / counts.length;
+    const shapes = Array.from(counts, (count, at) =>
+      count && `M${(at + 0.5) * step} ${shape(count)}`);
     return svg("path", { class: `overview-${name}`, d: shapes.filter(Boolean).join("") });
   }
+
+  /** How many rows each bar stands for. @param {Int32Array} rows */
+  counts = (rows) =>
+    countsByPlace(this.axis, this.times, rows, Math.max(1, Math.round(this.width / BAR)));
 
   drawBars() {
     const { rows: filtered } = this.state.applied;
     const streams = this.recording.codes("stream");
-    const most = Math.max(...countsByPlace(this.axis, this.times, filtered, PARTS));
+    const most = Math.max(...this.counts(filtered));
     /** @param {string} name @param {string} stream @param {number} half */
     const bars = (name, stream, half) => {
       const code = this.recording.code(stream);
@@ -169,7 +225,7 @@ export class OverviewStrip {
   drawHits = () => clear(this.hits, this.path("hit", this.state.matched, () => "72v4"));
 
   drawCursor() {
-    const place = placeOf(this.axis, this.times[this.state.row]) * PARTS;
+    const place = placeOf(this.axis, this.times[this.state.row]) * this.width;
     clear(this.cursor, svg("path", { class: "overview-cursor", d: `M${place} 0V${HEIGHT}` }));
   }
 
@@ -236,7 +292,7 @@ export class OverviewStrip {
   rowAt(place) {
     const { axis, times } = this;
     const under = Math.min(this.recording.rowAt(timeAt(axis, place)), times.length - 1);
-    let [found, nearest] = [under, NEAR];
+    let [found, nearest] = [under, NEAR / this.width];
     for (const row of [...this.state.problems, ...this.faults]) {
       const distance = Math.abs(placeOf(axis, times[row]) - place);
       if (distance < nearest) [found, nearest] = [row, distance];
@@ -263,6 +319,7 @@ export class OverviewStrip {
       waits.flat().length && `hatched: ${waited} of waiting`,
       waits[1].length && `red: ${never} for an answer that never came`,
       idle.length && `dotted, drawn short: ${short} with no request open`,
+      scaleBreaks(axis).length && "≷ another scale of time",
     ].filter(Boolean).join(" · ");
   }
 }
@@ -277,6 +334,10 @@ function stretch(name, left, right, words) {
   return h("div", { class: `overview-stretch overview-${name}`, style },
     texts.length > 0 && [h("i", null), ...texts]);
 }
+
+/** A jagged band from top to bottom, where the scale changes. @param {number} x */
+const tear = (x) =>
+  `M${x - 4} ${TOP}${"l4 5l-4 5".repeat(TEETH)}h4${"l4 -5l-4 -5".repeat(TEETH)}z`;
 
 /** @param {number} time */
 const inSeconds = (time) => secondsInWords(time, "", " s");

@@ -18,6 +18,8 @@ const LEAST_OF_LONGEST = 0.25;
 const NOTED = 0.1;
 /** Of the time: what is longer is a gap, even where many are long. */
 const DOMINANT = 0.25;
+/** How many times as large a scale is that clearly is another one. */
+const CLEARLY = 1.5;
 /** Of the room between two ticks, so that their labels do not touch. */
 const APART = 0.7;
 
@@ -182,24 +184,60 @@ export function countsByPlace(axis, times, rows, parts) {
 }
 
 /**
- * Returns times to be named along an axis, as round as the room between them allows, and the digits
- * that their seconds need.
- * @param {TimeAxis} axis @param {number} most how many there may be
+ * Returns where the scale of an axis clearly changes.
+ * @param {TimeAxis} axis @returns {number[]} places
+ */
+export function scaleBreaks({ times, places }) {
+  const breaks = [];
+  let before = NaN;
+  for (let at = 1; at < times.length; at++) {
+    if (times[at] === times[at - 1]) continue;
+    const scale = (places[at] - places[at - 1]) / (times[at] - times[at - 1]);
+    if (Math.max(scale, before) > CLEARLY * Math.min(scale, before)) breaks.push(places[at - 1]);
+    before = scale;
+  }
+  return breaks;
+}
+
+/**
+ * Puts neighbours together: the second one, if it is nearer than `near` to the first one of a
+ * group, and more of them as far as `most`.
+ * @param {number[]} items in the order of their places @param {(item: number) => number} placeOfItem
+ * @param {number} near @param {number} most
+ */
+export function groupedPlaces(items, placeOfItem, near, most) {
+  /** @type {number[][]} */
+  const groups = [];
+  for (const item of items) {
+    const group = groups[groups.length - 1] ?? [];
+    const room = group.length > 1 ? most : near;
+    if (placeOfItem(item) - placeOfItem(group[0]) < room) group.push(item);
+    else groups.push([item]);
+  }
+  return groups;
+}
+
+/**
+ * Returns times to be named along an axis: those at which its scale changes, and between them ones
+ * as round as the room allows; and the digits that their seconds need.
+ * @param {TimeAxis} axis @param {number} most how many there may be @param {number[]} [breaks]
  * @returns {{time: number, place: number, digits: number}[]}
  */
-export function axisTicks(axis, most) {
-  const ticks = [];
-  let before = 0;
-  for (let at = 1; at < most; at++) {
-    const [low, middle, high] = [at - 0.5, at, at + 0.5].map((one) => timeAt(axis, one / most));
-    const step = tickStep(high - low, 4);
-    const time = Math.round(middle / step) * step;
+export function axisTicks(axis, most, breaks = []) {
+  const [ticks, even] = [[{ time: 0, place: 0, digits: 0 }], []];
+  for (let at = 1; at < most; at++) even.push(at / most);
+  for (const at of [...breaks, ...even]) {
+    const [low, middle, high] = [-0.5, 0, 0.5].map((by) => timeAt(axis, at + by / most));
+    const isBreak = breaks.includes(at);
+    const length = isBreak ? 2 * Math.min(middle - low, high - middle) : high - low;
+    const step = tickStep(length, 4);
+    const time = isBreak ? middle : Math.round(middle / step) * step;
     const place = placeOf(axis, time);
-    if (place - before < APART / most || place > 1 - APART / most) continue;
+    const isNear = ticks.some((tick) => Math.abs(tick.place - place) < APART / most);
+    if (isNear || place > 1 - 0.5 / most) continue;
     ticks.push({ time, place, digits: Math.max(0, -Math.floor(Math.log10(step / 1e9) + 1e-9)) });
-    before = place;
   }
-  return ticks;
+  return ticks.slice(1).sort((a, b) => a.place - b.place);
 }
 
 /**
