@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  axisTicks, countsByPlace, drawnGaps, lengthOf, placeOf, tickStep, timeAt, timeAxis,
+  axisTicks, countsByPlace, drawnGaps, groupedPlaces, lengthOf, placeOf, scaleBreaks, tickStep, timeAt, timeAxis,
 } from "../../acp_proxy/report/front_end/pictures/time_axis.js";
 
 const SECOND = 1e9;
@@ -152,9 +152,26 @@ test("ticks are round times in their order, apart from each other", () => {
     ticks.forEach(({ time, place, digits }, at) => {
       near(placeOf(axis, time), place);
       near(Number((time / SECOND).toFixed(digits)), time / SECOND);
-      assert.ok(place - (ticks[at - 1]?.place ?? 0) >= 0.07 - 1e-9);
+      assert.ok(place - (ticks[at - 1]?.place ?? -1) >= 0.07 - 1e-9);
     });
   }
+});
+
+test("a scale changes where a stretch is drawn shorter or wider, and a tick says when", () => {
+  const axis = timeAxis(times(...steady(0, 100, 1), ...steady(3700, 3800, 1)));
+  const breaks = scaleBreaks(axis);
+  assert.deepEqual(breaks.map((place) => Math.round(timeAt(axis, place) / SECOND)), [100, 3700]);
+  assert.deepEqual(scaleBreaks(timeAxis(times(...steady(0, 100, 1)))), []);
+  const named = axisTicks(axis, 40, breaks).map(({ time }) => Math.round(time / SECOND));
+  assert.ok(named.includes(100) && named.includes(3700), String(named));
+  assert.deepEqual(named, [...named].sort((a, b) => a - b));
+});
+
+test("marks that would touch are one, as far as one mark is wide", () => {
+  const grouped = (...items) => groupedPlaces(items, (item) => item / 10, 1, 3);
+  assert.deepEqual(grouped(0, 10, 19, 100), [[0], [10, 19], [100]]);
+  assert.deepEqual(grouped(0, 5, 12, 29, 30, 31), [[0, 5, 12, 29], [30, 31]]);
+  assert.deepEqual(grouped(), []);
 });
 
 test("stretches have a length together", () => {

@@ -26,7 +26,7 @@ const SEEN = 2;
 const NEAR = 8;
 const DRAG = 5;
 /** Of one tick, of one mark, and of one that stands for several. */
-const TICK = 110;
+const TICK = 100;
 const MARK = 10;
 const JOINED_MARK = 28;
 const DEBTS = ["nobody had to answer", "waiting", "never answered"];
@@ -74,21 +74,19 @@ export class OverviewStrip {
     container.append(h("section", attributes, this.strip, foot));
     // The rows come first.
     state.on("shown", () => setTimeout(() => this.drawBars()));
-    const drawLater = () => (this.timer ||= window.setTimeout(() => this.draw(), DRAWN_AFTER_MS));
-    state.on("grew", drawLater);
-    const fit = () => this.width !== this.strip.clientWidth && drawLater();
-    new ResizeObserver(fit).observe(this.strip);
+    state.on("grew", () => (this.timer ||= window.setTimeout(() => this.draw(), DRAWN_AFTER_MS)));
+    const isOther = () => this.width !== this.strip.clientWidth;
+    new ResizeObserver(() => isOther() && this.fit()).observe(this.strip);
     state.on("range", () => this.showRange());
     state.on("row", () => this.drawCursor());
     state.on("matched", () => this.drawHits());
     this.draw();
   }
 
-  /** Draws everything anew; the bars when the rows are there. */
+  /** Reads the recording anew, and draws it. */
   draw() {
     const { recording, state } = this;
     this.timer = 0;
-    this.width = this.strip.clientWidth;
     this.times = recording.numbers("t_ns");
     this.pauses = pausesOf(recording);
     this.spans = openSpans(recording);
@@ -96,8 +94,14 @@ export class OverviewStrip {
     this.axis = timeAxis(this.times, debts, new Set(this.pauses.keys()), this.axis);
     const [flags, faults] = [recording.numbers("flags"), recording.codes("fault")];
     this.faults = state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
-    clear(this.scene, this.picture());
     clear(this.said, linkedText(this.state, this.words()));
+    this.fit();
+  }
+
+  /** Draws all in the width that there is; the bars when the rows are there. */
+  fit() {
+    this.width = this.strip.clientWidth;
+    clear(this.scene, this.picture());
     setTimeout(() => this.drawBars());
     this.drawHits();
     this.drawCursor();

@@ -224,8 +224,9 @@ export function groupedPlaces(items, placeOfItem, near, most) {
  * @returns {{time: number, place: number, digits: number}[]}
  */
 export function axisTicks(axis, most, breaks = []) {
-  const [ticks, even] = [[{ time: 0, place: 0, digits: 0 }], []];
-  for (let at = 1; at < most; at++) even.push(at / most);
+  /** @type {{time: number, place: number, digits: number}[]} */
+  const ticks = [];
+  const even = Array.from({ length: Math.ceil(most) - 1 }, (_, n) => (n + 1) / most);
   for (const at of [...breaks, ...even]) {
     const [low, middle, high] = [-0.5, 0, 0.5].map((by) => timeAt(axis, at + by / most));
     const isBreak = breaks.includes(at);
@@ -237,7 +238,7 @@ export function axisTicks(axis, most, breaks = []) {
     if (isNear || place > 1 - 0.5 / most) continue;
     ticks.push({ time, place, digits: Math.max(0, -Math.floor(Math.log10(step / 1e9) + 1e-9)) });
   }
-  return ticks.slice(1).sort((a, b) => a.place - b.place);
+  return ticks.sort((a, b) => a.place - b.place);
 }
 
 /**
