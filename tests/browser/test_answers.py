@@ -110,3 +110,26 @@ def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
         assert error == "", text
         assert seqs == [match["seq"] for match in said("search", text, recording)], text
         assert count.startswith(f"{len(seqs):,} "), text
+
+
+def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -> None:
+    """Where nothing is shown or found, the page says why, and buttons change that."""
+    page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=list&f=call:pytest")
+    message = page.page.locator("#app .message")
+    message.get_by_text("No call has an id that begins with “pytest”.").wait_for()
+    count = page.page.locator("output[for=filter]")
+    assert count.inner_text() == "0 of 15 frames"
+    message.get_by_role("button", name="text:pytest").click()
+    page.page.wait_for_function("() => acpReport.state.filter === 'text:pytest'")
+    page.page.locator(".list-body .list-row").first.wait_for()
+    assert message.is_hidden()
+    assert page.page.locator("#filter").input_value() == "text:pytest"
+    page.page.locator("#filter").fill("method:none")
+    message.get_by_role("button", name="Clear filter").click()
+    page.page.wait_for_function("() => acpReport.state.shown.length === 15")
+    assert count.inner_text() == "15 frames"
+    page.page.locator("#search").fill("nowhere to be found")
+    message.get_by_text("No frame has the text “nowhere to be found”.").wait_for()
+    message.get_by_role("button", name="Clear search").click()
+    page.page.wait_for_function("() => document.querySelector('#search').value === ''")
+    page.assert_quiet()

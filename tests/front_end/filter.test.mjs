@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { misread } from "../../acp_proxy/report/front_end/filter/absence.js";
 import { parseFilter } from "../../acp_proxy/report/front_end/filter/grammar.js";
 import { parsedRaw } from "../../acp_proxy/report/front_end/data/values.js";
 import { jsonText } from "../../acp_proxy/report/front_end/filter/json.js";
@@ -45,4 +46,13 @@ test("a mistake is answered with its column and what would do", () => {
   ];
   for (const [text, message] of cases) assert.throws(() => parseFilter(text, rows), { message });
   assert.throws(() => parseFilter("(".repeat(101), rows), /nested more deeply than 100 levels/);
+});
+
+test("a call that is named by a word of its title gets the filter that finds the word", () => {
+  const recording = { texts: ["c1", "s"], codes: (name) => (name === "tool_call" ? Uint8Array.of(0, 1) : Uint8Array.of(2, 2)) };
+  for (const filter of ["call:c1 is:failed", "call:c", "recall:x", "call:*x"]) assert.equal(misread(recording, filter), null, filter);
+  assert.deepEqual(misread(recording, "is:failed (call:pytest)"), {
+    words: "No call has an id that begins with “pytest”.", term: "text:pytest", instead: "is:failed (text:pytest)",
+  });
+  assert.equal(misread(recording, 'call:"s"')?.instead, "text:s");
 });

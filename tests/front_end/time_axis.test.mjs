@@ -144,14 +144,15 @@ test("neighbours that are too narrow to be seen are drawn as one gap", () => {
   assert.equal(drawnGaps(axis, 0.0001).length, 3);
 });
 
-test("ticks are round times in their order, apart from each other", () => {
+test("ticks are round times in their order, or changes of the scale, apart from each other", () => {
   for (let seed = 1; seed <= 50; seed++) {
     const axis = byChance(seed);
     const ticks = axisTicks(axis, 10);
     assert.ok(ticks.length >= 3 && ticks.length < 10, `seed ${seed}: ${ticks.length}`);
     ticks.forEach(({ time, place, digits }, at) => {
       near(placeOf(axis, time), place);
-      near(Number((time / SECOND).toFixed(digits)), time / SECOND);
+      const isBreak = scaleBreaks(axis).some((one) => Math.abs(one - place) < 1e-9);
+      if (!isBreak) near(Number((time / SECOND).toFixed(digits)), time / SECOND);
       assert.ok(place - (ticks[at - 1]?.place ?? -1) >= 0.07 - 1e-9);
     });
   }
@@ -162,7 +163,7 @@ test("a scale changes where a stretch is drawn shorter or wider, and a tick says
   const breaks = scaleBreaks(axis);
   assert.deepEqual(breaks.map((place) => Math.round(timeAt(axis, place) / SECOND)), [100, 3700]);
   assert.deepEqual(scaleBreaks(timeAxis(times(...steady(0, 100, 1)))), []);
-  const named = axisTicks(axis, 40, breaks).map(({ time }) => Math.round(time / SECOND));
+  const named = axisTicks(axis, 40).map(({ time }) => Math.round(time / SECOND));
   assert.ok(named.includes(100) && named.includes(3700), String(named));
   assert.deepEqual(named, [...named].sort((a, b) => a - b));
 });

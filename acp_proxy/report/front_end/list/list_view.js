@@ -41,8 +41,6 @@ export class ListView {
     this.opened = new Set();
     /** @type {Int32Array} */
     this.items = new Int32Array(0);
-    const none = "No frame matches the filter and the chosen time.";
-    this.empty = h("p", { class: "list-empty", hidden: true }, none);
     this.list = new VirtualList({
       label: "Frames and events", role: "treegrid",
       head: Object.entries(COLUMNS).map(([name, title]) =>
@@ -52,7 +50,7 @@ export class ListView {
       onFold: (item, isOpen) => this.fold(item, isOpen),
     });
     keepFoundMarked(state, "found-in-list", this.list.element);
-    container.append(this.list.element, this.empty);
+    container.append(this.list.element);
     matchMedia(NARROW).addEventListener("change", () => this.build());
   }
 
@@ -81,7 +79,6 @@ export class ListView {
     this.pauses = pausesOf(this.recording);
     const { recording, state: { shown }, opened, pauses } = this;
     this.items = buildItems(recording, shown, opened, pauses, this.items, from);
-    this.empty.hidden = this.items.length > 0;
     this.list.setItems(this.items, this.indexOf(this.state.row), hasGrown ? "kept" : "center");
   }
 

@@ -120,15 +120,14 @@ export class OverviewStrip {
       `M${left * width} ${TOP}V${HEIGHT}H${right * width}V${TOP}Z`;
     const named = bands.filter(([left, right]) => (right - left) * width > LABELLED);
     const view = { viewBox: `0 0 ${width} ${HEIGHT}`, preserveAspectRatio: "none" };
-    const breaks = scaleBreaks(axis);
-    const tears = groupedPlaces(breaks, (place) => place * width, MARK, MARK).map(([place]) =>
-      tear(place * width));
+    const xs = scaleBreaks(axis).map((place) => place * width);
+    const tears = groupedPlaces(xs, (x) => x, MARK, MARK).map(([x]) => tear(x));
     const parts = [
       svg("path", { class: "overview-middle", d: `M0 ${MIDDLE}H${width}` }),
       this.bars, this.hits, svg("path", { class: "overview-tear", d: tears.join("") }), this.cursor,
     ];
     const turnBoxes = svg("path", { class: "overview-turn", d: bands.map(box).join("") });
-    const ticks = inSeconds(0) === "" ? [] : axisTicks(axis, Math.max(2, width / TICK), breaks);
+    const ticks = inSeconds(0) === "" ? [] : axisTicks(axis, Math.max(2, width / TICK));
     const unchecked = !checked.is_whole && stretch("unchecked",
       placeOf(axis, timeOf(checked.last_seq)), 1, ["rules not checked from here on"]);
     return [
@@ -171,8 +170,8 @@ export class OverviewStrip {
       [...this.pauses].filter(([end, one]) => end < row && one.debt === debt).pop()?.[1];
     const pause = this.pauses.get(row) ?? (debt === 2 ? endless() : undefined);
     const span = this.spans.filter(({ from, to }) => from < row && row <= to).pop();
-    const who = span && `${AWAITED[span.lane] ?? "the client"}: `;
-    return pause?.awaited ?? (span && who + this.recording.text("method", span.row));
+    if (pause || !span) return pause?.awaited;
+    return `${AWAITED[span.lane] ?? "the client"}: ${this.recording.text("method", span.row)}`;
   }
 
   /**

@@ -43,13 +43,11 @@ export class SequenceView {
       render: (item, node) => this.render(this.items[item], node),
       onActive: (item) => state.select(this.items[item].row),
     });
-    const none = "No frame matches the filter and the chosen time.";
-    this.empty = h("p", { class: "list-empty", hidden: true }, none);
     const lines = Object.entries(KEY).map(([name, words]) =>
       span("", h("i", { class: `key-${name}` }), words));
     this.faults = span("", KEY_OF_FAULTS);
     const key = h("p", { class: "sequence-key" }, lines, this.faults);
-    this.element = div("sequence", this.list.element, this.empty, key);
+    this.element = div("sequence", this.list.element, key);
     container.append(this.element);
   }
 
@@ -81,7 +79,6 @@ export class SequenceView {
     this.read();
     this.items = sequenceItems(this.recording, this.state.shown, this.facts.pauses);
     this.list.setItems(this.items.map((_, at) => at), this.indexOf(this.state.row), place);
-    this.empty.hidden = this.items.length > 0;
   }
 
   goTo() {

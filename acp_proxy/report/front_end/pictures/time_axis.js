@@ -22,6 +22,7 @@ const DOMINANT = 0.25;
 const CLEARLY = 1.5;
 /** Of the room between two ticks, so that their labels do not touch. */
 const APART = 0.7;
+const LABEL = 0.5;
 
 /**
  * A time in which nothing was said, before a row. `debt` says whether somebody had to answer
@@ -218,25 +219,28 @@ export function groupedPlaces(items, placeOfItem, near, most) {
 }
 
 /**
- * Returns times to be named along an axis: those at which its scale changes, and between them ones
- * as round as the room allows; and the digits that their seconds need.
- * @param {TimeAxis} axis @param {number} most how many there may be @param {number[]} [breaks]
+ * Returns times to be named along an axis: those at which its scale changes, and round ones in the
+ * room between them; and the digits that their seconds need.
+ * @param {TimeAxis} axis @param {number} most how many there may be
  * @returns {{time: number, place: number, digits: number}[]}
  */
-export function axisTicks(axis, most, breaks = []) {
+export function axisTicks(axis, most) {
+  const ends = [0, ...scaleBreaks(axis), 1];
+  const stretches = ends.slice(1).map((end, n) => {
+    const [from, to] = [ends[n], end].map((place) => timeAt(axis, place));
+    return { from, to, step: tickStep(to - from, most * (end - ends[n])) };
+  });
   /** @type {{time: number, place: number, digits: number}[]} */
   const ticks = [];
-  const even = Array.from({ length: Math.ceil(most) - 1 }, (_, n) => (n + 1) / most);
-  for (const at of [...breaks, ...even]) {
-    const [low, middle, high] = [-0.5, 0, 0.5].map((by) => timeAt(axis, at + by / most));
-    const isBreak = breaks.includes(at);
-    const length = isBreak ? 2 * Math.min(middle - low, high - middle) : high - low;
-    const step = tickStep(length, 4);
-    const time = isBreak ? middle : Math.round(middle / step) * step;
+  const add = (/** @type {number} */ time, /** @type {number} */ step) => {
     const place = placeOf(axis, time);
     const isNear = ticks.some((tick) => Math.abs(tick.place - place) < APART / most);
-    if (isNear || place > 1 - 0.5 / most) continue;
-    ticks.push({ time, place, digits: Math.max(0, -Math.floor(Math.log10(step / 1e9) + 1e-9)) });
+    const digits = Math.max(0, -Math.floor(Math.log10(step / 1e9) + 1e-9));
+    if (!isNear && place <= 1 - LABEL / most) ticks.push({ time, place, digits });
+  };
+  stretches.slice(1).forEach(({ from, step }, n) => add(from, Math.min(step, stretches[n].step)));
+  for (const { from, to, step } of stretches) {
+    for (let n = Math.ceil(from / step); n * step < to; n++) add(n * step, step);
   }
   return ticks.sort((a, b) => a.place - b.place);
 }

@@ -9,6 +9,7 @@ import { ListView } from "../list/list_view.js";
 import { OverviewStrip } from "../pictures/overview.js";
 import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
+import { misread } from "../filter/absence.js";
 import { applyFilter, search } from "../search/search.js";
 import { button, clear, div, h, span } from "./dom.js";
 import { keyTable, listenForKeys } from "./keyboard.js";
@@ -94,7 +95,6 @@ class App {
       div("panes", main, this.detail), this.help);
     mountDetail(this.detail, state);
     state.on("view", () => this.showView());
-    state.on("error", () => clear(this.message, state.error));
     FOLLOWED.forEach((change) => state.on(change, () => this.update(change)));
     const isOff = (/** @type {string} */ key) => key.length === 1 && !this.hasLetters.checked;
     listenForKeys(this.commands, (key) => this.help.open || isOff(key));
@@ -164,15 +164,38 @@ class App {
   update(change) {
     this.current?.update(change);
     this.showCounts();
+    this.showMessage();
+  }
+
+  /** Says what is wrong, or that nothing is shown or found, and offers what leads out of it. */
+  showMessage() {
+    const { state } = this;
+    const { error, filter, range, query, recording } = state;
+    const isEmpty = state.shown.length === 0 && recording.rows > 0;
+    const isLost = !isEmpty && query && !state.isSearching && state.matched.length === 0;
+    const meant = isEmpty ? misread(recording, filter) : null;
+    const within = filter ? ` matches the filter “${filter}”` : " is there";
+    const offers = [
+      isEmpty && `No frame${within}${range ? " in the chosen time" : ""}. ${meant?.words ?? ""}`,
+      meant && button(["Search the words: ", h("code", null, meant.term)],
+        () => state.setFilter(meant.instead)),
+      isEmpty && filter && button("Clear filter", () => state.setFilter("")),
+      isEmpty && range && button("Show all of the time", () => state.setRange(null)),
+      isLost && `No frame has the text “${query}”.`,
+      isLost && button("Clear search", () => state.setQuery("")),
+    ];
+    this.message.classList.toggle("trouble", error !== "");
+    clear(this.message, error || offers);
   }
 
   showCounts() {
     const { state } = this;
     const [all, shown, { length }] = [state.recording.rows, state.shown.length, state.stops];
-    const some = `${shown.toLocaleString("en")} of ${all.toLocaleString("en")}`;
-    clear(this.shownCount, state.error && "still ", shown < all ? some : countInWords(all, "row"));
-    const hits = countInWords(state.matched.length, "row") + (state.isSearching ? "…" : "");
-    clear(this.hitCount, state.query && hits);
+    const some = shown < all && `${shown.toLocaleString("en")} of `;
+    clear(this.shownCount, state.error && "still ", some, countInWords(all, "frame"));
+    const hits = countInWords(state.matched.length, "frame") + (state.isSearching ? "…" : "");
+    const hidden = length < state.matched.length && `, ${length.toLocaleString("en")} shown`;
+    clear(this.hitCount, state.query && [hits, hidden]);
     for (const step of this.steps) step.disabled = length === 0;
     const place = state.stops.indexOf(state.row) + 1;
     const noun = state.query ? "hit" : "finding";
