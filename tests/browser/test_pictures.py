@@ -25,7 +25,7 @@ GAPS = """() => {
   });
   const part = ([left, right]) => (right - left) / strip.width;
   const isSeen = ([left, right, top, bottom]) => right > left && bottom > top;
-  const texts = [".overview-turn-label span", ".overview-gap span", ".overview-tick"];
+  const texts = [".overview-turn span", ".overview-gap span", ".overview-tick"];
   const inside = (name) => [...document.querySelectorAll(name)].filter((one) => {
     const [own, around] = [one, one.parentElement].map((it) => it.getBoundingClientRect());
     return name === ".overview-tick" || own.top < around.bottom;

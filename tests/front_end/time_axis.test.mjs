@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  axisTicks, countsByPlace, drawnGaps, groupedPlaces, lengthOf, placeOf, scaleBreaks, tickStep, timeAt, timeAxis,
+  axisTicks, countsByPlace, drawnGaps, grouped, lengthOf, placeOf, scaleBreaks, tickStep, timeAt, timeAxis,
 } from "../../acp_proxy/report/front_end/pictures/time_axis.js";
 
 const SECOND = 1e9;
@@ -168,11 +168,9 @@ test("a scale changes where a stretch is drawn shorter or wider, and a tick says
   assert.deepEqual(named, [...named].sort((a, b) => a - b));
 });
 
-test("marks that would touch are one, as far as one mark is wide", () => {
-  const grouped = (...items) => groupedPlaces(items, (item) => item / 10, 1, 3);
-  assert.deepEqual(grouped(0, 10, 19, 100), [[0], [10, 19], [100]]);
-  assert.deepEqual(grouped(0, 5, 12, 29, 30, 31), [[0, 5, 12, 29], [30, 31]]);
-  assert.deepEqual(grouped(), []);
+test("neighbours are put together as long as they belong to a group", () => {
+  assert.deepEqual(grouped([0, 5, 12, 29, 30], (item, [first]) => item - first < 20), [[0, 5, 12], [29, 30]]);
+  assert.deepEqual(grouped([], () => true), []);
 });
 
 test("stretches have a length together", () => {

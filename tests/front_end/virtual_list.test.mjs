@@ -57,6 +57,7 @@ const COLUMNS = {
   turn: [1, 1, 1, 1, 1, 1, 1, NULL, NULL],
   run: [NULL, 1, 1, 1, NULL, 5, 5, NULL, NULL],
   size: [9, 10, 20, 30, 1, 1, 1, 1, 1],
+  delay_ns: [NULL, NULL, 5, NULL, NULL, NULL, NULL, NULL, NULL],
 };
 const RECORDING = {
   rows: 9,
@@ -103,8 +104,8 @@ test("the item of a row is its own, or the run that hides it", () => {
 });
 
 test("a run knows its last row, its count and its bytes, of the shown rows alone", () => {
-  assert.deepEqual(runExtent(RECORDING, EVERY, 1), { last: 3, count: 3, size: 60 });
-  assert.deepEqual(runExtent(RECORDING, Int32Array.of(1, 3), 1), { last: 3, count: 2, size: 40 });
+  assert.deepEqual(runExtent(RECORDING, EVERY, 1), { last: 3, count: 3, size: 60, delay: 5, arrived: 7 });
+  assert.deepEqual(runExtent(RECORDING, Int32Array.of(1, 3), 1), { last: 3, count: 2, size: 40, delay: 0, arrived: 3 });
 });
 
 test("many items grow the list", () => {

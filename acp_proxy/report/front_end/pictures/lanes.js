@@ -1,5 +1,6 @@
 // Works out a sequence diagram: which lanes there are, who has to answer at each row, what the
 // items of the diagram are, and which arrows each has. Pure: knows no page.
+import { buildItems, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";
 
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {"person" | "files" | "terminals" | "client" | "proxy" | "agent"} Lane */
@@ -30,6 +31,9 @@
 
 /** The rules that an update breaks after the end of its turn. */
 const LATE = new Set(["turn.update-late", "cancel.update-after"]);
+/** By the kinds of what lists show. @type {Item["kind"][]} */
+const DRAWN_KINDS = ["gap", "turn", "frame", "frame"];
+const NO_RUN = { has: () => false };
 const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", "proxy", "agent"]);
 
 /**
@@ -116,10 +120,16 @@ export function lateUpdates(recording) {
  * @returns {Item[]}
  */
 export function sequenceItems(recording, shown, pauses = new Map()) {
-  const names = ["t_ns", "arrival_ns", "seq", "turn"];
-  const [times, waits, seqs, turns] = names.map((name) => recording.numbers(name));
-  const frames = framesOf(recording, shown);
-  const late = frames.filter((item) => item.delay > 0).sort((a, b) => a.arrived - b.arrived);
+  const [times, waits] = ["t_ns", "arrival_ns"].map((name) => recording.numbers(name));
+  const built = Array.from(buildItems(recording, shown, NO_RUN, pauses));
+  const all = built.filter((item) => rowOfItem(item) < recording.rows).map((item) => {
+    const [row, kind] = [rowOfItem(item), DRAWN_KINDS[kindOfItem(item)]];
+    const extent = runExtent(recording, shown, row);
+    const delay = kind === "frame" ? extent.delay : 0;
+    const own = { kind, row, time: times[row], after: NaN, delivered: false };
+    return { ...own, ...extent, delay, seen: row - 1, held: 0 };
+  });
+  const late = all.filter(({ delay }) => delay > 0).sort((a, b) => a.arrived - b.arrived);
   /** @type {Item[]} */
   const items = [];
   let [next, before, seen, held] = [0, NaN, -1, 0];
@@ -134,41 +144,17 @@ export function sequenceItems(recording, shown, pauses = new Map()) {
       before = time;
     }
   };
-  for (const item of frames) {
+  for (const item of all) {
     deliver(times[item.row] - (waits[item.row] || 0));
-    const aside = { ...item, after: NaN, delay: 0, seen, held };
-    const isPaused = seen >= 0 && pauses.get(item.row)?.before === seqs[seen];
-    if (isPaused) items.push({ ...aside, kind: "gap" });
-    const isTurn = recording.text("tone", item.row) === "prompt" && turns[item.row] >= 0;
-    if (isTurn) items.push({ ...aside, kind: "turn" });
     if (item.delay > 0) held++;
-    items.push(Object.assign(item, { after: item.time - before, held }));
-    [before, seen] = [times[item.last], item.last];
+    if (item.kind !== "frame") items.push({ ...item, seen, held });
+    else {
+      items.push(Object.assign(item, { after: item.time - before, held }));
+      [before, seen] = [times[item.last], item.last];
+    }
   }
   deliver(Infinity);
   return items;
-}
-
-/** @param {Recording} recording @param {Int32Array} shown */
-function framesOf(recording, shown) {
-  const [times, delays, runs] = ["t_ns", "delay_ns", "run"].map((name) => recording.numbers(name));
-  /** @type {Item[]} */
-  const frames = [];
-  for (const row of shown) {
-    const [time, delay] = [times[row], delays[row] || 0];
-    const frame = frames[frames.length - 1];
-    if (frame !== undefined && runs[row] === runs[frame.row]) {
-      frame.count++;
-      frame.last = row;
-      frame.delay = Math.max(frame.delay, delay);
-      frame.arrived = Math.max(frame.arrived, time + delay);
-    } else {
-      frames.push({
-        kind: "frame", row, last: row, count: 1, time, after: NaN, delay, arrived: time + delay,
-        delivered: false, seen: row - 1, held: 0 });
-    }
-  }
-  return frames;
 }
 
 /**

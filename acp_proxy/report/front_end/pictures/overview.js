@@ -5,8 +5,8 @@ import { durationInWords, secondsInWords, visibleText } from "../shell/words.js"
 import { linkedText } from "../cards/card.js";
 import { debtsOf, openSpans } from "./lanes.js";
 import { pausesOf } from "./pauses.js";
-import { axisTicks, countsByPlace, drawnGaps, groupedPlaces, lengthOf } from "./time_axis.js";
-import { placeOf, scaleBreaks, timeAt, timeAxis } from "./time_axis.js";
+import { axisTicks, countsByPlace, drawnGaps, grouped, lengthOf, placeOf } from "./time_axis.js";
+import { scaleBreaks, timeAt, timeAxis } from "./time_axis.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State
@@ -20,10 +20,9 @@ const MIDDLE = 44;
 const HALF = 15;
 const BAR = 3;
 const TEETH = 6;
-/** What can have a label, what can be seen, from a click to its mark, from which on it is a drag. */
+/** What can have a label, what can be seen, and from which on a click is a drag. */
 const LABELLED = 28;
 const SEEN = 2;
-const NEAR = 8;
 const DRAG = 5;
 /** Of one tick, of one mark, and of one that stands for several. */
 const TICK = 100;
@@ -42,7 +41,6 @@ export class OverviewStrip {
   pauses = /** @type {ReturnType<typeof pausesOf>} */ (new Map());
   spans = /** @type {Span[]} */ ([]);
   axis = timeAxis(this.times);
-  faults = /** @type {Int32Array} */ (new Int32Array(0));
   /** Of what is drawn next. */
   timer = 0;
 
@@ -55,7 +53,7 @@ export class OverviewStrip {
     this.isDragged = false;
     this.bars = svg("g", null);
     this.hits = svg("g", null);
-    this.cursor = svg("g", null);
+    this.cursor = div("overview-cursor");
     this.width = 0;
     this.veil = div("overview-veil");
     this.handles = ["Show from", "Show until"].map((label, end) => h("input", {
@@ -85,15 +83,13 @@ export class OverviewStrip {
 
   /** Reads the recording anew, and draws it. */
   draw() {
-    const { recording, state } = this;
+    const { recording } = this;
     this.timer = 0;
     this.times = recording.numbers("t_ns");
     this.pauses = pausesOf(recording);
     this.spans = openSpans(recording);
     const debts = debtsOf(recording, this.spans);
-    this.axis = timeAxis(this.times, debts, new Set(this.pauses.keys()), this.axis);
-    const [flags, faults] = [recording.numbers("flags"), recording.codes("fault")];
-    this.faults = state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
+    this.axis = timeAxis(this.times, debts, new Set(this.pauses.keys()));
     clear(this.said, linkedText(this.state, this.words()));
     this.fit();
   }
@@ -113,35 +109,50 @@ export class OverviewStrip {
     const { recording, axis, times, state, width } = this;
     const { turns, checked } = recording.meta.summary;
     const timeOf = (/** @type {number | null} */ seq) => times[recording.nearest(seq ?? Infinity)];
-    /** @type {[number, number, string][]} */
     const bands = turns.map((/** @type {any} */ { id, prompt_seq, end_seq }) =>
-      [placeOf(axis, timeOf(prompt_seq)), placeOf(axis, timeOf(end_seq)), `turn ${id}`]);
-    const box = (/** @type {[number, number, string]} */ [left, right]) =>
-      `M${left * width} ${TOP}V${HEIGHT}H${right * width}V${TOP}Z`;
-    const named = bands.filter(([left, right]) => (right - left) * width > LABELLED);
-    const view = { viewBox: `0 0 ${width} ${HEIGHT}`, preserveAspectRatio: "none" };
+      ({ row: id, from: timeOf(prompt_seq), to: timeOf(end_seq), debt: 0 }));
     const xs = scaleBreaks(axis).map((place) => place * width);
-    const tears = groupedPlaces(xs, (x) => x, MARK, MARK).map(([x]) => tear(x));
-    const parts = [
+    const tears = grouped(xs, (x, [first]) => x - first < MARK).map(([x]) => tear(x));
+    const view = { viewBox: `0 0 ${width} ${HEIGHT}`, preserveAspectRatio: "none" };
+    const lines = svg("svg", { ...view, "aria-hidden": "true" },
       svg("path", { class: "overview-middle", d: `M0 ${MIDDLE}H${width}` }),
-      this.bars, this.hits, svg("path", { class: "overview-tear", d: tears.join("") }), this.cursor,
-    ];
-    const turnBoxes = svg("path", { class: "overview-turn", d: bands.map(box).join("") });
+      this.bars, this.hits, svg("path", { class: "overview-tear", d: tears.join("") }));
     const ticks = inSeconds(0) === "" ? [] : axisTicks(axis, Math.max(2, width / TICK));
-    const unchecked = !checked.is_whole && stretch("unchecked",
-      placeOf(axis, timeOf(checked.last_seq)), 1, ["rules not checked from here on"]);
     return [
-      svg("svg", { ...view, "aria-hidden": "true" }, turnBoxes),
+      ...drawnGaps(axis, SEEN / width, bands).map((band) => this.turn(band)),
       ...drawnGaps(axis, SEEN / width).map((gap) => this.gap(gap)),
-      svg("svg", { ...view, "aria-hidden": "true" }, parts),
-      ...named.map(([left, right, words]) => stretch("turn-label", left, right, [words])),
+      lines, this.cursor,
       ...ticks.map(({ time, place, digits }) =>
         h("span", { class: "overview-tick", style: { left: `${place * 100}%` } },
           `${Number((time / 1e9).toFixed(digits))} s`)),
-      unchecked,
-      ...this.marks(this.faults, () => "fault"),
+      !checked.is_whole && this.stretch("unchecked", placeOf(axis, timeOf(checked.last_seq)), 1,
+        "rules not checked from here on"),
+      ...this.marks(this.faults(), () => "fault"),
       ...this.marks(state.problems, (row) => (state.isWarned(row) ? "warning" : "problem")),
     ];
+  }
+
+  /** The rows that faults have changed or made. */
+  faults() {
+    const [flags, faults] = [this.recording.numbers("flags"), this.recording.codes("fault")];
+    return this.state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
+  }
+
+  /**
+   * A part of the strip, with words of which only those are seen that have room in it.
+   * @param {string} name @param {number} left @param {number} right @param {string[]} words
+   */
+  stretch(name, left, right, ...words) {
+    const style = { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
+    const texts = (right - left) * this.width > LABELLED && words.filter(Boolean);
+    return h("div", { class: `overview-stretch overview-${name}`, style },
+      texts && [h("i", null), ...texts.map((one) => span("", one))]);
+  }
+
+  /** @param {import("./time_axis.js").DrawnGap} band of turns */
+  turn({ left, right, gaps: [{ row: first }, ...others] }) {
+    const last = others.pop()?.row;
+    return this.stretch("turn", left, right, last ? `turns ${first}–${last}` : `turn ${first}`);
   }
 
   /**
@@ -153,8 +164,7 @@ export class OverviewStrip {
     const isOne = gaps.length === 1;
     const who = isOne ? words[0] ?? "" : `in ${gaps.length} pauses`;
     const long = durationInWords(lengthOf(gaps));
-    const label = (right - left) * this.width > LABELLED ? [long, who] : [];
-    const element = stretch(`gap debt-${debt}`, left, right, label);
+    const element = this.stretch(`gap debt-${debt}`, left, right, long, who);
     const more = isOne ? [] : words;
     element.title = visibleText([`${long} ${who}`, ...more, DEBTS[debt]].join("\n"));
     return element;
@@ -180,18 +190,21 @@ export class OverviewStrip {
    */
   marks(rows, kindOf) {
     const placeOfRow = (/** @type {number} */ row) => placeOf(this.axis, this.times[row]);
-    const x = (/** @type {number} */ row) => placeOfRow(row) * this.width;
-    return groupedPlaces([...rows], x, MARK, JOINED_MARK).map((group) => {
-      const [first, last] = [group[0], group[group.length - 1]].map(placeOfRow);
+    const groups = grouped(rows, (row, [first, ...others]) => {
+      const most = others.length > 0 ? JOINED_MARK : MARK;
+      return (placeOfRow(row) - placeOfRow(first)) * this.width < most;
+    });
+    return groups.map((group) => {
+      const style = { left: `${(placeOfRow(group[0]) + placeOfRow(group[group.length - 1])) * 50}%` };
       const kinds = group.map(kindOf);
       const kind = kinds.find((one) => one !== "warning") ?? "warning";
-      const style = { left: `${(first + last) * 50}%` };
-      const mark = h("b", { class: `overview-mark mark-${kind}`, "aria-hidden": "true", style },
-        group.length > 1 && group.length);
       const found = group.slice(0, NAMED_ROWS).flatMap((row) =>
         this.recording.problems.get(row)?.map(({ text }) => text) ?? []);
-      mark.title = visibleText(found.join("\n"));
-      return mark;
+      const title = visibleText(found.join("\n"));
+      const attributes = { class: `overview-mark mark-${kind}`, "aria-hidden": "true", style };
+      const mark = h("b", attributes, group.length > 1 && group.length);
+      mark.addEventListener("pointerup", () => this.state.select(group[0]));
+      return Object.assign(mark, { title });
     });
   }
 
@@ -228,8 +241,8 @@ export class OverviewStrip {
   drawHits = () => clear(this.hits, this.path("hit", this.state.matched, () => "72v4"));
 
   drawCursor() {
-    const place = placeOf(this.axis, this.times[this.state.row]) * this.width;
-    clear(this.cursor, svg("path", { class: "overview-cursor", d: `M${place} 0V${HEIGHT}` }));
+    const place = placeOf(this.axis, this.times[this.state.row]);
+    this.cursor.style.setProperty("left", `${place * 100}%`);
   }
 
   showRange() {
@@ -271,10 +284,11 @@ export class OverviewStrip {
 
   /** Chooses a stretch of time by a drag, and a row by a click. @param {PointerEvent} event */
   onPointer = ({ type, target, button, pointerId, clientX }) => {
+    const { recording, axis } = this;
     const { left, width } = this.strip.getBoundingClientRect();
     const place = Math.max(0, Math.min(1, (clientX - left) / width));
-    const isOnHandle = this.handles.some((handle) => handle === target);
-    if (type === "pointerdown" && button === 0 && !isOnHandle) {
+    const isOther = target instanceof Element && target.matches("input, .overview-mark");
+    if (type === "pointerdown" && button === 0 && !isOther) {
       [this.start, this.isDragged] = [place, false];
       this.strip.setPointerCapture(pointerId);
     }
@@ -285,23 +299,8 @@ export class OverviewStrip {
     this.start = NaN;
     if (type === "pointercancel") this.showRange();
     else if (this.isDragged) this.apply();
-    else this.state.select(this.rowAt(place));
+    else this.state.select(Math.min(recording.rowAt(timeAt(axis, place)), recording.rows - 1));
   };
-
-  /**
-   * The row of the problem or fault whose mark is near a place, else the first row from there on.
-   * @param {number} place
-   */
-  rowAt(place) {
-    const { axis, times } = this;
-    const under = Math.min(this.recording.rowAt(timeAt(axis, place)), times.length - 1);
-    let [found, nearest] = [under, NEAR / this.width];
-    for (const row of [...this.state.problems, ...this.faults]) {
-      const distance = Math.abs(placeOf(axis, times[row]) - place);
-      if (distance < nearest) [found, nearest] = [row, distance];
-    }
-    return found;
-  }
 
   /** What the strip shows, in words. */
   words() {
@@ -318,7 +317,7 @@ export class OverviewStrip {
       durationInWords(lengthOf(gaps)));
     return [
       times.length ? length || "no times: in the order of the frames" : "nothing was recorded",
-      named("● findings", this.state.problems), named("■ faults", this.faults),
+      named("● findings", this.state.problems), named("■ faults", this.faults()),
       waits.flat().length && `hatched: ${waited} of waiting`,
       waits[1].length && `red: ${never} for an answer that never came`,
       idle.length && `dotted, drawn short: ${short} with no request open`,
@@ -327,20 +326,9 @@ export class OverviewStrip {
   }
 }
 
-/**
- * A part of the strip, with words of which only those are seen that have room in it.
- * @param {string} name @param {number} left @param {number} right @param {string[]} words
- */
-function stretch(name, left, right, words) {
-  const style = { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
-  const texts = words.filter(Boolean).map((one) => span("", one));
-  return h("div", { class: `overview-stretch overview-${name}`, style },
-    texts.length > 0 && [h("i", null), ...texts]);
-}
-
-/** A jagged band from top to bottom, where the scale changes. @param {number} x */
+/** A jagged band below the names of turns, where the scale changes. @param {number} x */
 const tear = (x) =>
-  `M${x - 4} ${TOP}${"l4 5l-4 5".repeat(TEETH)}h4${"l4 -5l-4 -5".repeat(TEETH)}z`;
+  `M${x - 4} ${2 * TOP}${"l4 4l-4 4".repeat(TEETH)}h4${"l4 -4l-4 -4".repeat(TEETH)}z`;
 
 /** @param {number} time */
 const inSeconds = (time) => secondsInWords(time, "", " s");

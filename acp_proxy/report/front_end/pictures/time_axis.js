@@ -4,7 +4,6 @@
 import { lowerBound } from "../data/recording.js";
 
 const QUIET_PART = 0.02;
-const QUIET_PASSES = 3;
 const FEW = 3;
 const ROWS_FOR_ONE = 20;
 const MOST_OF_ONE = 0.04;
@@ -28,8 +27,7 @@ const LABEL = 0.5;
  * A time in which nothing was said, before a row. `debt` says whether somebody had to answer
  * meanwhile: 0 nobody, 1 somebody, 2 somebody who never did.
  * @typedef {{row: number, from: number, to: number, debt: number}} Gap
- * @typedef {{times: number[], places: number[], gaps: Gap[], rows: number,
- *   long: number[]}} TimeAxis
+ * @typedef {{times: number[], places: number[], gaps: Gap[]}} TimeAxis
  * @typedef {{left: number, right: number, debt: number, gaps: Gap[]}} DrawnGap
  */
 
@@ -42,11 +40,10 @@ const LABEL = 0.5;
  * @param {Float64Array} times of all rows, in their order
  * @param {Uint8Array} [debts] of the gap before each row
  * @param {Set<number>} [marked] rows before which there is a gap, however long it is
- * @param {{rows: number, long: number[]}} [before] an axis that was made when there were fewer rows
  * @returns {TimeAxis}
  */
-export function timeAxis(times, debts = new Uint8Array(times.length), marked = new Set(), before) {
-  const { found, long } = gapsIn(times, debts, marked, before ?? { rows: 1, long: [] });
+export function timeAxis(times, debts = new Uint8Array(times.length), marked = new Set()) {
+  const found = gapsIn(times, debts, marked);
   const first = times[0] ?? 0;
   const last = Math.max(times[times.length - 1] ?? 0, first + 1);
   const waits = found.filter(({ debt }) => debt);
@@ -75,7 +72,7 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   const isShort = ({ from, to }) => active > 0 && short < SHORTENED * (to - from);
   const places = [0, ...ends].map((end) => end / (done || 1));
   const gaps = found.filter((gap) => gap.debt || isShort(gap));
-  return { times: breaks, places, gaps, rows: Math.max(times.length, 1), long };
+  return { times: breaks, places, gaps };
 }
 
 /**
@@ -99,59 +96,61 @@ function waitWidths(waits, part, isNoted) {
  * Returns the gaps that are long when compared with what is left without longer ones, and the
  * marked ones. Where many are as long, that is how the recording is, and only marked ones are gaps,
  * and those of more than a quarter of the time.
- * `long` has the rows after all that may be found when there are more rows: what is left without
- * longer ones only grows, so that only what is long enough now can be so then.
  * @param {Float64Array} times @param {Uint8Array} debts @param {Set<number>} marked
- * @param {{rows: number, long: number[]}} before
+ * @returns {Gap[]}
  */
-function gapsIn(times, debts, marked, { rows, long }) {
+function gapsIn(times, debts, marked) {
+  const lengths = times.map((time, row) => time - (times[row - 1] ?? time));
   const length = times[times.length - 1] - times[0];
-  const gapBefore = (/** @type {number} */ row) =>
-    ({ row, from: times[row - 1], to: times[row], debt: debts[row] });
-  const known = [...marked].filter((row) => row > 0 && row < times.length);
-  let found = known.sort((a, b) => a - b).map(gapBefore);
-  // So that few rows are looked up.
-  const shortest = found.reduce((least, { from, to }) => Math.min(least, to - from), Infinity);
-  let [candidates, isEven] = [found, false];
-  for (let pass = 0; pass < QUIET_PASSES; pass++) {
-    const least = QUIET_PART * (length - lengthOf(candidates));
-    candidates = [];
-    for (let at = 0; at < long.length + times.length - rows; at++) {
-      const row = long[at] ?? rows + at - long.length;
-      const gap = times[row] - times[row - 1];
-      if (gap > least || (gap >= shortest && marked.has(row))) candidates.push(gapBefore(row));
-    }
-    isEven ||= candidates.length - marked.size > Math.max(FEW, times.length / ROWS_FOR_ONE);
-    if (!isEven) found = candidates;
-    else if (pass === 0) {
-      found = candidates.filter(({ row, from, to }) =>
-        marked.has(row) || to - from > DOMINANT * length);
-    }
-  }
-  return { found, long: candidates.map(({ row }) => row) };
+  const sorted = lengths.slice().sort();
+  let [at, rest] = [sorted.length - 1, length];
+  for (; sorted[at] > QUIET_PART * rest; at--) rest -= sorted[at];
+  const most = Math.floor(Math.max(FEW, times.length / ROWS_FOR_ONE)) + marked.size;
+  const isRare = (/** @type {number} */ least) => !(sorted[sorted.length - 1 - most] > least);
+  const least = [sorted[at], QUIET_PART * length].find(isRare) ?? DOMINANT * length;
+  /** @type {Gap[]} */
+  const gaps = [];
+  lengths.forEach((gap, row) => {
+    const isGap = row > 0 && (gap > least || marked.has(row));
+    if (isGap) gaps.push({ row, from: times[row - 1], to: times[row], debt: debts[row] });
+  });
+  return gaps;
 }
 
 /** Returns how long gaps are together. @param {{from: number, to: number}[]} gaps */
 export const lengthOf = (gaps) => gaps.reduce((sum, { from, to }) => sum + to - from, 0);
 
 /**
- * Returns the gaps with their places; neighbours of which one, and what is between them, would be
+ * Puts neighbours together.
+ * @template T @param {Iterable<T>} items @param {(item: T, group: T[]) => boolean} belongs
+ */
+export function grouped(items, belongs) {
+  /** @type {T[][]} */
+  const groups = [];
+  for (const item of items) {
+    const group = groups[groups.length - 1];
+    if (group && belongs(item, group)) group.push(item);
+    else groups.push([item]);
+  }
+  return groups;
+}
+
+/**
+ * Returns gaps with their places; neighbours of which one, and what is between them, would be
  * narrower than can be seen are one.
  * @param {TimeAxis} axis @param {number} least the width that can be seen @returns {DrawnGap[]}
  */
-export function drawnGaps(axis, least) {
-  /** @type {DrawnGap[]} */
-  const drawn = [];
-  for (const gap of axis.gaps) {
-    const [left, right] = [gap.from, gap.to].map((time) => placeOf(axis, time));
-    const before = drawn[drawn.length - 1];
-    const isNarrow = before && Math.min(right - left, before.right - before.left) < least;
-    if (isNarrow && left - before.right < least) {
-      Object.assign(before, { right, debt: Math.max(before.debt, gap.debt) });
-      before.gaps.push(gap);
-    } else drawn.push({ left, right, debt: gap.debt, gaps: [gap] });
-  }
-  return drawn;
+export function drawnGaps(axis, least, gaps = axis.gaps) {
+  const isSeen = (/** @type {number} */ from, /** @type {number} */ to) =>
+    placeOf(axis, to) - placeOf(axis, from) >= least;
+  const groups = grouped(gaps, ({ from, to }, group) => {
+    const end = group[group.length - 1].to;
+    return !isSeen(end, from) && !(isSeen(from, to) && isSeen(group[0].from, end));
+  });
+  return groups.map((group) => {
+    const [left, right] = [group[0].from, group[group.length - 1].to].map((t) => placeOf(axis, t));
+    return { left, right, debt: Math.max(...group.map(({ debt }) => debt)), gaps: group };
+  });
 }
 
 /** Returns where a time is, from 0 to 1. @param {TimeAxis} axis @param {number} time */
@@ -198,24 +197,6 @@ export function scaleBreaks({ times, places }) {
     before = scale;
   }
   return breaks;
-}
-
-/**
- * Puts neighbours together: the second one, if it is nearer than `near` to the first one of a
- * group, and more of them as far as `most`.
- * @param {number[]} items in the order of their places @param {(item: number) => number} placeOfItem
- * @param {number} near @param {number} most
- */
-export function groupedPlaces(items, placeOfItem, near, most) {
-  /** @type {number[][]} */
-  const groups = [];
-  for (const item of items) {
-    const group = groups[groups.length - 1] ?? [];
-    const room = group.length > 1 ? most : near;
-    if (placeOfItem(item) - placeOfItem(group[0]) < room) group.push(item);
-    else groups.push([item]);
-  }
-  return groups;
 }
 
 /**

@@ -61,18 +61,24 @@ export function buildItems(
 export const indexOfRow = (items, row) => lowerBound(items, row * ITEM_KINDS + ROW + 1) - 1;
 
 /**
- * The last row of a run among the rows that are shown.
+ * What there is of a row, or of the run that begins with it, among the rows that are shown: `delay`
+ * is how late faults made it, and `arrived` when all of it had arrived.
  * @param {import("../data/recording.js").Recording} recording @param {Int32Array} shown
  * @param {number} first its first row that is shown
- * @returns {{last: number, count: number, size: number}}
+ * @returns {{last: number, count: number, size: number, delay: number, arrived: number}}
  */
 export function runExtent(recording, shown, first) {
-  const [runs, sizes] = [recording.numbers("run"), recording.numbers("size")];
-  let [count, size, last] = [0, 0, first];
-  for (let place = lowerBound(shown, first); runs[shown[place]] === runs[first]; place++) {
-    last = shown[place];
-    count += 1;
-    size += sizes[last];
+  const names = ["run", "size", "t_ns", "delay_ns"];
+  const [runs, sizes, times, delays] = names.map((name) => recording.numbers(name));
+  const extent = { last: first, count: 0, size: 0, delay: 0, arrived: 0 };
+  const place = lowerBound(shown, first);
+  for (let at = place; at === place || runs[shown[at]] === runs[first]; at++) {
+    const late = delays[shown[at]] || 0;
+    extent.last = shown[at];
+    extent.count += 1;
+    extent.size += sizes[extent.last];
+    extent.delay = Math.max(extent.delay, late);
+    extent.arrived = Math.max(extent.arrived, times[extent.last] + late);
   }
-  return { last, count, size };
+  return extent;
 }

@@ -23,6 +23,7 @@ const TYPED_AFTER_MS = 1000;
 const STEP_PARTS = ["view", "f", "t"];
 /** The changes after which an address is written. @type {import("./state.js").Change[]} */
 const WRITTEN = ["row", "view", "shown", "matched", "turn"];
+const AT_FIRST = { view: "", filter: "", query: "", turn: null, range: null };
 const LINK_RANGE = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/;
 
 /** @param {string} hash @returns {Link} */
@@ -69,15 +70,13 @@ export function firstRow({ meta, nearest }) {
  */
 export async function followLink(state, link, views, isWhole, isStale = () => false) {
   const { recording } = state;
-  const view = link.view ?? (isWhole ? views[0] : "");
-  if (views.includes(view)) state.setView(view);
-  const [filter, query] = [link.filter, link.query].map((text) => text ?? (isWhole ? "" : null));
-  if (filter !== null) await state.setFilter(filter);
+  const { view, filter, query, turn, range } = isWhole ? AT_FIRST : state;
+  state.setView(views.find((name) => name === link.view) ?? (view || views[0]));
+  await state.setFilter(link.filter ?? filter);
   if (isStale()) return;
-  if (query !== null) void state.setQuery(query);
-  if (isWhole || link.turn !== null) state.setTurn(link.turn);
-  const isOther = String(link.range) !== String(state.range);
-  if (isOther && (isWhole || link.range !== null)) state.setRange(link.range);
+  void state.setQuery(link.query ?? query);
+  state.setTurn(link.turn ?? turn);
+  state.setRange(link.range ?? range);
   const elsewhere = "This page has no other connection or channel than 0.";
   if (link.connection || link.channel) state.setError(elsewhere);
   const [ofTurn] = recording.rowsOfTurn(link.turn ?? NaN) ?? [isWhole ? firstRow(recording) : -1];

@@ -175,6 +175,7 @@ export class State {
 
   /** @param {[number, number] | null} range nanoseconds since the start, both included */
   setRange(range) {
+    if (String(range) === String(this.range)) return;
     this.range = range;
     this.tell("range");
     this.showRange();
