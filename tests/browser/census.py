@@ -13,7 +13,7 @@ h1 h2 h3 h4 ul ol li dl dt dd table caption colgroup col thead tbody tr th td de
 pre code kbd samp strong em b i small mark bdi bdo del ins s time hr br noscript script
 a button input label select option optgroup textarea output progress meter fieldset legend
 dialog menu search datalist svg g path rect line circle ellipse polygon polyline text tspan
-defs marker pattern use symbol clippath lineargradient stop desc title canvas img figure
+defs marker pattern use symbol clippath lineargradient stop desc title canvas img figure template
 """
 """The elements that a report may have. None loads anything from elsewhere or sends anything."""
 TAKE = r"""() => {
@@ -36,6 +36,7 @@ TAKE = r"""() => {
         }
       }
       if (element.localName === "meta" && element.httpEquiv === "refresh") found.refreshes += 1;
+      if (element.localName === "template") take(element.content);
       if (element.shadowRoot) { found.roots += 1; take(element.shadowRoot); }
     }
   };

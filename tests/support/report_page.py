@@ -11,7 +11,7 @@ from tests.support.report_data import DecodedReport, decode
 _BLOCK = re.compile(
     r'<script type="application/octet-stream" id="([a-z]+\d*)">([A-Za-z0-9+/=]*)</script>'
 )
-_VOID = {"br", "meta", "rect"}
+_VOID = {"br", "input", "meta", "rect"}
 
 
 class Page(HTMLParser):

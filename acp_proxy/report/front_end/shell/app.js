@@ -11,8 +11,8 @@ import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
 import { misread } from "../filter/absence.js";
 import { applyFilter, search } from "../search/search.js";
-import { button, clear, div, h, span } from "./dom.js";
-import { keyTable, listenForKeys } from "./keyboard.js";
+import { button, clear, h } from "./dom.js";
+import { listenForKeys } from "./keyboard.js";
 import { keepLink } from "./link.js";
 import { State, messageOf } from "./state.js";
 import { tabList } from "./tabs.js";
@@ -45,8 +45,6 @@ const VIEWS = [
 /** @typedef {import("./state.js").Change} Change */
 /** The changes that views and counts follow. @type {Change[]} */
 const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
-/** @type {Record<import("./state.js").TimeForm, string>} */
-const TIME_FORMS = { elapsed: "elapsed time", delta: "time since row above", clock: "clock time" };
 /** How many rows are printed. */
 const PRINTED = 1000;
 /** The texts of recordings with so many rows are read at once: a print cannot wait for them. */
@@ -61,42 +59,50 @@ class App {
     this.state = state;
     /** @type {Map<string, MountedView>} */
     this.mounted = new Map();
-    this.hasLetters = h("input", { type: "checkbox", checked: true });
-    this.filter = field("filter", "is:failed", state.setFilter);
-    this.search = field("search", "any text", state.setQuery);
+    const parts = /** @type {HTMLTemplateElement} */ (document.getElementById("app-parts"));
+    clear(root, parts.content.cloneNode(true));
+    /** @type {(selector: string) => any} */
+    const part = (selector) => root.querySelector(selector);
+    /** @type {HTMLInputElement} */
+    this.filter = part("#filter");
+    /** @type {HTMLInputElement} */
+    this.search = part("#search");
+    onText(this.filter, state.setFilter);
+    onText(this.search, state.setQuery);
     this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
-    this.shownCount = h("output", { class: "count", for: "filter" });
-    this.hitCount = h("output", { class: "count", for: "search" });
-    this.stepCount = span("count");
-    this.steps = [
-      button("↑", () => this.next(-1), { title: "Previous finding, or hit of the search (p)" }),
-      button("↓", () => this.next(1), { title: "Next finding, or hit of the search (n)" }),
-    ];
+    /** Beside the filter, the search, and between the two steps. */
+    this.counts = [...root.querySelectorAll(".count")];
+    /** @type {HTMLButtonElement[]} */
+    this.steps = [...part(".steps").querySelectorAll("button")];
+    this.steps.forEach((step, at) => onClick(step, () => this.next(at ? 1 : -1)));
     const panel = (/** @type {string} */ name) => `view-${name}`;
     this.tabs = tabList("Views", VIEWS, { tab: "tab-", panel }, state.setView);
+    part(".tools").prepend(this.tabs.element);
     this.panels = VIEWS.map(({ name }) => h("div", { class: `view ${panel(name)}`,
       role: "tabpanel", id: panel(name), "aria-labelledby": `tab-${name}` }));
-    this.message = h("p", { class: "message", role: "status", "aria-live": "polite" });
-    const choice = h("label", null, this.hasLetters, " keys of one character work");
-    this.help = h("dialog", { class: "help", "aria-label": "Keys" }, h("h2", null, "Keys"),
-      keyTable(this.commands), h("p", null, choice), button("Close", () => this.help.close()));
-    this.overview = div("overview");
-    this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
-    this.paper = div("paper");
+    part(".main").append(...this.panels);
+    part(".main").addEventListener("click", (/** @type {Event} */ event) => this.onRowClick(event));
+    const times = part("#times");
+    times.addEventListener("change", () => state.set("times", times.value));
+    /** @type {HTMLElement} */
+    this.message = part(".message");
+    /** @type {HTMLElement} */
+    this.detail = part(".detail");
+    /** @type {HTMLDialogElement} */
+    this.help = part(".help");
+    onClick(part(".help-opener"), () => this.help.showModal());
+    onClick(part(".help-closer"), () => this.help.close());
     const fit = () =>
       root.style.setProperty("--head", `${window.scrollY > 0 ? 0 : root.offsetTop}px`);
     window.addEventListener("resize", fit);
     fit();
-    window.addEventListener("beforeprint", () => clear(this.paper, this.printed()));
-    window.addEventListener("afterprint", () => clear(this.paper));
-    const click = (/** @type {MouseEvent} */ event) => this.onRowClick(event);
-    const main = h("div", { class: "main", on: { click } }, this.panels);
-    clear(root, this.paper, this.makeTools(), this.message, this.overview,
-      div("panes", main, this.detail), this.help);
+    window.addEventListener("beforeprint", () => clear(part(".paper"), this.printed()));
+    window.addEventListener("afterprint", () => clear(part(".paper")));
     mountDetail(this.detail, state);
     state.on("view", () => this.showView());
     FOLLOWED.forEach((change) => state.on(change, () => this.update(change)));
-    const isOff = (/** @type {string} */ key) => key.length === 1 && !this.hasLetters.checked;
+    const isOff = (/** @type {string} */ key) =>
+      key.length === 1 && !part(".help input").checked;
     listenForKeys(this.commands, (key) => this.help.open || isOff(key));
     this.showView();
     this.showCounts();
@@ -105,34 +111,19 @@ class App {
   /** The view that is seen. */
   get current() { return this.mounted.get(this.state.view); }
 
-  makeTools() {
-    const change = () => this.state.set("times", times.value);
-    const times = h("select", { id: "times", "aria-label": "Times", on: { change } },
-      Object.entries(TIME_FORMS).map(([value, words]) => h("option", { value }, words)));
-    return div("tools",
-      this.tabs.element,
-      h("label", { class: "field" }, "Filter", this.filter, this.shownCount),
-      h("label", { class: "field" }, "Search", this.search, this.hitCount),
-      span("steps", this.steps[0], this.stepCount, this.steps[1]),
-      times,
-      button("Keys", () => this.help.showModal(), { title: "Keys (?)" }),
-    );
-  }
-
-  /** @type {import("./keyboard.js").Command[]} */
+  /** The keys of the page, which the help lists. @type {import("./keyboard.js").Command[]} */
   commands = [
-    { keys: ["n"], words: "next finding, or hit of the search", run: () => this.next(1) },
-    { keys: ["p"], words: "previous one", run: () => this.next(-1) },
-    { keys: ["/"], words: "filter", run: () => this.filter.select() },
-    { keys: ["f"], words: "search", run: () => this.search.select() },
-    { keys: ["j", "ArrowDown"], words: "next row", run: () => this.move(1) },
-    { keys: ["k", "ArrowUp"], words: "previous row", run: () => this.move(-1) },
-    { keys: ["[", "]"], words: "the request of an answer or its answer", run: () => this.toPair() },
-    { keys: ["Enter"], words: "read the chosen frame", run: () => this.detail.focus() },
-    ...VIEWS.map(({ key, name, title }) =>
-      ({ keys: [key], words: title.toLowerCase(), run: () => this.arrive(name) })),
-    { keys: ["Escape"], words: "back to the rows", run: () => this.current?.list.focus() },
-    { keys: ["?"], words: "this help", run: () => this.help.showModal() },
+    { keys: ["n"], run: () => this.next(1) },
+    { keys: ["p"], run: () => this.next(-1) },
+    { keys: ["/"], run: () => this.filter.select() },
+    { keys: ["f"], run: () => this.search.select() },
+    { keys: ["j", "ArrowDown"], run: () => this.move(1) },
+    { keys: ["k", "ArrowUp"], run: () => this.move(-1) },
+    { keys: ["[", "]"], run: () => this.toPair() },
+    { keys: ["Enter"], run: () => this.detail.focus() },
+    ...VIEWS.map(({ key, name }) => ({ keys: [key], run: () => this.arrive(name) })),
+    { keys: ["Escape"], run: () => this.current?.list.focus() },
+    { keys: ["?"], run: () => this.help.showModal() },
   ];
 
   showView() {
@@ -192,15 +183,16 @@ class App {
     const { state } = this;
     const [all, shown, { length }] = [state.recording.rows, state.shown.length, state.stops];
     const some = shown < all && `${shown.toLocaleString("en")} of `;
-    clear(this.shownCount, state.error && "still ", some, countInWords(all, "frame"));
+    const [ofFilter, ofSearch, ofSteps] = this.counts;
+    clear(ofFilter, state.error && "still ", some, countInWords(all, "frame"));
     const hits = countInWords(state.matched.length, "frame") + (state.isSearching ? "…" : "");
     const hidden = length < state.matched.length && `, ${length.toLocaleString("en")} shown`;
-    clear(this.hitCount, state.query && [hits, hidden]);
+    clear(ofSearch, state.query && [hits, hidden]);
     for (const step of this.steps) step.disabled = length === 0;
     const place = state.stops.indexOf(state.row) + 1;
     const noun = state.query ? "hit" : "finding";
     const which = `${noun} ${place.toLocaleString("en")}/${length.toLocaleString("en")}`;
-    clear(this.stepCount, place ? which : countInWords(length, noun));
+    clear(ofSteps, place ? which : countInWords(length, noun));
     // A link may have set them.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
     if (document.activeElement !== this.search) this.search.value = state.query;
@@ -227,7 +219,7 @@ class App {
 
   /**
    * Shows the detail of a row that was clicked, where it is below the rows.
-   * @param {MouseEvent} event
+   * @param {Event} event
    */
   onRowClick({ target }) {
     const isChosen = target instanceof Element && target.closest("[aria-selected=true]");
@@ -250,17 +242,17 @@ class App {
   }
 }
 
+/** @param {HTMLElement} element @param {() => void} click */
+const onClick = (element, click) => element.addEventListener("click", click);
+
 /**
- * A field that reports its text whenever that changes.
- * @param {string} id @param {string} example of a text @param {(text: string) => void} onText
+ * Reports the text of a field whenever that changes.
+ * @param {HTMLInputElement} field @param {(text: string) => void} report
  */
-function field(id, example, onText) {
+function onText(field, report) {
   // A narrow page has no room for labels.
-  const placeholder = window.innerWidth > 700 ? example : id;
-  const report = () => onText(input.value);
-  const input = h("input", { id, placeholder, type: "search", spellcheck: "false",
-    autocomplete: "off", on: { input: report, change: report } });
-  return input;
+  if (window.innerWidth <= 700) field.placeholder = field.id;
+  for (const type of ["input", "change"]) field.addEventListener(type, () => report(field.value));
 }
 
 /** Reads the recording and shows it; says what is wrong if that fails. */
@@ -273,7 +265,7 @@ async function startApp() {
     const state = new State(recording, { applyFilter, search });
     const app = new App(root, state);
     await pause();
-    new OverviewStrip(app.overview, state);
+    new OverviewStrip(/** @type {HTMLElement} */ (root.querySelector(".overview")), state);
     await keepLink(state, VIEWS.map(({ name }) => name), () => app.arrive());
     Object.assign(window, { acpReport: { state, recording } });
     const early = recording.rows <= READ_AT_ONCE ? recording.rows : 0;
