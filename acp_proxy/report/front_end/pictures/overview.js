@@ -117,7 +117,8 @@ export class OverviewStrip {
     const lines = svg("svg", { ...view, "aria-hidden": "true" },
       svg("path", { class: "overview-middle", d: `M0 ${MIDDLE}H${width}` }),
       this.bars, this.hits, svg("path", { class: "overview-tear", d: tears.join("") }));
-    const ticks = inSeconds(0) === "" ? [] : axisTicks(axis, Math.max(2, width / TICK));
+    const ticks = inSeconds(0) === "" ? [] : axisTicks(
+      axis, Math.max(2, width / TICK), recording.meta.step_ns);
     return [
       ...drawnGaps(axis, SEEN / width, bands).map((band) => this.turn(band)),
       ...drawnGaps(axis, SEEN / width).map((gap) => this.gap(gap)),

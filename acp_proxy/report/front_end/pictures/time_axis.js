@@ -203,13 +203,14 @@ export function scaleBreaks({ times, places }) {
  * Returns times to be named along an axis: those at which its scale changes, and round ones in the
  * room between them; and the digits that their seconds need.
  * @param {TimeAxis} axis @param {number} most how many there may be
+ * @param {number} [least] nanoseconds, as exactly as times are known
  * @returns {{time: number, place: number, digits: number}[]}
  */
-export function axisTicks(axis, most) {
+export function axisTicks(axis, most, least = 0) {
   const ends = [0, ...scaleBreaks(axis), 1];
   const stretches = ends.slice(1).map((end, n) => {
     const [from, to] = [ends[n], end].map((place) => timeAt(axis, place));
-    return { from, to, step: tickStep(to - from, most * (end - ends[n])) };
+    return { from, to, step: Math.max(least, tickStep(to - from, most * (end - ends[n]))) };
   });
   /** @type {{time: number, place: number, digits: number}[]} */
   const ticks = [];
