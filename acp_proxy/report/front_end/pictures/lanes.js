@@ -89,17 +89,12 @@ export function openSpans(recording) {
  * @param {Recording} recording @param {Span[]} spans of `openSpans`
  */
 export function debtsOf({ rows, isOpen }, spans) {
-  const ordered = [...spans].sort((a, b) => a.from - b.from);
-  const until = [-1, -1, -1];
-  let next = 0;
-  return new Uint8Array(rows).map((_, row) => {
-    for (; next < ordered.length && ordered[next].from < row; next++) {
-      // An imported log may just lack the answer.
-      const debt = ordered[next].to === Infinity && !isOpen ? 2 : 1;
-      until[debt] = Math.max(until[debt], ordered[next].to);
-    }
-    return row <= until[2] ? 2 : row <= until[1] ? 1 : 0;
-  });
+  const debts = new Uint8Array(rows);
+  for (const { from, to } of spans) debts.fill(1, from + 1, to + 1);
+  // An imported log may just lack the answer.
+  const endless = isOpen ? [] : spans.filter(({ to }) => to === Infinity);
+  const first = endless.reduce((least, { from }) => Math.min(least, from), rows);
+  return debts.fill(2, first + 1);
 }
 
 /**

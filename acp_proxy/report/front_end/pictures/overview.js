@@ -117,8 +117,8 @@ export class OverviewStrip {
     const lines = svg("svg", { ...view, "aria-hidden": "true" },
       svg("path", { class: "overview-middle", d: `M0 ${MIDDLE}H${width}` }),
       this.bars, this.hits, svg("path", { class: "overview-tear", d: tears.join("") }));
-    const ticks = inSeconds(0) === "" ? [] : axisTicks(
-      axis, Math.max(2, width / TICK), recording.meta.step_ns);
+    const most = inSeconds(0) === "" ? 0 : Math.max(2, width / TICK);
+    const ticks = axisTicks(axis, most, recording.meta.step_ns);
     return [
       ...drawnGaps(axis, SEEN / width, bands).map((band) => this.turn(band)),
       ...drawnGaps(axis, SEEN / width).map((gap) => this.gap(gap)),
@@ -191,9 +191,9 @@ export class OverviewStrip {
    */
   marks(rows, kindOf) {
     const placeOfRow = (/** @type {number} */ row) => placeOf(this.axis, this.times[row]);
-    const groups = grouped(rows, (row, [first, ...others]) => {
-      const most = others.length > 0 ? JOINED_MARK : MARK;
-      return (placeOfRow(row) - placeOfRow(first)) * this.width < most;
+    const groups = grouped(rows, (row, group) => {
+      const most = group.length > 1 ? JOINED_MARK : MARK;
+      return (placeOfRow(row) - placeOfRow(group[0])) * this.width < most;
     });
     return groups.map((group) => {
       const style = { left: `${(placeOfRow(group[0]) + placeOfRow(group[group.length - 1])) * 50}%` };
@@ -201,11 +201,9 @@ export class OverviewStrip {
       const kind = kinds.find((one) => one !== "warning") ?? "warning";
       const found = group.slice(0, NAMED_ROWS).flatMap((row) =>
         this.recording.problems.get(row)?.map(({ text }) => text) ?? []);
-      const title = visibleText(found.join("\n"));
-      const attributes = { class: `overview-mark mark-${kind}`, "aria-hidden": "true", style };
-      const mark = h("b", attributes, group.length > 1 && group.length);
-      mark.addEventListener("pointerup", () => this.state.select(group[0]));
-      return Object.assign(mark, { title });
+      const name = { class: `overview-mark mark-${kind}`, title: visibleText(found.join("\n")) };
+      return button(group.length > 1 && group.length, () => this.state.select(group[0]),
+        { ...name, style, tabindex: -1 });
     });
   }
 

@@ -1,7 +1,7 @@
 // The sequence diagram: client and agent, who else answers, and the proxy where faults did
 // something. It is a virtual list; each row is a small drawing with its text beside the arrow.
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
-import { clear, div, h, span, svg } from "../shell/dom.js";
+import { clear, h, span, svg } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { readable, textOfRows } from "../list/texts.js";
 import { pauseWords, pausesOf } from "./pauses.js";
@@ -22,11 +22,6 @@ const SUB_LANE = 8;
 const EDGE = 5;
 const LABEL_CHARACTERS = 300;
 const FIGURES = { cross: "✗", changed: "≠", made: "+", clock: "■" };
-/** What lines mean, by the class that draws them. */
-const KEY = {
-  request: "request", response: "answer", bar: "has to answer", never: "never answers",
-};
-const KEY_OF_FAULTS = "by a fault: ✗ dropped, ≠ changed, + made up, ■ held";
 
 export class SequenceView {
   /** @param {HTMLElement} container @param {State} state */
@@ -43,12 +38,9 @@ export class SequenceView {
       render: (item, node) => this.render(this.items[item], node),
       onActive: (item) => state.select(this.items[item].row),
     });
-    const lines = Object.entries(KEY).map(([name, words]) =>
-      span("", h("i", { class: `key-${name}` }), words));
-    this.faults = span("", KEY_OF_FAULTS);
-    const key = h("p", { class: "sequence-key" }, lines, this.faults);
-    this.element = div("sequence", this.list.element, key);
-    container.append(this.element);
+    this.element = /** @type {HTMLElement} */ (container.querySelector(".sequence"));
+    this.element.prepend(this.list.element);
+    this.faults = /** @type {HTMLElement} */ (container.querySelector(".sequence-faults"));
   }
 
   /** Takes what the recording says at the moment. */

@@ -78,9 +78,8 @@ class App {
     const panel = (/** @type {string} */ name) => `view-${name}`;
     this.tabs = tabList("Views", VIEWS, { tab: "tab-", panel }, state.setView);
     part(".tools").prepend(this.tabs.element);
-    this.panels = VIEWS.map(({ name }) => h("div", { class: `view ${panel(name)}`,
-      role: "tabpanel", id: panel(name), "aria-labelledby": `tab-${name}` }));
-    part(".main").append(...this.panels);
+    /** @type {HTMLElement[]} */
+    this.panels = VIEWS.map(({ name }) => part(`#${panel(name)}`));
     part(".main").addEventListener("click", (/** @type {Event} */ event) => this.onRowClick(event));
     const times = part("#times");
     times.addEventListener("change", () => state.set("times", times.value));
@@ -155,7 +154,7 @@ class App {
   update(change) {
     this.current?.update(change);
     this.showCounts();
-    this.showMessage();
+    if (change !== "row" && change !== "loaded") this.showMessage();
   }
 
   /** Says what is wrong, or that nothing is shown or found, and offers what leads out of it. */
