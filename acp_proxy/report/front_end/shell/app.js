@@ -51,6 +51,8 @@ const PRINTED = 1000;
 const READ_AT_ONCE = 8000;
 /** As in shell.css: the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
+/** As there: fields have no room for labels. */
+const UNLABELLED = "(max-width: 1400px)";
 
 class App {
   /** @param {HTMLElement} root @param {State} state */
@@ -181,12 +183,12 @@ class App {
   showCounts() {
     const { state } = this;
     const [all, shown, { length }] = [state.recording.rows, state.shown.length, state.stops];
-    const some = shown < all && `${shown.toLocaleString("en")} of `;
+    const part = (/** @type {number} */ some, /** @type {number} */ whole) =>
+      (some < whole ? `${some.toLocaleString("en")} of ` : "") + countInWords(whole, "frame");
     const [ofFilter, ofSearch, ofSteps] = this.counts;
-    clear(ofFilter, state.error && "still ", some, countInWords(all, "frame"));
-    const hits = countInWords(state.matched.length, "frame") + (state.isSearching ? "…" : "");
-    const hidden = length < state.matched.length && `, ${length.toLocaleString("en")} shown`;
-    clear(ofSearch, state.query && [hits, hidden]);
+    clear(ofFilter, state.error && "still ", part(shown, all));
+    const found = part(length, state.matched.length);
+    clear(ofSearch, state.query && [found, state.isSearching && "…"]);
     for (const step of this.steps) step.disabled = length === 0;
     const place = state.stops.indexOf(state.row) + 1;
     const noun = state.query ? "hit" : "finding";
@@ -249,8 +251,7 @@ const onClick = (element, click) => element.addEventListener("click", click);
  * @param {HTMLInputElement} field @param {(text: string) => void} report
  */
 function onText(field, report) {
-  // A narrow page has no room for labels.
-  if (window.innerWidth <= 700) field.placeholder = field.id;
+  if (matchMedia(UNLABELLED).matches) field.placeholder = field.id;
   for (const type of ["input", "change"]) field.addEventListener(type, () => report(field.value));
 }
 
