@@ -99,7 +99,7 @@ def is_failing(severity: Severity, fail_on: str) -> bool:
 
     Args:
         severity: the severity of the finding.
-        fail_on: the lowest severity that fails; ``never`` for none.
+        fail_on: the lowest severity that makes a check fail; ``never`` if no finding does.
     """
     order = [level.value for level in SEVERITIES]
     return fail_on in order and order.index(severity.value) <= order.index(fail_on)
@@ -121,7 +121,7 @@ def reported(
         result: the result of the check.
         chosen: the rules that are reported.
         baseline: the known findings.
-        written: collects all findings for the next baseline, which makes them known.
+        written: collects all findings for the next baseline; each finding then counts as known.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.

@@ -17,7 +17,7 @@ from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.redaction.private_text import ABSOLUTE
 
 HOUSE = "acp-proxy; no specification"
-"""The source of the rules that acp-proxy states itself."""
+"""The source of a rule that is not in any specification: acp-proxy itself states the rule."""
 
 
 def source_text(source: str) -> str:
@@ -88,7 +88,7 @@ def frames_of(*ones: HasFrame | int | None) -> tuple[int, ...]:
     """Returns the known frame numbers among some values, as the related frames of a breach.
 
     Args:
-        *ones: frame numbers, or values that have one.
+        *ones: frame numbers, or values with a frame number.
     """
     seqs = (value if value is None or isinstance(value, int) else value.seq for value in ones)
     return tuple(seq for seq in seqs if seq is not None)

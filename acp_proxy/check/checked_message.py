@@ -38,7 +38,7 @@ class CheckedMessage:
     direction: Direction
     parsed: Message
     transition: Transition
-    """The state change: the session, turn and exchange of the message."""
+    """The state change that the message caused, with its session, turn and exchange."""
     request: "CheckedMessage | None" = None
     """The request that the message answers; None if the message is not an answer, or if its request
     is no longer known."""
@@ -97,7 +97,9 @@ class CheckedMessage:
         return self.transition.answered
 
     def compared_with(self, schema: DialectSchema | None) -> SchemaComparison:
-        """Compares the params or the result with their type; finds no problems in other messages.
+        """Compares the params or the result of the message with their type.
+
+        An error, or an answer without a request, has neither and is compared with nothing.
 
         Args:
             schema: the types of a dialect; None while the dialect is not known.
@@ -132,7 +134,7 @@ def checked(
     """
     checked_message = CheckedMessage(seq, t_ns, direction, message, transition)
     raw = message.raw
-    if raw is None or raw.startswith(BOM_UTF8):  # the standard library would skip the mark
+    if raw is None or raw.startswith(BOM_UTF8):  # json.loads would skip the mark
         return checked_message
     value = checked_message.value = json_or_none(raw)
     if not isinstance(value, dict):

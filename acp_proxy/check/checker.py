@@ -41,8 +41,8 @@ from acp_proxy.store.queries.recorded_events import is_agent_leaving, is_client_
 from acp_proxy.store.reader import RecordingReader
 
 _QUICK_NS = 20 * 10**9
-"""A longer silence counts as a hang while any request but a prompt is open: only prompts need a
-model."""
+"""The shortest silence, in nanoseconds, that counts as a hang if the open request is not a prompt.
+Answers to prompts may take longer, since they need a model."""
 _LOST = ("unrecorded", "damaged")
 """Actions of the recorder's notes which say that frames are missing from the recording."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
@@ -113,7 +113,7 @@ class Checker(Listener):
 
     @property
     def single_upto(self) -> int:
-        """The number of the frame up to which a pass must read frames singly."""
+        """The number of the last frame that a pass must read by itself, not as part of a run."""
         beyond = None if self._most is None else number_after(self._reader, self._most)
         return LAST_NUMBER if beyond is None else beyond
 
@@ -130,7 +130,7 @@ class Checker(Listener):
         return self.finish()
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Checks a frame; frames up to `single_upto` come singly.
+        """Checks a frame; each frame up to `single_upto` is a run by itself.
 
         Args:
             run: the frame, or the run of frames that begins with it.
@@ -158,7 +158,7 @@ class Checker(Listener):
         return self._result
 
     def note(self, event: RecordedEvent) -> None:
-        """Notes an event, before the intervals close the open requests to silent peers."""
+        """Notes an event. At this time the intervals still have the waits from before the event."""
         if not self._result.is_whole:
             return
         if is_client_ending(event):
@@ -295,7 +295,12 @@ class Checker(Listener):
         self._result.findings.append(finding)
 
     def _take_back(self, breach: Breach, seqs: set[int]) -> None:
-        """Removes findings that follow from a breach."""
+        """Removes the earlier findings that a new breach explains.
+
+        Args:
+            breach: the new breach.
+            seqs: the frames whose findings are removed.
+        """
         every = self._result.findings
         explained = [f for f in every if f.rule in breach.explains and f.seq in seqs]
         for finding in explained:

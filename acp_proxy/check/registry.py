@@ -92,8 +92,8 @@ class Registry:
             messages: all messages, including each message of a batch.
             requests: requests with these methods, or with any method for `ANY`.
             notifications: notifications with these methods.
-            answers: results and errors that answer these methods.
-            results: results that answer these methods.
+            answers: results and errors that answer requests with these methods.
+            results: results that answer requests with these methods.
             updates: session updates of these kinds.
             last: messages that do not match their type, after all other functions.
             odd: only methods that the dialect does not define for that direction and kind of

@@ -3,10 +3,10 @@
 `schemas/` has one JSON Schema for each dialect. ``make schemas`` derives it from all versions of
 the official files: the current stable and unstable files, and the files in earlier packages, since
 older programs were written for these. A value is right if each of its members is right in some
-version that has the member. Types are closed, and are written so that an error about a union is
-about the branch that the sender meant. So `jsonschema_rs`, imported with the first comparison,
-reports everything: wrong values, members that no version has, and values of open types that no
-version names.
+version that has the member. The types do not allow other members. If a value fits no branch of a
+union, the error is about the branch that the sender meant. So `jsonschema_rs`, imported with the
+first comparison, reports everything: wrong values, members that no version has, and values of
+open types that no version names.
 """
 
 import json
@@ -36,7 +36,8 @@ DIRECTORY = Path(__file__).parent / "schemas"
 _DEEPEST = 200
 """The number of levels of a value that are kept; no type is that deep."""
 _HALVES = {0xD800 + at: 0xF0000 + at for at in range(0x800)}
-"""A private character for each half of a surrogate pair, since the validator cannot read halves."""
+"""The private-use character that replaces each half of a surrogate pair for the validator, which
+cannot read halves."""
 
 
 class DialectSchema:
@@ -62,7 +63,7 @@ class DialectSchema:
         return Draft202012Validator(self._text, offline=True)
 
     def load(self) -> None:
-        """Compiles the types now, so that the first comparison need not."""
+        """Compiles the types now, so that the first comparison does not take longer than others."""
         self._validator.is_valid({})
 
     @cached_property

@@ -106,7 +106,7 @@ class Explainer:
         )
 
     def take(self, error: "ValidationError") -> None:
-        """Takes one error of the validator."""
+        """Adds the problems that one error of the validator describes."""
         path, form = error.instance_path, self._form(error.schema_path[:-1])
         match error.kind.name:
             case "anyOf":

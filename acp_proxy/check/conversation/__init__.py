@@ -1,1 +1,1 @@
-"""The conversation as the rules see it: its sessions, terminals, requests and changes."""
+"""The conversation that rules are given: its sessions, terminals, requests and changes."""

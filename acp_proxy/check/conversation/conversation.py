@@ -39,14 +39,14 @@ class TurnText:
     asked: str
     """The beginning of the prompt's text."""
     again: int = 0
-    """How many turns in a row said only the same line, with different prompts."""
+    """The number of successive turns whose whole text was `line`, despite different prompts."""
     line: str = ""
-    """The line; empty if the last turn said more than a single line."""
+    """The only line of the last turn; empty if the turn had more than one line."""
     text: str = ""
     last: str = ""
     """The last chunk of the text."""
     grown: int = 0
-    """How many chunks in a row began with the whole text of the chunk before."""
+    """The number of successive chunks that each began with the whole text of the previous chunk."""
     seq: int = 0
     """The frame of the last chunk."""
     first_seq: int = 0
@@ -57,14 +57,14 @@ class RuleMemory:
     """Tables of single rules."""
 
     split_lines: dict[Direction, tuple[int, list[tuple[int, bytes]]]] = field(factory=dict)
-    """For each direction, lines that may be parts of one message, after the number of messages
-    before these lines."""
+    """For each direction, the number of earlier messages, and lines that may be parts of the next
+    message."""
     is_version_ignored: bool = False
-    """Whether it was reported that the client uses a version that it does not support."""
+    """Whether a finding says that the client goes on with a version that it does not support."""
     was_initialize_open: bool = False
-    """Whether it was reported that the client did not wait for the answer to ``initialize``."""
+    """Whether a finding says that the client did not wait for the answer to ``initialize``."""
     boolean_options: Remembered[str, int] = field(factory=_frames)
-    """Sessions whose boolean options were reported, since the client does not accept them."""
+    """Sessions with a finding about boolean options that the client does not accept."""
     early_updates: Remembered[str, int] = field(factory=_frames)
     """The frame of the first update that came before the answer to session/new, by session."""
     replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
@@ -96,11 +96,11 @@ class RuleMemory:
     texts: Remembered[str, TurnText] = field(factory=lambda: Remembered[str, TurnText](_MOST))
     """The text of the latest turn of each session."""
     early_output: Remembered[str, int] = field(factory=_frames)
-    """The first output of each session before any prompt."""
+    """The frame of the first output of each session that had no prompt yet."""
     grants: Remembered[str, int] = field(factory=_frames)
-    """Permissions that were granted for more than one use."""
+    """The frame of each answer that granted a permission for more than one use."""
     set_modes: Remembered[str, int] = field(factory=_frames)
-    """The answer that set the mode of a session, until an update reports the mode (1.0 draft)."""
+    """The frame of the answer that set a session's mode, until an update reports it (1.0 draft)."""
     mode_updates: Remembered[str, int] = field(factory=_frames)
     """The frame of the latest update of the mode of each session (1.0 draft)."""
 
@@ -110,7 +110,7 @@ class Peer:
     """The announcement of one side in ``initialize``."""
 
     root: tuple[str, ...]
-    """The names of the member with the capabilities of this side."""
+    """The possible names of the member that contains the capabilities of this side."""
     announced: dict[str, Any] | None = None
     """The params or the result of ``initialize``; None before the announcement."""
     seq: int | None = None
@@ -174,7 +174,7 @@ class Conversation:
     initialize: list[CheckedMessage] = field(factory=list)
     """The first two ``initialize`` requests."""
     first: dict[Direction, int] = field(factory=dict)
-    """The first message of each direction."""
+    """The frame of the first message of each direction."""
     messages: dict[Direction, int] = field(factory=lambda: dict.fromkeys(Direction, 0))
     """The number of messages in each direction."""
     is_logged_in: bool = False
@@ -194,11 +194,11 @@ class Conversation:
     hung: set[int] = field(factory=set)
     """The frames of open requests whose receiver had to act and was silent for too long."""
     ended_streams: dict[Direction, int] = field(factory=dict)
-    """The events that ended streams."""
+    """The number of the event that ended each stream."""
     cut_lines: list[tuple[int, str]] = field(factory=list)
-    """Lines without a newline at their end, each with its sender."""
+    """The frames of lines without a newline at their end, each with its sender."""
     messages_on_stderr: list[int] = field(factory=list)
-    """Lines on stderr that look like messages."""
+    """The frames of lines on stderr that look like messages."""
     pairs: MistakenPairs = field(factory=MistakenPairs)
     """Answers without a request, and requests without an answer."""
     memory: RuleMemory = field(factory=RuleMemory)
@@ -207,7 +207,7 @@ class Conversation:
     # Queries of rules
 
     def dialect_of(self, message: CheckedMessage) -> str | None:
-        """Returns the dialect of a message; for ``initialize``, that of the requested version."""
+        """Returns the dialect of a message; an ``initialize`` has that of the requested version."""
         if message.method in INITIALIZE and not message.is_result and self.dialect != DRAFT:
             return V2 if message.params.get("protocolVersion") == 2 else V1
         return self.dialect

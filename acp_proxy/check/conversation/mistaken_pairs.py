@@ -34,7 +34,7 @@ class MistakenPairs:
     """The state of unpaired answers and requests."""
 
     early: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
-    """The ids of answers without a request, by the direction that the request would have."""
+    """The ids of answers without a request, by the direction in which a request would have gone."""
     broken: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
     """The ids of invalid requests, such as those whose method is not a string."""
     without_id: Counter[Direction] = field(factory=Counter)
@@ -42,7 +42,7 @@ class MistakenPairs:
     excused: Counter[str] = field(factory=Counter)
     """The number of names of each kind that may have been in unreadable messages."""
     lost_update_seq: int = 0
-    """The latest message to the client that could not be read and may have been an update."""
+    """The frame of the latest unreadable message to the client, which may have been an update."""
     adopted: Remembered[int, "CheckedMessage"] = field(factory=lambda: Remembered(1_000))
     """The answer that was matched to each exchange."""
     lost_prompt: str | None = None

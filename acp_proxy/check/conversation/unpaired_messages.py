@@ -1,4 +1,4 @@
-"""Applies messages that cannot be paired, or use unknown names, to the state of a conversation.
+"""Updates the state of a conversation with messages that have no partner or use unknown names.
 
 Each mistake is reported only once: see `mistaken_pairs`.
 """
@@ -183,7 +183,10 @@ def _learn_terminal(conversation: Conversation, name: str, message: CheckedMessa
 
 
 def _forget_opening(conversation: Conversation, message: CheckedMessage, method: str) -> None:
-    """Marks the oldest open request with a method as answered: its new name is already used."""
+    """Marks the oldest open request with a method as answered.
+
+    A message already uses an unknown name, which the answer to this request probably introduced.
+    """
     for open_request in conversation.connection.open_requests(message.direction):
         if open_request.method == method and conversation.settle(open_request.id) is not None:
             return

@@ -39,7 +39,7 @@ def _rule_of(need: Need) -> MessageRule:
 
 @rule("session.child-capability", requests=_CHANGING, notifications=(CANCEL,))
 def children_are_left_alone(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds messages that change a child session without permission in its capabilities."""
+    """Finds messages of the client that a child session does not allow by its capabilities."""
     child = conversation.session(message.session)
     if child is None or child.opened != NEW_CHILD or message.sender != CLIENT:
         return

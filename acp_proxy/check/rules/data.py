@@ -120,7 +120,7 @@ def unknown_is_not_found(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("ext.not-advertised", requests=(ANY,))
 def extensions_are_announced(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports the first custom request of each kind that its receiver has not announced."""
+    """Reports custom requests that their receiver has not announced, once for each namespace."""
     peer = conversation.peer(message.receiver)
     if not _is_custom(message) or not peer.is_known:
         return
@@ -161,14 +161,14 @@ def paths_are_absolute(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("elicit.complete-known", requests=("elicitation/create",))
 def remember_elicitations(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers the ids of elicitations; only those that send the user to a URL have an id."""
+    """Remembers the ids of elicitations; only an elicitation with a URL has an id."""
     if isinstance(name := message.params.get("elicitationId"), str):
         conversation.memory.elicitations.add(name, None)
 
 
 @rule("elicit.complete-known", answers=(ANY,))
 def remember_demanded_elicitations(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers the ids of elicitations that an error of the agent demands."""
+    """Remembers the ids of elicitations that the agent requires in an error."""
     data = message.error.get("data") if message.is_error and message.sender == AGENT else None
     every = member(data, "elicitations")
     for entry in items(every):
@@ -217,7 +217,7 @@ def _mentions(message: CheckedMessage, word: bytes) -> bool:
 
 
 def _metadata(message: CheckedMessage) -> list[tuple[tuple[str, ...], Any]]:
-    """Returns the values of ``_meta`` at all places where a type of the protocol has it."""
+    """Returns the values of ``_meta`` at all places where a type of the protocol defines it."""
     if message.metadata is None:
         message.metadata = [*_search_metadata(message)]
     return message.metadata

@@ -55,7 +55,7 @@ def writing_makes_files(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("fs.read-after-write", results=(_READ, _WRITE))
 def reads_what_was_written(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports a file whose whole text, when read directly after a write, is not the written one."""
+    """Reports a file that is read as a whole after a write, with another text than was written."""
     request = message.request
     path = request.params.get("path") if request is not None else None
     if request is None or not isinstance(path, str) or conversation.dialect == V2:

@@ -192,7 +192,10 @@ def _is_object(raw: bytes) -> bool:
 
 
 def _is_spelled_once(raw: bytes, value: Any) -> bool:
-    """Whether a compact line is as long as its value written anew, so no member was dropped."""
+    """Whether a compact line has the length of its value, encoded again.
+
+    Then no name occurs twice in an object: decoding would have dropped one of the two members.
+    """
     try:
         return len(_encode(value)) == len(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError):

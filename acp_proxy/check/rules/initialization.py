@@ -63,8 +63,8 @@ def nothing_before_its_answer(message: CheckedMessage, conversation: Conversatio
 def agent_waits(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages of an agent before it has answered ``initialize``.
 
-    "Before answering successfully, the proxy MUST forward an `initialize` request" to its
-    successor, which it reaches through the conductor.
+    A proxy may send messages for its successor earlier, since "Before answering successfully,
+    the proxy MUST forward an `initialize` request" to the successor through the conductor.
     """
     is_proxy = any(request.method in INITIALIZE[1:] for request in conversation.initialize)
     if message.sender != AGENT or (is_proxy and message.method in SUCCESSOR):
@@ -157,7 +157,7 @@ def client_knows_the_version(message: CheckedMessage, conversation: Conversation
 
 @rule("init.version-behaviour", requests=(ANY,), notifications=(ANY,), odd=True)
 def keeps_to_the_version(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds methods and updates of v2 in v1; rules for v2 cover the opposite case."""
+    """Finds methods and updates of v2 in v1; a rule of v2 finds methods and updates of v1."""
     if conversation.dialect != V1:
         return
     if message.method in _OF_V2:

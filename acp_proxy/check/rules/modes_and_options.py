@@ -210,7 +210,7 @@ def _options(message: CheckedMessage, conversation: Conversation) -> list[str] |
 
 
 def _is_new(session: SessionRecord) -> bool:
-    """Whether a session is new, so that modes or options its first answer lacks do not exist."""
+    """Whether a session was created here, so that the answer has listed all modes and options."""
     return session.opened == "session/new" and session.is_readable
 
 
@@ -252,7 +252,7 @@ def _listed_options(message: CheckedMessage) -> tuple[Any, str]:
 
 
 def _values(option: dict[str, Any]) -> list[str] | None:
-    """Returns the allowed values of an option, also those in groups; None if one is not text."""
+    """Returns the allowed values of an option, with values in groups; None if one is not text."""
     values: list[Any] = []
     options = option.get("options")
     for entry in options if isinstance(options, list) else [None]:

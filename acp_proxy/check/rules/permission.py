@@ -48,7 +48,7 @@ def option_was_offered(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("perm.outcome-form", results=(PERMISSION,), alone=True)
 def answer_has_an_outcome(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers without a valid outcome of v1 and v2."""
+    """Finds answers of v1 and v2 without a valid outcome."""
     if conversation.dialect == DRAFT or message.value is None:
         return
     outcome = message.result.get("outcome")

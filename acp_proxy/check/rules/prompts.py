@@ -136,8 +136,8 @@ def output_precedes_the_end(message: CheckedMessage, conversation: Conversation)
 def tools_are_done(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds open tool calls at the end of a successful turn.
 
-    Agents also ask permission for actions that they never report as a tool call, such as a
-    follow-up.
+    Calls that only a permission request names do not count: agents also ask permission for
+    actions that they never report as a tool call, such as a follow-up.
     """
     is_cancelled = ended.turn.cancel_seq is not None or ended.turn.dropped is not None
     if ended.stop_reason != "end_turn" or is_cancelled or conversation.dialect == V2:

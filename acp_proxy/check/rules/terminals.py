@@ -127,7 +127,7 @@ def truncation_is_reported(message: CheckedMessage, conversation: Conversation) 
 
 @rule("term.truncated-early", results=(_OUTPUT,))
 def truncation_has_a_reason(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports output that is truncated without a limit, or far below it."""
+    """Reports output that was truncated without a limit, or is much shorter than the limit."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or message.result.get("truncated") is not True or terminal.was_truncated:
         return
@@ -243,7 +243,7 @@ def _terminal(message: CheckedMessage, conversation: Conversation) -> TerminalRe
 
 
 def _read(message: CheckedMessage, conversation: Conversation) -> TerminalRecord | None:
-    """Returns the terminal of an answer in v1; None if its release was requested earlier."""
+    """Returns the terminal that a v1 answer describes; None if the agent may have released it."""
     if message.request is None or conversation.dialect != V1:
         return None
     terminal, seq = _terminal(message.request, conversation), message.request.seq

@@ -98,7 +98,7 @@ def entries_are_whole(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("plan.partial", updates=PLANS)
 def updates_are_complete(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports entries that an update leaves out and a later update contains again."""
+    """Reports plan entries that an update leaves out and a later update contains again."""
     before = _plan_before(message, conversation)
     if before is None or not before.left_out:
         return
@@ -112,7 +112,7 @@ def updates_are_complete(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("plan.regression", updates=PLANS)
 def states_move_on(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports completed entries that are pending again."""
+    """Reports completed plan entries that are pending again."""
     before = _plan_before(message, conversation)
     if before is None:
         return
@@ -127,7 +127,7 @@ def states_move_on(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("commands.slash", updates=_COMMANDS, alone=True)
 def names_have_no_slash(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds names of commands that begin with a slash."""
+    """Finds slash commands whose name contains the leading slash."""
     for place, name in _names(message):
         if name.startswith("/"):
             yield Breach(f"the command {shown(name)} is named with a slash", place=place)
@@ -135,7 +135,7 @@ def names_have_no_slash(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("commands.duplicate", updates=_COMMANDS, alone=True)
 def names_are_unique(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds names that occur twice in a list."""
+    """Finds slash commands whose name occurs twice in a list."""
     known: set[str] = set()
     for place, name in _names(message):
         if name in known:

@@ -29,7 +29,7 @@ def removed_is_not_used(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("v2.prompt-result", results=(PROMPT,), alone=True)
 def prompt_is_only_accepted(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers to prompts with a stop reason."""
+    """Finds prompts whose answer has a stop reason; in version 2 an update has it."""
     if "stopReason" in message.result:
         reason = shown(message.result["stopReason"])
         text = f"the answer to a prompt has the stop reason {reason}"
@@ -63,7 +63,7 @@ def work_begins_with_running(ended: EndedTurn, conversation: Conversation) -> Br
 
 @rule("v2.idle-reason", updates=("state_update",))
 def idle_has_a_reason(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds sessions that become idle after work without a stop reason."""
+    """Finds updates that report the end of work but have no stop reason."""
     session = conversation.session(message.session)
     if session is None or message.update.get("state") != "idle" or session.state not in _WORKING:
         return
@@ -158,6 +158,6 @@ def _is_waiting(turn: TurnRecord, conversation: Conversation) -> bool:
 
 
 def _is_elsewhere(place: str) -> bool:
-    """Whether another rule reports names at a place."""
+    """Whether another rule reports undefined names at this place."""
     parts = parts_of(place)
     return parts == ("params", "update", "sessionUpdate") or parts[1:2] == ("mcpServers",)
