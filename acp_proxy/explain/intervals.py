@@ -126,7 +126,7 @@ class Intervals:
         self._terminals = connection.state.terminals
         self._connection = _SessionWaits()
         self._holds_up = False
-        """Whether the connection held the agent up when all sessions were last settled."""
+        """Whether the connection held the agent up when `_settle_all` was last called."""
         self._sessions: dict[str | None, _SessionWaits] = {None: self._connection}
         self._places: dict[object, _Place] = {}
         self._least_ns = dict.fromkeys(LONG_NS, 1)
@@ -239,7 +239,7 @@ class Intervals:
     def _leave(self, peer: Party, now: _Moment) -> None:
         """Notes that a peer has ended its output, and will answer nothing more."""
         self._absent[peer].add("gone")
-        if peer is Party.CLIENT:  # the client's terminals end with it
+        if peer is Party.CLIENT:  # the terminals end with the client
             for waits in self._sessions.values():
                 waits.terminals.clear()
         self._settle_all(now)

@@ -60,7 +60,7 @@ class MessagePass:
 
     Args:
         reader: the recording.
-        first: the turn whose prompt is read first; None for the start of the recording.
+        first: the turn at whose prompt reading begins; None for the start of the recording.
         dialect: the dialect of the messages; None for the dialect that the recording names.
     """
 
@@ -84,7 +84,7 @@ class MessagePass:
         self._loading: dict[str | None, dict[int, int]] = {}
         """For each session, the numbers of the pending requests that reopen it, by exchange."""
         self._loaded_by: dict[int, str | None] = {}
-        """The session of each of these requests; the answer to a fork names another session."""
+        """The session that each of these requests names; the answer to a fork names another one."""
 
     def play_to(
         self,

@@ -65,7 +65,7 @@ class Pauses:
     recording: Recording = field(init=False)
     """The row of the recording."""
     _calls: dict[int, RunningCalls] = field(factory=dict, init=False)
-    """The tool calls of the turns of the last pause, by turn."""
+    """The tool calls of the turns that were open in the last pause, by turn."""
 
     def __attrs_post_init__(self) -> None:
         self.recording = self.reader.recording

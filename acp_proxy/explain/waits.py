@@ -59,7 +59,7 @@ def named_wait(party: Party, method: str | None, calls: Sequence[str] = ()) -> s
 
     Args:
         party: who has to act.
-        method: the method of the request that they have to answer.
+        method: the method of the request that the party has to answer.
         calls: the titles of the tool calls that run, if the agent has to act.
     """
     if calls and party in (Party.AGENT, Party.PROGRAM):
@@ -100,10 +100,10 @@ class Silence:
     """The agent or the client."""
     request: PendingRequest = field(metadata={"json": "owed"})
     from_seq: int
-    """The frame or event when the peer began to have to act, or its last frame if that is later."""
+    """The frame or event from which on the peer had to act, or its last frame if that is later."""
     to_seq: int | None
-    """The frame that ended the silence: the peer's next one, or the frame or event that held the
-    peer up; None if the silence never ended."""
+    """The peer's next frame, or the frame or event that held the peer up; None if the silence never
+    ended."""
     t_ns: int
     """The time when the silence began, in nanoseconds."""
     length_ns: int

@@ -225,7 +225,7 @@ class ActionLog:
         return probe
 
     def _apply(self, action: Action, said: Statement, moment: Moment) -> None:
-        """Adds the statements of a message to an action; those of client requests are kept."""
+        """Adds the facts of a message to an action; keeps facts that came from a client request."""
         directories = self._sessions.directories(moment.session)
         action.call.take_status(cut(said.status or ""), moment.seq)
         action.title = cut(said.title) if said.title is not None else action.title

@@ -122,7 +122,7 @@ def _refusal(asked: AuditedPermission, whose: str = "") -> str:
 
 
 def _seq_after_refusal(action: Action) -> int | None:
-    """Returns the number of the frame that proves that a refused action was done; None without."""
+    """Returns the frame that proves that a refused action was done; None if no frame proves it."""
     asked = action.permissions[-1] if action.permissions else None
     if asked is None or not (is_refused(action) or asked.decision == "error"):
         return None

@@ -8,7 +8,7 @@ from acp_proxy.protocol.tool_calls import CallStatus
 from acp_proxy.recording.recording import Recording
 
 PROBLEM, REMARK = "problem", "remark"
-"""The severities of an audit finding: a problem went wrong; a remark is only worth knowing."""
+"""The severities of an audit finding: something went wrong, or is only worth knowing."""
 
 
 class ActionKind(StrEnum):
@@ -180,14 +180,16 @@ class Action:
     not_from_agent: bool = False
     """Whether a fault added one of the action's requests."""
     call: CallStatus = field(init=False, factory=CallStatus)
-    """The status and its frame while messages are read. All fields from here on are not in the
-    JSON."""
+    """The latest status and its frame, while messages are read. This field and the fields below
+    are not in the JSON."""
     directories: list[str] = field(init=False, factory=list)
     """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
-    """The last permission request of another action in the turn for the same file or command."""
+    """The last permission request in the turn that another action made for the same file or
+    command."""
     instead_of: "Action | None" = field(init=False, default=None)
-    """Another action of the turn: the only one that was granted and not done yet."""
+    """The only other action of the turn that was granted but not done yet; None if there are
+    several."""
     is_absorbed: bool = field(init=False, default=False)
     """Whether the action was merged into another one."""
 

@@ -99,7 +99,7 @@ class PermissionLog:
         return asked if newest == turn else []
 
     def grants_before(self, action: Action) -> list[LastingGrant]:
-        """Returns earlier answers that may permit an action: for itself, or for all of its kind."""
+        """Returns earlier answers that may permit this action, or all actions of the same kind."""
         same = action.same_asked
         grants = [_grant(same)] if same is not None and same.decision == GRANTED else []
         for session in {action.session, None}:

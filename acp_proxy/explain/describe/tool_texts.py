@@ -22,7 +22,8 @@ from acp_proxy.explain.describe.phrases import (
 from acp_proxy.protocol.tool_calls import NAMES, CallState, call_of
 
 _LONG, _SHOWN = 24, 6
-"""The largest length of an id that is shown whole, and the shown length of a longer id."""
+"""The length of the longest id that is shown whole, and how much of a longer id is shown, both in
+characters."""
 
 
 def call_in(raw: bytes) -> CallState:

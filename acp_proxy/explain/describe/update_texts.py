@@ -47,7 +47,7 @@ def _thought(update: Value) -> str:
 
 
 def is_hidden(update: Value) -> bool:
-    """Returns whether the user does not see a thought (1.0 draft)."""
+    """Returns whether an update is a thought that the user does not see (1.0 draft)."""
     return update.get("visible") is False
 
 

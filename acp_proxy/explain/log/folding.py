@@ -62,7 +62,7 @@ class RunFinder:
     """Decides which frames continue the run of the frame before them."""
 
     pauses: Pauses | None = None
-    """The marked pauses, which end a run; None if only the longest do."""
+    """The marked pauses, which end a run; None if only pauses of `ALWAYS_NS` or more end it."""
     _key: RunKey | None = None
     _last: tuple[int, int] = (0, 0)
 

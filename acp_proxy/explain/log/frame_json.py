@@ -27,9 +27,9 @@ _encode = msgspec.json.Encoder().encode
 def frame_json(row: Row) -> bytes:
     """Returns the JSON of a row of `frames`.
 
-    The last member is ``message``, with the bytes of the message as it was sent. For a line that is
-    not a message or that strict parsers refuse, it is ``text``, and for a line that is not UTF-8,
-    ``base64``.
+    The last member contains the line. It is ``message``, with the bytes of the message as it was
+    sent; or ``text``, for a line that is not a message or that strict parsers refuse; or
+    ``base64``, for a line that is not UTF-8.
     """
     value = {name: row[name] for name in FRAME_MEMBERS}
     raw = bytes(row["raw"])

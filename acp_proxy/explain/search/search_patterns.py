@@ -64,7 +64,7 @@ class Pattern:
             self._folded = _compiled(source, ignore_case=False)
 
     def may_be_in(self, raw: bytes) -> bool:
-        """Whether a line or one of its strings may match; a quick test, which errs only if true."""
+        """Whether a line or one of its strings may match; a quick test: only False is certain."""
         if b"\\" in raw or self.has_assertions:
             return True
         needle = self._needle

@@ -113,7 +113,7 @@ def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iter
 def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds a client that never went on after the initialization or after opening a session.
 
-    The recording must have lasted at least a minute longer.
+    The recording must go on for at least a minute after the answer to that request.
     """
     opened = context.first_opened
     if opened is None or opened.response_seq is None:

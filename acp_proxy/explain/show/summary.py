@@ -112,7 +112,7 @@ def summarize(
 
 
 def _silent_call(context: DiagnosisContext, silence: Silence | None) -> str:
-    """Returns the calls that ran in a silence of the agent that is worth a line, in words."""
+    """Returns the tool calls that ran in a long silence of the agent, in words; empty without."""
     if silence is None or silence.party is not Party.AGENT or silence.length_ns < LEAST_NS:
         return ""
     prompt = silence.request

@@ -72,8 +72,8 @@ class TurnsAndCalls(Listener):
     Attributes:
         end_ns: the time of the last frame or event, or the time now in a live recording.
         times: how the turns spent their time.
-        repeated: by id, the first frames of tool calls whose id an earlier call had. The calls in a
-            replayed history do not count, since they are the earlier calls.
+        repeated: by id, the first frames of tool calls with the id of an earlier call. A call that
+            a replayed history repeats is left out, since it is the earlier call.
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:

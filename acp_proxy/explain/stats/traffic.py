@@ -78,7 +78,7 @@ class CallStatistics:
 
 
 def percentile(ordered: Sequence[int], percent: int) -> int | None:
-    """Returns the latency of the nearest rank to a percentage; None without latencies.
+    """Returns a percentile of latencies, by nearest rank; None without latencies.
 
     Args:
         ordered: the latencies in ascending order.

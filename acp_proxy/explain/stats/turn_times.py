@@ -159,7 +159,7 @@ class RunningTurn:
         return part, elapsed
 
     def until(self, end_ns: int) -> TurnTime:
-        """Returns how the turn spends its time until a time that it may not have reached.
+        """Returns how the turn spends its time up to a given time; the turn itself stays unchanged.
 
         Args:
             end_ns: the end of the recording, or the time now.

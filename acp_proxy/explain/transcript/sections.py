@@ -40,7 +40,7 @@ class Sections:
         reader: the recording.
         chosen: a filter of frames.
         only: the only turn to read; None for all sections.
-        rows: the rows that the filter matches, if somebody else reads them as well.
+        rows: the rows that the filter matches, if another reader needs them as well.
     """
 
     def __init__(

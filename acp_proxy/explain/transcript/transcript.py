@@ -75,7 +75,7 @@ class TranscriptReader:
             of its frames matches.
         limits: how much of each text is kept.
         turn: the only turn to show; None for the whole recording.
-        rows: all rows that the filter matches, if somebody else reads them as well.
+        rows: all rows that the filter matches, if another reader needs them as well.
     """
 
     def __init__(
