@@ -67,7 +67,7 @@ class BatchCommand(HelpCommand):
         """
         whole: dict[str, Any] = {}
         before: dict[str, Any] = {}
-        with suppress(click.UsageError):  # which is reported below
+        with suppress(click.UsageError):  # super().parse_args reports it
             whole = self.make_parser(ctx).parse_args([*args])[0]
             if "--" in args:
                 before = self.make_parser(ctx).parse_args(args[: args.index("--")])[0]

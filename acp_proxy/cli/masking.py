@@ -20,7 +20,9 @@ is_unredacted = UNREDACTED.is_given
 
 
 def new_redactor(known: Mapping[str, str] | None = None) -> "Redactor":
-    """Returns a redactor for texts outside of recordings; only known secrets keep their markers.
+    """Returns a redactor with a new key, for texts outside of recordings.
+
+    Secrets that are already known keep their markers; the markers of all others are new.
 
     Args:
         known: secrets that are already known, each with its marker.

@@ -1,4 +1,4 @@
-"""Words that people type in place of commands, options and values, each with the line that works.
+"""Wrong words that people type for commands, options and values, each with a line that works.
 
 In `meant.json`, each key is a ``COMMAND``, a ``COMMAND --option``, or a ``COMMAND --option value``,
 and its value is the line. A ``*`` stands for any command, and ``-N`` for an option that is a

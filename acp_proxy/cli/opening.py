@@ -30,7 +30,7 @@ STDIN = Path("standard input")
 """The path of a recording from standard input, as it is printed in messages."""
 _POLL_S = 0.25
 _LEAST = 100
-"""The smallest number of things that several processes share."""
+"""The smallest number of things that are divided among several processes."""
 _CHUNK = 16
 _MOST = 8
 """The largest number of processes; more processes do not read recordings faster."""

@@ -256,7 +256,7 @@ def _unless_removed(ctx: click.Context, param: click.Parameter, value: str) -> s
     """Returns the value of an option, or its default if the value was removed.
 
     Raises:
-        Refusal: the value was removed, and the command does not have to start.
+        Refusal: the value was removed, and the command is not one of `STARTERS`.
     """
     command = ctx.info_name or ""
     if (removed := instead(command, param.opts[0], value)) is None or ctx.resilient_parsing:

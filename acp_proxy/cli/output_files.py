@@ -58,7 +58,7 @@ def write_page(
         The file; None for standard output.
 
     Raises:
-        Refusal: it cannot be written.
+        Refusal: the page cannot be written.
     """
     if str(output) == "-":
         from acp_proxy.cli.screens.output import Writer  # late: files need none

@@ -22,7 +22,7 @@ class ComparisonRules:
     """The contents of a file.
 
     Attributes:
-        ignore: JSON pointers to values that are not compared, nor is anything below them.
+        ignore: JSON pointers to values that are not compared, with everything inside them.
         alias: JSON pointers to values that may differ, if each is used consistently.
         apart: kinds of session updates, and methods, whose order among other messages does not
             count.

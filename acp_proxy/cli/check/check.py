@@ -146,7 +146,7 @@ def _path_of(word: str) -> str:
 def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) -> int:
     from acp_proxy.cli.batches.run_batch import run_many
 
-    chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])  # reports mistakes once
+    chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])  # reports a wrong name only once
     options = (*option_words(ctx, ("junit",)),)
     return run_many(recs, Job("check", options), how, ctx.params["junit"])
 

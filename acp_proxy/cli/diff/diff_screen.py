@@ -36,7 +36,7 @@ _SORTED = 1_000
 
 
 class DiffScreen(DiffReporter):
-    """Prints the entries in the order of time; of very many, prints each as soon as it is known.
+    """Prints the entries in the order of time or, if there are too many to sort, as they come.
 
     Args:
         screen: the screen.

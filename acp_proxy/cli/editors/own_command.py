@@ -1,4 +1,7 @@
-"""The command that starts this acp-proxy in an editor, with an absolute path: PATH may differ."""
+"""The command that starts this acp-proxy in an editor, as an absolute path.
+
+The PATH of an editor may differ from the PATH of the user's shell.
+"""
 
 import os
 import sys

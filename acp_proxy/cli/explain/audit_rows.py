@@ -55,7 +55,7 @@ GROUPS = (
     Group("read", (ActionKind.READ, ActionKind.SEARCH)),
     Group("other tools", (ActionKind.OTHER,)),
 )
-"""The tables; those that a reviewer needs most come first."""
+"""The tables, in the order of their importance for a reviewer."""
 
 
 @frozen

@@ -69,9 +69,9 @@ _TIMES = {TimeForm.RELATIVE: "seconds", TimeForm.CLOCK: "clock", TimeForm.DELTA:
 
 
 def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
-    """Yields items, with ends of streams that come at once for one reason as one row.
+    """Yields items; ends of streams with about the same time and the same reason become one row.
 
-    Such a row has the number of the last end as ``last``.
+    The member ``last`` of such a row is the number of its last event.
     """
     pending: Row | None = None
     for item in items:
@@ -161,9 +161,10 @@ class TimelineLayout:
         return self._marks
 
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
-        """Yields the line of a row or run, after a turn's rule or a pause if one comes before.
+        """Yields the line of a row or run, and the lines that belong directly before or after it.
 
-        After the line of a batch come the lines of its messages. The titles come first of all.
+        Before it: once, the titles of the columns; the rule that begins a turn; a pause. After the
+        line of a batch: a line for each of its messages.
         """
         row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)
@@ -259,7 +260,7 @@ class TimelineLayout:
         ]
 
     def _head(self, line: TimelineLine, ink: int | None, *, bold: bool) -> Iterator[Piece]:
-        """Yields the method and the id; a method without an id gets the room of both."""
+        """Yields the method and the id; without an id, the method may be as wide as both."""
         cells, method = line.cells, _METHOD[self._has_sizes]
         shown_id = self._id_of(cells)
         rpc_id = self._id

@@ -355,7 +355,7 @@ def _waiting(page: RecordingPage, summary: Summary) -> None:
 
 
 def _sentence(same: Sequence[Finding]) -> str:
-    """Returns the frames, the method, unless the sentence begins with it, and the sentence."""
+    """Returns the frames, the method and the sentence of a finding; names the method only once."""
     text, method = same[0].text, same[0].method or ""
     if same[0].group in CONVERSATION:
         return text

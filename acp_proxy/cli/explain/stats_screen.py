@@ -29,12 +29,12 @@ _GLYPHS: Mapping[Part, Piece] = {
     Part.FILES: ("f", Ink.TO_AGENT, False),
     Part.OTHER: ("o", Ink.TO_AGENT, False),
 }
-"""The character and colour of each part's bar where there is no colour."""
+"""The piece that draws the bar of each part, with a letter for screens without colours."""
 _COLOURED: Mapping[Part, Piece] = {
     part: ("▒" if part is Part.OTHER else "█" if glyph.isalpha() else glyph, ink, bold)
     for part, (glyph, ink, bold) in _GLYPHS.items()
 }
-"""The same where there are colours."""
+"""The piece that draws the bar of each part on a screen with colours."""
 _STEPS: dict[str, Piece] = {
     "prompt": ("▏", None, False),
     "thought": ("▒", Ink.TO_CLIENT, False),

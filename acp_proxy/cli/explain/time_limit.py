@@ -48,7 +48,7 @@ class TimeLimit:
             signal.signal(signal.SIGVTALRM, before)
 
     def at(self, place: int) -> "TimeLimit":
-        """Returns a context for the search of one frame or event; outside there is no limit."""
+        """Returns the context in which one frame or event is searched, with a limit of time."""
         self._steps += 1
         self._place = place
         return self

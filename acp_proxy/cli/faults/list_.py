@@ -33,7 +33,7 @@ PLANS = {
         "unknown-request", "flaky-agent",
     ),
 }  # fmt: skip
-"""The ready plans by what a client gets to see."""
+"""The ready plans, grouped by the effect that a client notices."""
 
 
 @cli_command(

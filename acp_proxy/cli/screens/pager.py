@@ -86,7 +86,7 @@ class _PagedOutput(io.TextIOWrapper):
 
 
 class _PagerPipe(io.RawIOBase):
-    """The pager's input. It counts as a terminal, so that the output has colours and fits."""
+    """The pager's input. It counts as a terminal, so the output has colours and fits its width."""
 
     def __init__(self, stack: ExitStack) -> None:
         super().__init__()

@@ -264,7 +264,7 @@ def _stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
 
 
 def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
-    """Yields words with the space after them; one wider than a line is split, at best after `/`."""
+    """Yields words, each with the space after it; splits a too wide word, if possible after `/`."""
     for text, ink, bold in pieces:
         for word in _GAP.sub(" \0", text).split("\0"):
             if columns_of(word) <= columns:
