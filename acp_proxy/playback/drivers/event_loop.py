@@ -29,7 +29,7 @@ def handled(*signums: signal.Signals) -> list[signal.Signals]:
 
 @contextmanager
 def received(*signums: signal.Signals) -> Iterator[AsyncIterator[int]]:
-    """Receives the signals that `handled` returns; the others are not changed."""
+    """Receives the signals that `handled` returns, and leaves all other signals unchanged."""
     if ours := handled(*signums):
         with trio.open_signal_receiver(*ours) as signals:
             yield signals
@@ -60,7 +60,7 @@ def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
     """Runs trio for a replay, and ignores stop signals when the replay is over.
 
     Many clients close their agent's input and then terminate the agent. The report is still
-    written, and the exit code is that of the replay.
+    written, and the result of the replay decides the exit code.
     """
     for signum in handled(*STOP_SIGNALS):
         signal.signal(signum, _ignore)

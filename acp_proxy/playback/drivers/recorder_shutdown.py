@@ -2,9 +2,9 @@
 
 We are the client of the agent, and a recorder does not end an agent whose client still listens. So
 we leave as a client does: we close the agent's input, read its output until nothing comes for the
-grace time, and then close its output too. If the agent is still running, it overstays, and the
-recorder ends it. The recorder does not know processes that the agent started in another session, so
-we adopt and end them.
+grace time, and then close its output too. If the agent is still running after that, the recorder
+ends it. The recorder does not know processes that the agent started in another session, so we adopt
+and end these processes.
 """
 
 import contextlib
@@ -95,7 +95,7 @@ class RecorderShutdown:
             self._send(steps.pop(0))
 
     async def _read_rest(self) -> None:
-        """Reads the remaining output, so that no writer waits for us; slowly, if there is no end.
+        """Reads the remaining output, so that no writer waits for us.
 
         When nothing has come for the grace time, we close the pipe, which shows the recorder that
         its client is gone. The agent's output is recorded whether we read it or not.

@@ -51,7 +51,7 @@ class ClientRun:
 
     Attributes:
         plan: the plan as named on the command line; empty for the run without faults.
-        outcome: one of the six words above.
+        outcome: one of the six words from `FINISHED` to `NOT_REACHED`.
         exit_code: the client's exit code, negative for a signal; None if it hung.
         fired: how often each rule fired; None if no agent was started, or it wrote no report.
         output: the end of the client's output.

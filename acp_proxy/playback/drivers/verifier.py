@@ -4,10 +4,11 @@
 other, the agent's stderr passes through, and the recorder ends processes that the agent leaves
 behind. If we are killed, the recorder reads the end of its input and ends the agent.
 
-One task reads, one feeds the engine, one writes. The agent's messages are read even while others
-wait to be written, so neither side can block the other. Messages wait in memory: at most those that
-were recorded, and answers to the requests that an agent may make before they count as a flood. If
-an agent neither reads nor writes anything for the stall timeout, the engine is told.
+One task reads, one feeds the engine, one writes. The agent's messages are read even while messages
+to the agent wait to be written, so neither side can block the other. The waiting messages are in
+memory. They are few: the recorded ones, and answers to the requests that an agent may make before
+it floods the client. If an agent neither reads nor writes anything for the stall timeout, the
+engine gets `WriteStalled`.
 """
 
 import contextlib

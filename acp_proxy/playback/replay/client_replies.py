@@ -1,4 +1,4 @@
-"""Handles the client's answers to the agent's requests; their outcomes must be as recorded.
+"""Handles the client's answers to the agent's requests: each must have the recorded outcome.
 
 An agent that was allowed to write goes on differently from an agent that was refused. So if the
 class of the outcome differs, the rest of the recording does not fit, and the session is abandoned.

@@ -235,7 +235,7 @@ class DivergenceHandler:
         )
 
     def _step_like(self, seq: int | None, live: ClientMessage) -> Step | None:
-        """Returns the recorded message with a number, if it has the live one's kind; else None."""
+        """Returns the recorded message with a number if it has the live message's kind, or None."""
         known = (*self._schedule.expected, *self._schedule.played) if seq is not None else ()
         return next((s for s in known if s.seq == seq and s.kind == live.message.kind), None)
 

@@ -42,7 +42,7 @@ class FrameScheduler:
     """The tracks that wait for requests, by the exchange of the last request."""
 
     def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
-        """Returns the first recorded frame that is due; with ``at_once``, the first ready one."""
+        """Returns the first recorded frame that is due; with ``at_once``, the first ready frame."""
         now = self._schedule.now
         return min(
             (ready for ready in self.ready_frames() if at_once or ready.due <= now),

@@ -1,9 +1,9 @@
-"""Lanes: the client's messages of one session or of the connection, and the order of its frames.
+"""Lanes: the client's messages of one session or of the connection, and the order of frames in it.
 
 There is a lane for each ACP session, and one for the connection. A session's lane begins at the
-request that creates or loads the session. Within it, a frame of the agent waits for every earlier
-frame of the lane, the client's required messages included; a `Track` keeps that order. The frames
-of the connection's lane wait for less, see `ConnectionFrames`.
+request that creates or loads the session. In this lane, a frame of the agent waits for all earlier
+frames of the agent and all earlier messages that the client must send; a `Track` keeps that order.
+The frames of the connection's lane wait for less, see `ConnectionFrames`.
 """
 
 from collections import deque

@@ -44,7 +44,7 @@ class Candidate:
     pending: deque[Send | Finish] = field(factory=deque)
     """The commands that are held back, in order."""
     names: dict[str, str] = field(factory=dict)
-    """The live names of the recording's sessions that were sent to the client, by recorded id."""
+    """The live ids of the recording's sessions that were sent to the client, by recorded id."""
     wake_at: int | None = None
 
     def feed(self, event: Event) -> None:
@@ -75,7 +75,7 @@ class Candidate:
         return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
-        """Returns the other recording's names for its sessions; None if the outputs differ."""
+        """Returns, by session, the id in the other recording; None if the outputs differ."""
         mine, theirs = self.pending[0], other.pending[0]
         if isinstance(mine, Finish) or isinstance(theirs, Finish):
             return {} if mine == theirs else None
@@ -90,7 +90,11 @@ class Candidate:
         return None if pairs is None else self._consistent(pairs)
 
     def rename(self, names: dict[str, str]) -> None:
-        """Gives its sessions live names, in pending and later output."""
+        """Replaces ids of the recording's sessions by live ids, in pending and later output.
+
+        Args:
+            names: the live ids, by recorded id.
+        """
         self.names |= names
         changed = {own: new for own, new in names.items() if own != new}
         if not changed:

@@ -279,7 +279,11 @@ class ReplayEnding:
         return not any(True for lane in lanes for _ in self._state.scheduler.unsent(lane))
 
     def has_come(self, *, is_settled: bool) -> bool:
-        """Returns whether the replayed agent ends by itself now; `is_settled` means silence."""
+        """Returns whether the replayed agent ends by itself now.
+
+        Args:
+            is_settled: whether the client has been silent for too long for reordering.
+        """
         return self.is_near and (is_settled or not self._is_more_expected())
 
     def note_missing(self) -> None:

@@ -43,8 +43,8 @@ class OpenRequests:
 
     def __init__(self, dialect: str | None) -> None:
         self.live_ids: dict[int, str] = {}
-        """The live ids of the client's requests whose recorded answer has not gone out, by
-        exchange; also of requests that were closed without that answer."""
+        """By exchange, the live ids of the client's requests whose recorded answer was not sent,
+        even if another answer has closed the request."""
         self._come: list[int] = []
         self._connection = Connection(dialect=dialect or V1)
         self._of_client: dict[int, OpenClientRequest] = {}

@@ -150,7 +150,7 @@ class DivergenceLog:
         """Whether any divergence counts."""
         self.has_stalled = False
         self.latest: dict[DivergingLane, Divergence] = {}
-        """The latest divergence that counts, of each lane with one."""
+        """The latest divergence that counts, for each lane that has such a divergence."""
         self._handshake_failed = False
         self._excused_from = inf
         """The number of the first frame that a fault dropped."""

@@ -32,8 +32,8 @@ _CHOSEN = (
 _MOST_UNREAD = 1 << 18
 """The largest size in bytes of all lines that are kept unread until something has to be masked."""
 _HARMLESS = re.compile(rb'"auth":\s*\{(?:"terminal":\s*(?:true|false))?\}|\\u00(?:1b|[89a-fA-F])')
-"""Common text that looks like a secret to the word search but is not: a capability, and escapes of
-characters that are not in any of its words."""
+"""Frequent text in which the word search would find a secret by mistake: a capability named
+``auth``, and escapes of characters that occur in no secret word."""
 _SIGN_IN = ((b'"authMethods"', b'vars"'), (b'"authenticate"', b'_meta"'))
 """Pairs of words that announce a secret only if a line contains both."""
 

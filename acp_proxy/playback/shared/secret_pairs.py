@@ -1,4 +1,4 @@
-"""Pairs the secrets of a recording with those of a live peer, one to one.
+"""Pairs each secret of a recording with one secret of a live peer.
 
 A recording has a marker in place of a secret. A live peer sends its own secret in this place, which
 is masked before messages are compared. So only the text around the secrets is compared. The secrets

@@ -4,11 +4,12 @@ A frame *requires* the answers that the agent had given, in any lane, before the
 sent it. The client waits for them until a stall. Requests that were in flight together are in
 flight together again. This cannot deadlock: requests are sent before frames wait for their answers.
 
-The other messages received in the frame's lane are *optional*: requests of the agent, and the
-amount that it had sent since the last request, answer or end of a turn. A changed agent may never
-send these. So the client stops waiting for these messages when their turn is over; while the turn
-is open, shortly before the silence would be a stall; otherwise when the agent has been silent for a
-while. An answer waits only briefly, since the agent may wait for it.
+The other messages that the recorded client had received in the frame's lane are *optional*. These
+are requests of the agent, and its other output since the last request, answer or end of a turn;
+only the amount of this output counts. A changed agent may never send optional messages. So the
+client stops waiting for them when their turn is over; while the turn is open, shortly before the
+silence would be a stall; otherwise when the agent has been silent for a while. An answer of the
+client waits only briefly, since the agent may wait for it.
 """
 
 from collections import deque

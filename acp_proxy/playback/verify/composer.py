@@ -41,8 +41,8 @@ class Composer:
         Args:
             frame: the frame; for a batch, only the members in its steps are written.
             wire: the frame as it was recorded.
-            ids: the live ids of the requests that it answers, by the recorded tokens.
-            options: the live options that it selects, by the recorded tokens of the requests.
+            ids: the live ids of the requests that the frame answers, by their recorded ids.
+            options: the live options that the frame selects, by the recorded ids of the requests.
         """
         text = wire.raw.decode("utf-8", ANY_BYTES)
         if frame.steps[0].member is None:

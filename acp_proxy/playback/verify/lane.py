@@ -41,13 +41,13 @@ class ClientFrame:
     """When the previous frame of its lane passed in the recording."""
     before: ReceivedBefore = field(factory=ReceivedBefore)
     waits_since: int | None = field(default=None, init=False)
-    """Since when only optional messages hold it back."""
+    """The time from which on only optional messages hold the frame back, in nanoseconds."""
     ready_at: int | None = field(default=None, init=False)
-    """Since when only pacing holds it back."""
+    """The time from which on only pacing holds the frame back, in nanoseconds."""
     is_released: bool = field(default=False, init=False)
-    """Whether it is an answer that waits at most for pacing."""
+    """Whether the frame is an answer that waits at most for pacing."""
     early_because: str | None = field(default=None, init=False)
-    """Why it is sent before all optional messages have come."""
+    """Why the frame is sent although some optional messages have not come."""
 
     def __lt__(self, other: "ClientFrame") -> bool:
         return self.seq < other.seq

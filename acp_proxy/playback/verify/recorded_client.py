@@ -1,4 +1,4 @@
-"""The recording as the client sees it: its frames, and what it had received before each frame.
+"""The recording from the client's side: its frames, and how much it had received before each.
 
 The recording is read once. The client's messages and the agent's requests are kept in memory,
 without their payloads; everything else from the agent is only counted (`stream_progress`). So a

@@ -129,7 +129,7 @@ class SessionMap:
                 self.bind(request.lane, session)
 
     def bind_before(self, frame: ClientFrame) -> None:
-        """Gives a session its recorded name, unless it has a live one or the frame creates it."""
+        """Binds a frame's session to its recorded id, unless it has a live id or is new."""
         name = frame.lane.name
         creates = any(step.method in _CREATING for step in frame.steps)
         if name is not None and name not in self._bindings.sessions and not creates:
