@@ -66,7 +66,7 @@ class Canonicalizer:
         """Returns the `Walk` that replaces the values in messages of one type.
 
         Args:
-            kind: the kind and the method of the messages; it keeps templates of types apart.
+            kind: the kind and the method of the messages; part of each template's hash.
             scope: the session of the messages.
             title: the title of the type, as in `ItemType`.
             peers: the peers that numbered the requests named in the messages.

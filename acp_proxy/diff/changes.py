@@ -5,8 +5,8 @@ Then the response is in another sequence. Its template and its id are still the 
 request is reported as missing; test_a_removed_request_is_only_in_a checks this for every capture.
 
 A response that creates a session belongs to that session; an error in its place belongs to no
-session. If a request gets the one in A and the other in B, the response is reported as changed
-(test_unpaired_responses.py).
+session. If the same request creates a session in A and fails in B, or the other way round, its
+response is reported as changed (test_unpaired_responses.py).
 """
 
 from bisect import bisect_left
@@ -48,7 +48,7 @@ class Changes:
 
 @define
 class SequenceDiff:
-    """The differences of a sequence; where a side lacks the sequence, an empty one is compared."""
+    """The differences of a sequence; a sequence that one side lacks is empty on that side."""
 
     messages: SequenceMessages
     changes: Changes
@@ -271,8 +271,9 @@ def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """Chooses a column for each row, in increasing order, with the smallest sum of costs."""
     spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
-    """For each row, by the number of columns left out before the row's own column: the smallest sum
-    of costs so far, and the number of columns left out before the column of the row above."""
+    """One list for the start, and one for each row. The index in a list is the number of columns
+    that are left out before the row's column. The values are the smallest sum of costs so far,
+    and the index in the previous list that leads to this sum."""
     for place, row in enumerate(costs):
         sums: list[tuple[int, int]] = []
         for left_out in range(spare + 1):

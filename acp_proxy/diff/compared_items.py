@@ -18,7 +18,7 @@ _NEVER = (0, 0)
 
 
 class ComparedSide:
-    """Makes the items of one recording comparable with those of the other.
+    """Makes the items of one recording comparable with the items of the other recording.
 
     Args:
         side: the recording.
@@ -83,7 +83,7 @@ class ComparedSide:
 
 
 class ComparedItems:
-    """The items of a sequence; at once, only the keys for aligning the items are computed.
+    """The items of a sequence. At first, only the keys for aligning the items are computed.
 
     Args:
         side: the recording of the items.

@@ -95,7 +95,8 @@ TITLES = ("/params/update/title", "/result/sessions/*/title")
 beginning of the prompt, so where the title ends depends on the length of the directory in it."""
 
 RUNNING = ("terminal/create",)
-"""Types of items whose directories get no names of their own: they may lie inside other ones."""
+"""Types of items whose directories get no names of their own, since they may lie inside other
+directories."""
 
 TITLED = ("session/update session_info_update", "the answer to session/list")
 """Types of items that contain titles of sessions."""

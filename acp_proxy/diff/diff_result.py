@@ -106,7 +106,7 @@ class DiffEntry:
     preview: str | None = None
     """The content of A, or else of B, in one line without control characters."""
     b_preview: str | None = None
-    """The content of B of a changed entry, likewise."""
+    """The content of B in the same form, if the entry has changed."""
 
 
 T = TypeVar("T")
@@ -115,7 +115,8 @@ T = TypeVar("T")
 def in_order_of_time(differences: Iterable[T], entry_of: Callable[[T], DiffEntry]) -> list[T]:
     """Sorts differences by their frames in A, so that a cause comes before its effects.
 
-    A message that only B has comes after the changed message before it, by their distance in B.
+    A message that only B has gets a place after the last changed message before it in B: as many
+    frames after that message as in B.
 
     Args:
         differences: the differences.
@@ -184,7 +185,8 @@ class Side:
 
 @frozen
 class Counts:
-    """The number of differences of each kind; in the handshake and the ending, of fields."""
+    """The number of differences of each kind. In the handshake and the ending, each differing
+    field is one difference."""
 
     handshake: int = 0
     only_a: int = 0
@@ -212,7 +214,8 @@ class Diff:
             B; None for a side without the value.
         latency: the latencies by method, in the order of the first requests in A.
         steps_ns: the resolution of the times of A and of B, in nanoseconds; see `duration`.
-        has_zones: whether the time zones of A and of B are known; unknown ones are read as UTC.
+        has_zones: whether the time zones of A and of B are known; times without a zone are read as
+            UTC.
     """
 
     a: Side

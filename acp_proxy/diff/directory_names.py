@@ -69,7 +69,7 @@ class Directories:
         self._pattern = None
 
     def may_be_in(self, text: str) -> bool:
-        """Returns whether a text may name a directory; a quick check, which errs only if true."""
+        """Returns whether a text may name a directory; a quick check: only False is certain."""
         if "/" in text:
             for word in self._words:
                 if word in text:

@@ -53,7 +53,7 @@ _SPOT = "\ue00f"
 
 
 def hide_secrets(field: Field) -> Field:
-    """Returns a differing place; what one side has where only the other has a marker is hidden.
+    """Returns a differing place in which text is hidden if the other side has a marker for it.
 
     Args:
         field: the place, with marked names.
@@ -108,7 +108,7 @@ def _with_names(text: str, names: list[str]) -> str:
 
 
 def _any_secret(value: Any) -> set[str]:
-    """Returns the same kind for all markers in a value; an empty set without a marker."""
+    """Returns a set with one kind, the same for any marker; an empty set without a marker."""
     return {SECRET for text in strings(value) if _SECRET.search(text)}
 
 

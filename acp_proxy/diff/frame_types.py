@@ -1,9 +1,9 @@
 """Determines the type of a frame, and whether it is part of a text.
 
 Parts of a text are the chunks of a message, and pushed output. In the 1.0 draft, a client pushes
-the output of a command: it sends the output in requests, and the agent acknowledges each. The
-number of these requests, the boundaries of the output in them and the messages between them are
-accidental, as those of chunks are. So the output of a terminal is one text (test_frames.py).
+the output of a command: it sends the output in requests, and the agent acknowledges each. How many
+requests there are, where they divide the output, and which messages come between them differs from
+run to run, as with chunks. So the output of a terminal is one text (test_frames.py).
 """
 
 import json

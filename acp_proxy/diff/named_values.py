@@ -182,7 +182,7 @@ class Values:
         self._layouts.append(layouts)
 
     def may_be_in(self, text: str) -> bool:
-        """Returns whether a text may contain values; a quick check, which errs only if true."""
+        """Returns whether a text may contain values; a quick check: only False is certain."""
         return (
             self.directories.may_be_in(text)
             or not self._texts.isdisjoint(_TOKEN.findall(text))

@@ -40,7 +40,7 @@ class Pairing:
     """For each paired value of B, the value of A."""
     names_a: dict[ValueIndex, str] = field(factory=dict)
     names_b: dict[ValueIndex, str] = field(factory=dict)
-    """Paired values have the same name."""
+    """The names of the values of B; paired values have the same name."""
 
 
 def pair(a: SideIndex, b: SideIndex) -> Pairing:
@@ -48,7 +48,7 @@ def pair(a: SideIndex, b: SideIndex) -> Pairing:
 
     Args:
         a: one recording.
-        b: the other.
+        b: the other recording.
     """
     sessions = _pair_sessions(a, b)
     pairing = Pairing(sessions, _ValuePairs(a, b, sessions).paired())
