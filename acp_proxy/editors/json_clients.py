@@ -63,7 +63,7 @@ class Zed(JsonClient):
         )
 
     def entry(self, agent: RecordedAgent) -> dict[str, Any]:
-        """Returns the settings entry of an agent; its type is the one for agents with a command."""
+        """Returns the settings entry of an agent, with the type of agents that have a command."""
         return {"type": "custom"} | super().entry(agent) | {"type": "custom"}
 
 
@@ -75,7 +75,7 @@ class JetBrains(JsonClient):
     section = agents_section = "agent_servers"
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Returns the directory of the settings file, and the one of the IDEs' settings."""
+        """Returns the directory of the settings file, and the directory of the IDEs' settings."""
         return [machine.home / ".jetbrains", machine.applications / "JetBrains"]
 
     def files(self, machine: Machine) -> Sequence[Path]:

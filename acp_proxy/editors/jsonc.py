@@ -210,6 +210,6 @@ class _Parser:
     def _error(self, expected: str) -> BadSettings:
         before = self._text[: self._place].replace("\r\n", "\n").replace("\r", "\n")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        got = self._text[self._place : self._place + 1]  # one only: it may be in a secret
+        got = self._text[self._place : self._place + 1]  # no more, because of secrets
         actual = repr(got) if self._place < len(self._text) else "the end"
         return BadSettings(f"line {line}, column {column}: expected {expected}, got {actual}")

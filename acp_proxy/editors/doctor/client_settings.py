@@ -86,7 +86,7 @@ class _Entry:
 
     @property
     def _words(self) -> list[str]:
-        """The words of the command after those that start acp-proxy."""
+        """The words of the command after the words that start acp-proxy."""
         return [*self._agent.command[len(self._agent.proxy) :]]
 
     def _error(self, text: str, advice: str = "") -> CheckResult:
@@ -238,6 +238,6 @@ def _with_path(machine: Machine, path: str) -> Machine:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Divides the words that start acp-proxy: words of programs such as ``env``, and its own."""
+    """Divides a command into the words of programs such as ``env`` and the words of acp-proxy."""
     count = 1 if words[-2:-1] != ("-m",) else 4 if words[-3:-2] == ("-P",) else 3
     return [*words[:-count]], [*words[-count:]]

@@ -56,7 +56,7 @@ def start_script(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _by_name(context: DoctorContext, script: Path) -> Iterator[CheckResult]:
-    """Yields warnings if PATH leads to another ``acp-proxy``, or an editor's PATH to none."""
+    """Yields warnings if PATH leads to another ``acp-proxy``, or if an editor may not find any."""
     machine = context.machine
     first = machine.find("acp-proxy")
     if first is not None and not is_same(Path(first), script):
