@@ -1,4 +1,4 @@
-"""The differing messages and places of a comparison's page.
+"""The differing messages of a comparison, and the differing places in them, for its page.
 
 A long text is cut to its changed words, with a few words around them.
 """
@@ -46,7 +46,7 @@ class ShownPlace:
     more: int = 0
     """The number of excerpts left out."""
     number: int = 0
-    """The number of the difference if this place is one by itself, as in the handshake."""
+    """The number of the difference if the place is a difference by itself, as in the handshake."""
 
 
 @frozen
@@ -79,7 +79,7 @@ class ShownChange:
 
     @property
     def sides(self) -> list[ShownFrame]:
-        """The message of A and that of B, as far as there are any."""
+        """The messages of A and of B; only one message if the other recording lacks it."""
         return [side for side in (self.a, self.b) if side is not None]
 
 
@@ -150,11 +150,11 @@ def numbered_places(fields: Sequence[Field], first: int) -> Shortened[ShownPlace
 
 
 def shown_ending(fields: Sequence[Field], first: int) -> list[ShownPlace]:
-    """Shows how the agents ended: exit codes and names of signals, or that there is none.
+    """Shows how the agents ended: exit codes and names of signals, or ``none``.
 
     Args:
         fields: the differences of the endings.
-        first: the number of the first one among all differences.
+        first: the number of the first of these differences among all differences.
     """
 
     def text(pointer: str, value: Any) -> list[list[ShownText]]:

@@ -158,7 +158,7 @@ def _command(side: Side) -> str:
 
 
 def _with_clock(side: Side, *, has_zone: bool) -> Side:
-    """Returns a side; its start time has no time zone if the log of the side names none."""
+    """Returns a side; if its log names no time zone, its start time has no time zone."""
     if has_zone or side.started_at is None:
         return side
     return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())
@@ -248,7 +248,7 @@ def _linked(lane: ShownLane, changes: Iterable[ShownChange]) -> ShownLane:
 
 
 def _steps(changes: Iterable[ShownChange], rest: int) -> _Steps:
-    """Puts the numbers of equal messages between the differences."""
+    """Returns the differences, and between them the numbers of equal messages."""
     steps: _Steps = []
     for change in changes:
         steps += [change.equal, change] if change.equal else [change]

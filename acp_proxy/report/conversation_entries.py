@@ -1,8 +1,8 @@
 """Makes the conversation of a report: the sections and entries of `transcript`, in blocks.
 
-A page draws one entry after the other and groups nothing itself. Texts of prompts, messages and
-other entries of a single sender travel with them. The texts of tool calls, terminals and requests
-are read from the lines of the report, so that a report of some frames has no text of others.
+A page draws one entry after the other and groups nothing itself. Entries of a single sender, such
+as prompts and messages, contain their texts. The texts of tool calls, terminals and requests are
+read from the lines of the report, so that a report of some frames has no text of other frames.
 """
 
 from collections import deque
@@ -108,7 +108,7 @@ class ConversationEntries:
         return {**value, "blocks": kept}
 
     def _section(self, section: TranscriptSection) -> dict[str, Any]:
-        """Returns a section, with the session as a heading if it is another session."""
+        """Returns a section, with a heading if its session is not the session of the last turn."""
         value: dict[str, Any] = {"type": "section", **converter.unstructure(section)}
         session, heading = section.session, ""
         if section.turn is not None and (session != self._session or not self._seen):

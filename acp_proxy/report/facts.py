@@ -38,7 +38,7 @@ class Verdict:
     finding: Finding | None
     """The finding to look at first: the first error, effect of a fault, or warning."""
     text: str
-    """A sentence that nothing went wrong; empty if something did."""
+    """A sentence which says that nothing went wrong; empty if something went wrong."""
     words: str = ""
     """The finding in a few words."""
     hint: Finding | None = None
@@ -157,9 +157,9 @@ class HeadFacts:
     first_calls: Shortened[BegunCall]
     """The first tool calls, for the sentence that nothing went wrong."""
     same: FindingGroup
-    """The finding of the verdict, with others that are alike."""
+    """The finding of the verdict, and all findings that are similar to it."""
     others: Shortened[FindingGroup]
-    """Further errors and warnings, those that are alike as one; the number counts all findings."""
+    """Groups of similar errors and warnings, except `same`; `more` is a number of findings."""
     findings: list[FindingGroup]
     """The groups of findings, in the order in which all commands print findings."""
     turns: Shortened[TurnFacts]
@@ -171,7 +171,7 @@ class HeadFacts:
     unanswered: Shortened[OpenRequest]
     failed_calls: Shortened[FailedCall]
     calls: Shortened[CallStatistics]
-    """The calls of most bytes, in the order of their start."""
+    """The tool calls with the most bytes, in the order of their start."""
     origin: list[tuple[str, str]]
     """Labels and texts about the origin of an imported recording."""
     why_no_times: str

@@ -2,8 +2,8 @@
 
 The bytes of an image decide its type and its size; the type that a peer names is not used. An image
 is shown only if its headers are whole, if no side in them is longer than `MOST_SIDE`, and if it is
-small, because headers can promise a picture that fills the memory of a browser. Any other image is
-only described, as are SVG, which is a document, and sounds.
+small, because headers can promise a picture that fills the memory of a browser. All other images
+are only described. Sounds are only described, too, and so is SVG, which is a document.
 """
 
 import base64

@@ -276,8 +276,8 @@ def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | No
 
     Args:
         text: the sentence, which may quote a recording.
-        seqs: the frames that the sentence is about. Another number counts as a frame only after a
-            parenthesis, with words between them or not.
+        seqs: the frames that the sentence is about. Any other number counts as a frame only if it
+            comes after a parenthesis, or after a parenthesis and some words.
     """
     known, at = {*seqs}, 0
     for match in _NUMBER.finditer(text):

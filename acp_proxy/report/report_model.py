@@ -38,7 +38,7 @@ class ReportOptions:
     filter: str = ""
     """The filter for rows, as on the command line; empty for all rows."""
     turn: int | None = None
-    """Only the rows of one turn."""
+    """The only turn whose rows are in the report; None for all rows."""
     payloads: bool = True
     """Whether the report contains the bytes of the lines."""
     now_ns: int | None = None
@@ -68,7 +68,7 @@ class ReportData:
     statistics: Statistics
     """The statistics of the whole recording, without waterfalls."""
     waterfalls: list[TurnWaterfall]
-    """The waterfall of each turn of `statistics`, or only that of the chosen turn."""
+    """The waterfall of each turn of `statistics`, or only the waterfall of the chosen turn."""
     faults: list[FiredRule]
     """The effects of each rule of the plan; empty without a plan."""
     faulted_frames: int

@@ -198,7 +198,7 @@ class RowReader:
         return late_ns if late_ns > 0 else None
 
     def _first_of_call(self, row: Row) -> int | None:
-        """Returns the first frame of a frame's tool call; None if it is not about a tool call."""
+        """Returns the first frame of the tool call that a frame is about; None without a call."""
         call, seq = row["tool_call"], row["seq"]
         if call is None:
             return None
