@@ -185,8 +185,7 @@ class Side:
 
 @frozen
 class Counts:
-    """The number of differences of each kind. In the handshake and the ending, each differing
-    field is one difference."""
+    """The number of differences of each kind; in handshake and ending, each field is one."""
 
     handshake: int = 0
     only_a: int = 0
