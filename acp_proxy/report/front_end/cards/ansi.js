@@ -1,5 +1,6 @@
-// Reads the output of a program as lines in pieces with a style, as a terminal shows it that
-// prints, returns, steps back and erases a line; all that moves the cursor elsewhere is left out.
+// Reads the output of a program as lines, each in pieces of one style. Line ends, carriage returns,
+// backspaces and erased lines have the same effect as in a terminal. Sequences that move the cursor
+// to other places are left out.
 import { visibleText } from "../shell/words.js";
 
 /** @typedef {{text: string, classes: string}} AnsiPiece */
@@ -7,7 +8,7 @@ import { visibleText } from "../shell/words.js";
 const TOKENS = new RegExp([
   /([^\x00-\x1f\x7f]+)/,
   /\x1b\[([0-?]{0,256})[ -/]{0,4}([@-~])/,
-  // Titles, links and the like, which say nothing: of a link only its text is shown.
+  // Sequences that print nothing, such as titles and the addresses of links.
   /\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)/,
   /\x1b(?:[ #%()*+\-./][0-~]|[0-Z\\\x60-~=>])|\x07/,
   /([^])/,
@@ -15,7 +16,7 @@ const TOKENS = new RegExp([
 const MARKS = ["", "bold", "faint", "italic", "underline", "", "", "inverse", "", "struck"];
 
 /**
- * The one of eight colours that is most like a colour.
+ * The number of the basic colour, of eight, that is most similar to a colour.
  * @param {number[]} levels of red, green and blue
  */
 export function nearestColour([red = 0, green = 0, blue = 0]) {
@@ -24,7 +25,8 @@ export function nearestColour([red = 0, green = 0, blue = 0]) {
 }
 
 /**
- * One of 256 colours as one of eight: after sixteen, a cube of six levels a side, and greys.
+ * The basic colour, of eight, for one of 256 colours: sixteen basic colours, a cube of 6 x 6 x 6
+ * colours, and greys.
  * @param {number} index
  */
 function basicColour(index) {
@@ -77,7 +79,7 @@ export function ansiLines(text) {
       if (parameters === "2") column = 0;
       line.length = column;
     } else if (character === "\n" || (final === "J" && parameters !== "1")) {
-      // What was there before a screen was cleared stays, as in a terminal that scrolls.
+      // The text of a cleared screen is kept, as in a terminal that scrolls.
       [line, column] = [[], 0];
       lines.push(line);
     } else if (character === "\r") column = 0;
@@ -90,7 +92,7 @@ export function ansiLines(text) {
   return lines;
 }
 
-/** The characters of a line in pieces of one style. @param {AnsiPiece[]} characters */
+/** Joins the characters of a line to pieces of one style. @param {AnsiPiece[]} characters */
 export function ansiPieces(characters) {
   /** @type {AnsiPiece[]} */
   const pieces = [];

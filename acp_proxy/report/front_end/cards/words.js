@@ -14,10 +14,10 @@ import { countInWords } from "../shell/words.js";
  * @typedef {{path: string, rows: DiffRow[], notes: string[]}} DiffModel
  */
 
-// Beyond these, words within lines are not compared.
+// In larger diffs, only lines are compared, not the words in them.
 const MOST_COMPARED_LINES = 2000;
 const MOST_COMPARED_CHARACTERS = 200_000;
-/** Of lines, or of words, with each other; texts that differ more are not aligned. */
+/** If lines or words need more comparisons with each other than this, they are not aligned. */
 const MOST_COMPARISONS = 10_000_000;
 const CONTEXT_LINES = 3;
 const UNALIGNED =
@@ -25,10 +25,10 @@ const UNALIGNED =
 const UNCOMPARED = "The texts are long: lines are compared, not the words within them.";
 
 /**
- * The indexes of elements that both have, in order.
+ * The pairs of indexes of elements that are equal in both lists, in order.
  * @param {readonly string[]} before @param {readonly string[]} after
- * @returns {{pairs: [number, number][], isAligned: boolean}} not aligned if they differ too much;
- * then only what both begin and end with is found
+ * @returns {{pairs: [number, number][], isAligned: boolean}} `isAligned` is false if the lists
+ * differ too much; then only their common beginning and end are paired
  */
 export function alignedPairs(before, after) {
   /** @type {[number, number][]} */
@@ -45,10 +45,10 @@ export function alignedPairs(before, after) {
   return { pairs, isAligned };
 }
 
-/** The longest sequence of pairs. @param {string[]} before @param {string[]} after */
+/** The longest list of equal pairs in order. @param {string[]} before @param {string[]} after */
 function commonPairs(before, after) {
   const width = after.length + 1;
-  /** How many pairs there are from both places on. */
+  /** The largest number of pairs in the rest of both lists, by the places where the rests begin. */
   const most = new Uint16Array((before.length + 1) * width);
   for (let at = before.length * width - 2; at >= 0; at--) {
     const [x, y] = [Math.floor(at / width), at % width];
@@ -67,7 +67,7 @@ function commonPairs(before, after) {
 }
 
 /**
- * Every line of both texts, with its newline, as kept, removed or added, in order.
+ * All lines of both texts in order, with their newlines: each is kept, removed or added.
  * @param {string} before @param {string} after @returns {{edits: LineEdit[], isAligned: boolean}}
  */
 export function lineEdits(before, after) {
@@ -85,7 +85,7 @@ export function lineEdits(before, after) {
 }
 
 /**
- * Two lines in pieces that changed or did not; null if they have little in common.
+ * Divides two lines into changed and unchanged pieces; null if they have little in common.
  * @param {string} before @param {string} after @returns {[WordPiece[], WordPiece[]]|null}
  */
 export function wordEdits(before, after) {
@@ -120,7 +120,7 @@ const diffRow = (kind, text, oldNumber = 0, newNumber = 0) =>
   ({ kind, pieces: [{ text, changed: false }], oldNumber, newNumber });
 
 /**
- * The changed lines of a text with those around them.
+ * The changed lines of a text, with a few unchanged lines around them.
  * @param {string} before @param {string} after @returns {{rows: DiffRow[], notes: string[]}}
  */
 export function comparedTexts(before, after) {

@@ -1,5 +1,5 @@
-// Moves from difference to difference in the page of a comparison, by key, button or link. The
-// page shows all of them without this script.
+// Moves from difference to difference in the page of a comparison, by key, button or link. Without
+// this script, the page still shows all differences.
 
 /** @type {HTMLElement[]} */
 const changes = Array.from(document.querySelectorAll(".change"));
@@ -28,7 +28,7 @@ function markChange(index) {
   if (place !== null) place.textContent = index < 0 ? `${total} shown` : `${number} of ${total}`;
 }
 
-/** Goes on from the marked difference, or else from those in sight. @param {1 | -1} by */
+/** Moves from the marked difference, or else from the first one in sight. @param {1 | -1} by */
 function step(by) {
   const inSight = changes.findIndex((one) => one.getBoundingClientRect().top >= 0);
   const next = inSight < 0 ? changes.length : inSight;

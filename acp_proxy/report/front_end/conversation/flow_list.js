@@ -1,5 +1,5 @@
-// A list of any length whose rows have heights of their own. Heights are estimates until rows are
-// seen, and then nothing that is looked at moves.
+// A list of any length whose rows differ in height. The height of a row is estimated until the row
+// is drawn; when the real height is known, the rows on the screen do not move.
 import { lowerBound } from "../data/recording.js";
 import { h, setAttribute } from "../shell/dom.js";
 import { ScrollGeometry, VirtualList } from "../shell/virtual_list.js";
@@ -7,10 +7,10 @@ import { ScrollGeometry, VirtualList } from "../shell/virtual_list.js";
 /** @typedef {import("../shell/virtual_list.js").ListOptions} ListOptions */
 
 const LINE_PIXELS = 24;
-/** How often rows are drawn until their heights are known. */
+/** The largest number of times that rows are drawn until their heights no longer change. */
 const MOST_TRIES = 5;
 
-/** Where rows with heights of their own are. */
+/** Computes the positions of rows that differ in height. */
 class FlowGeometry extends ScrollGeometry {
   /** @param {number[]} heights @param {number} viewport */
   constructor(heights, viewport) {
@@ -43,8 +43,8 @@ export class FlowList extends VirtualList {
     Array.from(this.items, (item) => this.heights.get(item) ?? this.estimate(item)), viewport);
 
   /**
-   * Draws what is near the screen; the active row stays in view until the reader
-   * scrolls, or else the first one that is seen.
+   * Draws the rows near the screen. The active row stays visible until the reader scrolls; after
+   * that, the first visible row keeps its position.
    */
   draw() {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
@@ -60,7 +60,7 @@ export class FlowList extends VirtualList {
     }
   }
 
-  /** Takes the heights of the drawn rows. @returns {boolean} whether any has changed */
+  /** Measures the drawn rows. @returns {boolean} whether any height has changed */
   measure() {
     const { items, heights } = this;
     if (this.width !== this.body.clientWidth) heights.clear();
@@ -89,12 +89,12 @@ export class FlowList extends VirtualList {
   /** @param {HTMLElement} node @param {boolean} isActive */
   mark(node, isActive) {
     setAttribute(node, "aria-current", isActive && "true");
-    // The tabulator goes into the active row alone; else it would go through all of them.
+    // The Tab key enters only the active row; otherwise it would go through all rows.
     const controls = [node, ...node.querySelectorAll("button, summary, [tabindex]")];
     for (const one of controls) setAttribute(one, "tabindex", isActive ? 0 : -1);
   }
 
-  /** Browsers scroll by pages, and the page has keys for rows. */
+  /** Does nothing: the browser scrolls by pages, and other keys of the page move between rows. */
   onKey() {}
 
   /** @param {MouseEvent} event */

@@ -1,5 +1,5 @@
-// Renders the part of Markdown that agents write. Text stays text: there is no HTML in it, links
-// are not followed, and whatever is not understood is shown as it was written.
+// Renders the part of Markdown that agents write. HTML in a text is shown as text, links cannot be
+// followed, and text in any other notation is shown as it was written.
 import { h } from "../shell/dom.js";
 import { visibleText } from "../shell/words.js";
 
@@ -11,7 +11,7 @@ const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])( {1,4}|$)/;
 const TABLE = /^ {0,3}\|/;
 const BLOCKS = [FENCE, HEADING, RULE, QUOTE, ITEM, TABLE];
-// Spans are short and within a line, so that no text takes long.
+// Spans are limited in length and do not cross lines, so that no text takes long to match.
 const SPANS = new RegExp([
   /(?<!\x60)(?<ticks>\x60{1,3})(?!\x60)(?<code>.{1,400}?)(?<!\x60)\k<ticks>(?!\x60)/,
   /\*\*(?<bold>[^*\s][^*\n]{0,400})\*\*/,

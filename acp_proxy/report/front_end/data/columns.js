@@ -13,7 +13,7 @@ import { decodeText } from "./source.js";
 const HEADER_LENGTH_BYTES = 4;
 
 /**
- * Reads the header of an index block; the planes stay as they are until a column is decoded.
+ * Reads the header of an index block; the planes are not decoded until a column is needed.
  * @param {Uint8Array} bytes @returns {IndexBlock}
  */
 export function readIndexBlock(bytes) {
@@ -33,12 +33,13 @@ export function readIndexBlock(bytes) {
 }
 
 /**
- * Values of more rows, NaN or 0 in the new ones: in the same memory, or in twice as much.
+ * Returns an array with room for more rows, whose new values are NaN or 0. The array uses the same
+ * memory if it is large enough, or else twice as much.
  * @template {Float64Array | Codes} Values
- * @param {Values} values an empty array, or what this has returned
- * @param {number} rows how many there are to be
- * @param {number} [expected] how many there may soon be
- * @param {any} [Type] of what is returned
+ * @param {Values} values an empty array, or an earlier result of this function
+ * @param {number} rows the new number of rows
+ * @param {number} [expected] the number of rows that there may soon be
+ * @param {any} [Type] the type of the returned array
  * @returns {Values}
  */
 export function lengthened(values, rows, expected = 0, Type = values.constructor) {
@@ -68,7 +69,7 @@ export function decodeNumbers(values, rows, { kind, width, planes }) {
 }
 
 /**
- * The array that has room for codes of a width, and of those before.
+ * The type of array that has room for codes of a given width, and for the codes so far.
  * @param {Codes} codes @param {number} width
  */
 export const typeOfCodes = ({ BYTES_PER_ELEMENT }, width) =>

@@ -37,29 +37,29 @@ export class Recording {
     this.texts = [];
     /** @type {Map<string, number>} */
     this.codeOfText = new Map();
-    /** What is decoded of each column, by name. @type {Map<string, Float64Array>} */
+    /** The decoded values of each column, by its name. @type {Map<string, Float64Array>} */
     this.decodedNumbers = new Map();
     /** @type {Map<string, Codes>} */
     this.decodedCodes = new Map();
     /** The first row of each block of cells. @type {number[]} */
     this.cellRows = [];
-    /** The first row of each payload block; pieces of one line have the same. @type {number[]} */
+    /** The first row of each payload block; the same for all pieces of a line. @type {number[]} */
     this.payloadRows = [];
     this.cellBlocks = new BlockCache(CELL_BLOCKS_KEPT, (name) => this.readCells(name));
     /** The conversation, whose entries say what frames are. */
     this.entries = new Entries(this);
     this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT, (name) => source.bytes(name));
-    /** Is called whenever cells were read. */
+    /** Called whenever cells were read. */
     this.onLoaded = () => {};
     this.cellBlocks.onRead = () => this.onLoaded();
     /**
-     * Is called when there are more rows, with those before that have changed.
+     * Called when there are more rows, with the earlier rows that have changed.
      * @type {(changed: number[]) => void}
      */
     this.onGrown = () => {};
-    /** Rows of which later rows have said more since the last `update`. @type {Set<number>} */
+    /** Rows whose values later rows have changed since the last `update`. @type {Set<number>} */
     this.changed = new Set();
-    /** What is wrong, by the row at which it shows. @type {Map<number, Problem[]>} */
+    /** The problems, by the row at which each is shown. @type {Map<number, Problem[]>} */
     this.problems = new Map();
   }
 
@@ -76,7 +76,7 @@ export class Recording {
   }
 
   /**
-   * Takes the next rows; `update` has to follow, and tells of them.
+   * Adds the next rows; the page learns of them when `update` is called.
    * @param {Uint8Array} bytes an index block
    */
   append(bytes) {
@@ -93,9 +93,9 @@ export class Recording {
     const names = ["run", "t_ns", "seq", "request_seq", "response_seq", "latency_ns"];
     const [runs, times, seqs, requests, answers, took] = names.map((name) => this.numbers(name));
     for (let row = first; row < this.rows; row++) {
-      // The order of rows is in place of times that nobody knows.
+      // If times are not known, the number of the row takes the place of its time.
       if (this.meta.has_times === false) times[row] = row;
-      // The distance to the row that begins a run becomes that row.
+      // The column has the distance to the first row of a run; it is replaced by that row.
       const begin = (runs[row] += row);
       if (begin < row && runs[begin] !== begin) {
         runs[begin] = begin;
@@ -109,11 +109,11 @@ export class Recording {
   }
 
   /**
-   * Takes what is now known of the whole recording, and tells that there are more rows.
+   * Replaces the facts about the whole recording, and reports that there are more rows.
    * @param {any} meta
    */
   update(meta) {
-    // Turns that had not ended, with all that is said of them, such as their pauses.
+    // Turns that were open may have changed, with facts about them such as their pauses.
     for (const { prompt_seq, end_seq } of this.meta.summary?.turns ?? []) {
       if (end_seq === null) this.changed.add(this.nearest(prompt_seq));
     }
@@ -133,7 +133,7 @@ export class Recording {
   }
 
   /**
-   * Says at a request what its answer says, which may come in a later block.
+   * Sets the columns of a request that its answer decides; the answer may be in a later block.
    * @param {any} message an answer with its columns, or another message of a batch
    */
   pairAnswer({ seq, request_seq, response_seq, latency_ns, session, terminal }) {
@@ -239,10 +239,10 @@ export class Recording {
   /** Whether answers may still come, or be missing in what was imported. */
   get isOpen() { return Boolean(this.meta.is_open || this.meta.summary?.live); }
 
-  /** What is said of a request without an answer. */
+  /** The words for a request without an answer. */
   get unanswered() { return this.isOpen ? "open" : "not answered"; }
 
-  /** What a row is, and whether it is an answer: "fs/read_text_file ✓". @param {number} row */
+  /** The name of a row, with a sign for an answer: "fs/read_text_file ✓". @param {number} row */
   verb(row) {
     const [kind, update, method] = ["kind", "update", "method"].map((name) => this.text(name, row));
     const sign = kind === "response" ? " ✓" : kind === "error" ? " ✗" : "";
@@ -295,7 +295,7 @@ export class Recording {
   }
 
   /**
-   * All members of a frame as `log --json` names them, without what its line says.
+   * All members of a frame as in `log --json`, except its line.
    * @param {number} row @returns {Promise<Record<string, string | number | null>>}
    */
   async frame(row) {

@@ -34,20 +34,20 @@ export async function inflate(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Bytes in one piece. @param {Uint8Array[]} pieces */
+/** Joins pieces of bytes. @param {Uint8Array[]} pieces */
 export const joinedBytes = async (pieces) => pieces.length === 1 ? pieces[0]
   : new Uint8Array(await new Blob(/** @type {any} */ (pieces)).arrayBuffer());
 
-/** The text in UTF-8 bytes. @param {Uint8Array} bytes */
+/** Decodes UTF-8. @param {Uint8Array} bytes */
 export const decodeText = (bytes) => new TextDecoder().decode(bytes);
 
 /**
- * The JSON value that is a block.
+ * Reads a block that contains a JSON value.
  * @param {Source} source @param {string} name @returns {Promise<any>}
  */
 export const readJson = async (source, name) => JSON.parse(decodeText(await source.bytes(name)));
 
-/** Lets the browser paint and answer keys before more is computed. */
+/** Lets the browser paint and handle keys before the computation goes on. */
 export const pause = () => new Promise((resolve) => {
   const { port1, port2 } = new globalThis.MessageChannel();
   port1.onmessage = () => resolve(port1.close());

@@ -4,7 +4,7 @@ import { decodeBase64, decodeText } from "./source.js";
 /** @typedef {{[name: string]: unknown}} JsonObject */
 
 /**
- * Whether a value is an object, and no array.
+ * Whether a value is an object and not an array.
  * @param {unknown} value @returns {value is JsonObject}
  */
 export const isObject = (value) => value instanceof Object && !Array.isArray(value);
@@ -46,11 +46,11 @@ export function updateOf(message) {
   return { kind: wordAt(name === "data" ? params : update, kind), update };
 }
 
-/** A message as values; null if the line is no JSON. @param {Uint8Array} bytes */
+/** Decodes a line; null if it is not JSON. @param {Uint8Array} bytes */
 export const parsedLine = (bytes) => parsedText(decodeText(bytes));
 
 /**
- * What a function makes; null if it fails.
+ * Returns the result of a function; null if the function throws.
  * @template T @param {() => T} make @returns {T | null}
  */
 export function attempted(make) {
@@ -61,13 +61,13 @@ export function attempted(make) {
   }
 }
 
-/** @param {string} text @returns {any} null if it is no JSON */
+/** @param {string} text @returns {any} null if the text is not JSON */
 export const parsedText = (text) => attempted(() => JSON.parse(text));
 
-/** A string, number or word of JSON as it is written, so that nothing of it is lost. */
+/** A string, a number or a word such as `true`, exactly as it is written in JSON. */
 export class RawValue extends String {}
 
-/** @param {string} text @returns {any} its values, with a `RawValue` for each string and number */
+/** @param {string} text @returns {any} the value of the JSON, with a `RawValue` for each scalar */
 export function parsedRaw(text) {
   const raw = (/** @type {string} */ _, /** @type {any} */ value, /** @type {any} */ context) =>
     value instanceof Object ? value : new RawValue(context?.source ?? JSON.stringify(value));
@@ -86,7 +86,7 @@ export function chunkOf(message) {
 }
 
 /**
- * The bytes in a base64 text; null if it is none.
+ * The bytes in a base64 text; null for any other value.
  * @param {unknown} text @returns {Uint8Array|null}
  */
 export const fromBase64 = (text) =>

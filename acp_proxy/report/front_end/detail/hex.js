@@ -29,7 +29,7 @@ export const markedText = (text) =>
   span("", visiblePieces(text).map((piece) => piece.odd ? span("odd", piece.text) : piece.text));
 
 /**
- * Fills a box part by part: the first part now, the others as a button is pressed.
+ * Fills a box part by part: the first part now, each further part when a button is pressed.
  * @param {Element} box
  * @param {(add: (...nodes: (Node | string)[]) => void) => string | Promise<string>} next adds a
  * part; returns what is left in words, empty for nothing
@@ -49,12 +49,12 @@ export function addInParts(box, next) {
   void show();
 }
 
-/** A text with its lines, in parts if it is long. @param {string} text */
+/** Shows a text; a long text is shown part by part. @param {string} text */
 export function longText(text) {
   let left = text;
   const box = div("text");
   addInParts(box, (add) => {
-    // Not between the halves of a character.
+    // A part must not end between the halves of a surrogate pair.
     const isHalf = /[\ud800-\udbff]/.test(left[TEXT_AT_ONCE - 1] ?? "");
     add(markedText(left.slice(0, TEXT_AT_ONCE + Number(isHalf))));
     left = left.slice(TEXT_AT_ONCE + Number(isHalf));
@@ -64,8 +64,8 @@ export function longText(text) {
 }
 
 /**
- * The bytes of a line, of a large one piece by piece: as text, and from the first byte that is not
- * UTF-8 as hex; below the text as hex from the first byte on, when that is opened.
+ * Shows the bytes of a line, piece by piece if it is large. They are shown as text, and as hex from
+ * the first byte on that is not UTF-8. A box below the text can be opened to show all bytes as hex.
  * @param {() => Pieces} pieces @param {number} size of all pieces
  */
 export function bytesElements(pieces, size) {

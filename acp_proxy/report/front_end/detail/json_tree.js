@@ -1,18 +1,18 @@
-// Shows JSON as a tree, in which numbers keep their form and strings their escapes; what is not
-// open is not made.
+// Shows JSON as a tree in which numbers and escapes are shown as they are written. The elements of
+// a closed branch are not made until the branch is opened.
 import { RawValue, parsedRaw } from "../data/values.js";
 import { button, div, h, span } from "../shell/dom.js";
 import { countInWords, sizeInWords } from "../shell/words.js";
 import { addInParts, longText, markedText } from "./hex.js";
 
-/** An escape of a character, or of a pair of halves, that may be shown as it is. */
+/** An escape of a character, or of a surrogate pair, that may be shown as the character. */
 const READABLE_ESCAPE =
   /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}/g;
 const CHILDREN_AT_ONCE = 100;
 const STRING_AT_ONCE = 500;
 const OPENED_AT_FIRST = 60;
 const OPENED_BY_ALL = 1000;
-/** What is deeper is opened one by one. */
+/** The deepest level that is opened together with others; deeper levels are opened one by one. */
 const DEEPEST_OPENED = 60;
 
 /**
@@ -24,10 +24,10 @@ export const readableToken = (token) => token.replace(READABLE_ESCAPE, (escape) 
   return letter > "\x7f" && !/[\p{C}\p{Z}]/u.test(letter) ? letter : escape;
 });
 
-/** A tree in the page; what is in an object or array is made when that is opened. */
+/** A tree in the page; the content of an object or array is made when the branch is opened. */
 export class JsonTree {
   made = 0;
-  /** What is not open yet, outer values first. @type {Map<HTMLDetailsElement, () => void>} */
+  /** The closed branches, outer values first. @type {Map<HTMLDetailsElement, () => void>} */
   closed = new Map();
 
   /** @param {string} text @throws {SyntaxError} if it is no JSON */
@@ -68,7 +68,7 @@ export class JsonTree {
     });
   }
 
-  /** Opens what is closed, outer values first, until so many are made. */
+  /** Opens closed branches, outer values first, until a number of elements are made. */
   openAll(most = OPENED_BY_ALL) {
     for (const [details, fill] of this.closed) {
       if (this.made > most) return;
@@ -78,7 +78,7 @@ export class JsonTree {
   }
 }
 
-/** A string, number or word; of a long string its beginning. @param {string} raw */
+/** Shows a string, a number or a word; only the beginning of a long string. @param {string} raw */
 function primitive(raw) {
   const kind = raw[0] === '"' ? "string" : /[tfn]/.test(raw[0]) ? "word" : "number";
   const shown = span(`tree-${kind}`, markedText(readableToken(raw.slice(0, STRING_AT_ONCE))));

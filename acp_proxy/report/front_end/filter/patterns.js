@@ -7,7 +7,7 @@ const PART = /\*+|\?|\[(?=(?<set>!?\]?[^\]]*))\k<set>\]|[^]/gu;
  * @param {string} pattern @returns {(text: string) => boolean}
  */
 export function patternTest(pattern) {
-  /** What is between the stars. */
+  /** The regular expressions for the parts between the stars. */
   const sources = [""];
   for (const { 0: part, groups } of pattern.matchAll(PART)) {
     if (part[0] === "*") sources.push("");
@@ -15,7 +15,7 @@ export function patternTest(pattern) {
   }
   const [first, ...others] = sources;
   const end = others.length > 0 ? `.*${others.pop()}` : "";
-  // The first place at which a part matches is as good as any other, so none is tried twice.
+  // It is enough to try the first place where a part matches; the groups prevent any other attempt.
   const middle = others.map((source, n) => `(?=(?<part${n}>.*?${source}))\\k<part${n}>`);
   const compiled = new RegExp(`^${first}${middle.join("")}${end}$`, "su");
   return (text) => compiled.test(text);
@@ -25,7 +25,7 @@ export function patternTest(pattern) {
 function sourceOf(part, set) {
   if (set === undefined) return part === "?" ? "." : part.replace(/[\\^$.*+?()[\]{}|/]/u, "\\$&");
   const isNegated = set.startsWith("!");
-  // A range that is empty does not count.
+  // An empty range is ignored.
   const ranges = set.slice(isNegated ? 1 : 0).replace(/([^])-([^])|[^]/gu, (one, low, high) => {
     const [from, to = from] = low === undefined ? [one] : [low, high];
     if (Number(from.codePointAt(0)) > Number(to.codePointAt(0))) return "";

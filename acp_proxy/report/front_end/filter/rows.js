@@ -1,5 +1,5 @@
-// The rows of a recording as filters judge them: those of the page and, as further rows, the
-// messages of its batches. What no column holds is a question, for which lines have to be read.
+// The rows to which filters are applied: the rows of the page and, after them, the messages of
+// batches. If no column has the value for a term, the term asks a question, and lines are read.
 import { PERHAPS } from "./terms.js";
 
 /**
@@ -17,13 +17,13 @@ const LABELS = ["method", "session", "tool_call", "terminal", "answer_session"];
 export class FilterRows {
   /** @type {AskedQuestion[]} */
   questions = [];
-  /** What a filter takes for granted, and more rows may change. @type {Map<string, unknown>} */
+  /** Facts that a filter relies on and that more rows may change. @type {Map<string, unknown>} */
   assumed = new Map();
 
   /** @param {Recording} recording */
   constructor(recording) {
     this.recording = recording;
-    /** How many there are without the messages of batches; the recording may get more. */
+    /** The number of rows without the messages of batches; the recording may get more rows. */
     this.rows = recording.rows;
     /** Columns of messages by name; `batch` is the row of the batch. @type {any[]} */
     this.members = Object.entries(recording.meta.members ?? {}).flatMap(([row, members]) =>
@@ -56,7 +56,7 @@ export class FilterRows {
     return (row) => asked.answers[row];
   }
 
-  /** Whether a method, a session, a tool call or a terminal is called so. @param {string} label */
+  /** Whether a method, session, tool call or terminal has this name. @param {string} label */
   hasLabel(label) {
     const code = this.recording.code(label);
     const isThere = (code > 0 && LABELS.some((name) => this.recording.codes(name).includes(code)))
@@ -72,7 +72,7 @@ export class FilterRows {
     return last_turn;
   }
 
-  /** The place of a row's line: in the line of a row, maybe in a part of it. @param {number} row */
+  /** The place of a message: the row and the bytes of its line. @param {number} row */
   place(row) {
     if (row < this.rows) return { row, offset: 0, length: this.recording.lineLength(row) };
     const { batch, offset, length } = this.members[row - this.rows];

@@ -1,6 +1,6 @@
-// What each term of a filter means: a function that judges a row by its columns.
-// The answer is NO, PERHAPS (the line has to be read) or YES, so that "and" is the least of several
-// answers, "or" the greatest, and "not" is YES less the answer.
+// Turns each term of a filter into a function that judges a row by its columns.
+// The answer is the number NO, PERHAPS (the line has to be read) or YES. So "and" is the least of
+// several answers, "or" is the greatest, and "not" is YES minus the answer.
 import { asciiJson } from "./json.js";
 import { patternTest } from "./patterns.js";
 import { parsedText } from "../data/values.js";
@@ -20,7 +20,7 @@ export const YES = 2;
 export class BadValue extends Error {}
 
 /**
- * One judge out of several.
+ * Combines several judges into one.
  * @type {(parts: Judge[], last: number, better: (a: number, b: number) => number) => Judge}
  */
 const joinedJudges = (parts, last, better) => parts.reduce((first, second) => (row) => {
@@ -48,7 +48,7 @@ function textFilter(rows, columns, fits) {
   return anyOf(found.map((codes) => (row) => answers[codes[row]]));
 }
 
-/** @param {FilterRows} rows @param {string} column @param {string[]} any one of which it has */
+/** @param {FilterRows} rows @param {string} column @param {string[]} any the accepted texts */
 const wordFilter = (rows, column, any) => textFilter(rows, [column], (text) => any.includes(text));
 
 /**
@@ -84,7 +84,7 @@ export const quoted = (text) => `'${visibleText(text)}'`;
 export const unquoted = (value) =>
   /^".*"$/s.test(value) ? String(parsedText(value) ?? value.slice(1, -1)) : value;
 
-/** A string as it can be stored: half of a surrogate pair is an escape. @param {string} text */
+/** A string as columns have it: an unpaired surrogate becomes an escape. @param {string} text */
 const storable = (text) =>
   text.replace(/[\ud800-\udfff]/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`);
 
@@ -188,7 +188,7 @@ export function pathFilter(path, wanted, isPattern, rows) {
   return allOf([isMessage, rows.ask({ kind: "path", keys: path.split("."), wanted, isPattern })]);
 }
 
-/** Makes the judge of a value, by the key; throws `BadValue`. @type {Map<string, Term>} */
+/** For each key, the function that makes a judge of a value. @type {Map<string, Term>} */
 export const TERMS = new Map(/** @type {[string, Term][]} */ ([
   ["dir", (value, rows) =>
     wordFilter(rows, "stream", chosenWords(value, DIRECTIONS, "direction"))],

@@ -2,12 +2,13 @@
 import { durationInWords } from "../shell/words.js";
 
 /**
- * `before` is the number of the frame before it, `debt` as that of a gap of the time axis.
+ * `before` is the number of the frame before the pause; `debt` is as in `Gap` of time_axis.js.
  * @typedef {{before: number, ns: number, awaited: string, debt: number}} Pause
  */
 
 /**
- * Returns the pauses by the row that ended each; by the number of rows for one that did not end.
+ * Returns the pauses, each by the row that ended it. The key of a pause that has not ended is the
+ * number of rows.
  * @param {import("../data/recording.js").Recording} recording @returns {Map<number, Pause>}
  */
 export function pausesOf(recording) {

@@ -1,5 +1,5 @@
-// The waterfall: the steps of one turn in time, the requests of a tool call below it, each bar by
-// who was waited for.
+// The waterfall: the steps of one turn in time, with the requests of a tool call below the call.
+// The colour of a bar shows who was waited for.
 import { durationInWords } from "../shell/words.js";
 import { button, clear, div, h, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
@@ -26,7 +26,7 @@ import { tickStep } from "./time_axis.js";
 
 const STEP_ROW = 28;
 const TICK_WIDTH = 56;
-/** How a step ends that needs no word. */
+/** Statuses that are not shown as words. */
 const USUAL = new Set([
   null, "unanswered", "result", "completed", "failed", "in_progress", "pending",
 ]);
@@ -37,8 +37,8 @@ const WAITED_FOR = {
 };
 
 /**
- * Orders steps so that requests follow the tool call that they belong to: the one that they name,
- * or the only one that was running.
+ * Orders steps so that requests come after the tool call that they belong to: the call that they
+ * name, or the only call that was running.
  * @param {Step[]} steps in the order in which they began
  * @param {(seq: number) => string | null} callOf the tool call that a frame names
  * @returns {{step: Step, depth: number}[]}
@@ -109,7 +109,7 @@ export class WaterfallView {
   /** @param {number | null} id */
   named = (id) => this.turns.find(({ turn }) => turn === id);
 
-  /** Shows the turn of the row, else the one that was chosen, else the longest one. */
+  /** Shows the turn of the selected row, or else the chosen turn, or else the longest turn. */
   follow() {
     const { row, seq, turn } = this.state;
     const longest = () => this.turns.reduce((a, b) => (b.duration_ns > a.duration_ns ? b : a));
@@ -160,7 +160,7 @@ export class WaterfallView {
     return row >= 0 && row <= last ? times[row] - times[first] : NaN;
   }
 
-  /** How a step ended, if that is not as it should. @param {Step} step */
+  /** How a step ended, if this is worth a word. @param {Step} step */
   outcomeOf({ seq, failed, open, status, answer }) {
     const row = answer ? this.recording.pair(this.recording.rowOf(seq ?? -1)) : -1;
     // The row names the option that was chosen.

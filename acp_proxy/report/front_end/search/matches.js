@@ -1,6 +1,5 @@
-// Finds a text as `search` does: in lines as they were sent, in their strings with escapes
-// undone, in events, and in messages whose text came in chunks. A row is a hit if a match begins in
-// it.
+// Finds a text as `search` does: in lines as they were sent, in their decoded strings, in events,
+// and in messages whose text came in chunks. A row is a hit if a match begins in the row.
 import { chunkOf, parsedText } from "../data/values.js";
 
 /**
@@ -8,8 +7,8 @@ import { chunkOf, parsedText } from "../data/values.js";
  * @typedef {object} Message a message that is being streamed
  * @property {number} session
  * @property {boolean} hasId
- * @property {string} text what of it may still be the beginning of a match
- * @property {boolean} endsInHalf whether that ends in half of a character
+ * @property {string} text the end of its text, which may still be the beginning of a match
+ * @property {boolean} endsInHalf whether this text ends with half of a surrogate pair
  * @property {{row: number, start: number}[]} pieces and where they begin in the text
  */
 
@@ -18,7 +17,7 @@ const ESCAPED_STRING = /"([^"\\]*(?:\\.[^"\\]*)+)(?:"|$)/gs;
 const NAMED = new Map([["n", "\n"], ["t", "\t"], ["r", "\r"], ["b", "\b"], ["f", "\f"]]);
 const MOST_MESSAGES = 32;
 
-/** Reads all lines in their order. */
+/** Searches lines, which have to be read in their order. */
 export class TextSearch {
   /** Messages by session, kind and id. @type {Map<string, Message>} */
   open = new Map();
@@ -28,12 +27,12 @@ export class TextSearch {
     const { wanted } = question;
     this.length = wanted.length;
     const escaped = wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-    // Whatever its case, unless it has a capital letter.
+    // Case is ignored, unless the text has a capital letter.
     this.pattern = /\p{Uppercase}/u.test(wanted) ? new RegExp(escaped, "gu")
       : new RegExp(escaped.replace(/[iI\u0130\u0131]/g, "[iI\u0130\u0131]"), "giu");
   }
 
-  /** Where the text begins in another one; -1 if it does not. @param {string} text */
+  /** The place of the searched text in another text; -1 if there is none. @param {string} text */
   find(text, from = 0) {
     this.pattern.lastIndex = from;
     return this.pattern.exec(text)?.index ?? -1;
@@ -54,7 +53,7 @@ export class TextSearch {
   }
 
   /**
-   * Whether it is in a string with escapes, other than the method.
+   * Whether the searched text is in a string with escapes, other than the method.
    * @param {string} line @param {string | null} method
    */
   isInStrings(line, method) {
@@ -78,7 +77,7 @@ export class TextSearch {
     }
     this.open.delete(key);
     this.open.set(key, message);
-    // Half of a character belongs to the piece that has the other half.
+    // The second half of a surrogate pair belongs to the piece with the first half.
     const half = message.endsInHalf && /^[\udc00-\udfff]/.test(text) ? 1 : 0;
     if (text === "") return;
     if (text.length > half) message.pieces.push({ row, start: message.text.length + half });
@@ -102,7 +101,7 @@ export class TextSearch {
   pause = (hits) => this.open.forEach((message) => this.look(message, hits));
 
   /**
-   * Adds the rows in which matches begin, and keeps the end.
+   * Adds the rows in which matches begin, and keeps the end of the text.
    * @param {Message} message @param {number[]} hits
    */
   look(message, hits) {

@@ -1,4 +1,4 @@
-// Has questions answered of lines: sends blocks to a worker, one after the other.
+// Answers questions that need the lines: sends blocks of lines to a worker, one after the other.
 import { decodeText, pause } from "../data/source.js";
 import { YES } from "../filter/terms.js";
 import { Scanner } from "./scanner.js";
@@ -20,8 +20,8 @@ let workerUrl = null;
  * @param {LineRows} rows @param {AskedQuestion[]} questions
  * @param {Int32Array} first the rows to read
  * @param {AbortSignal} [signal] @param {() => void} [onBlock]
- * @param {() => Promise<Int32Array | null>} [next] the rows to read after them; null if there are
- * none
+ * @param {() => Promise<Int32Array | null>} [next] the rows to read after these; null if there are
+ * no more
  */
 export async function readLines(rows, questions, first, signal, onBlock, next = async () => null) {
   if (!rows.recording.hasPayloads) throw new Error(NO_LINES);
@@ -45,7 +45,7 @@ export async function readLines(rows, questions, first, signal, onBlock, next = 
 }
 
 /**
- * A worker with questions; where there can be none, the same code runs beside what the page does.
+ * Starts a worker for questions. If workers are not allowed, the same code runs in the page.
  * @param {Source} source @param {AskedQuestion[]} asked @returns {Promise<Scan>}
  */
 async function startScan(source, asked) {
@@ -66,7 +66,7 @@ async function startScan(source, asked) {
   }
 }
 
-/** The page's policy allows only blobs of this page as scripts. @param {Source} source */
+/** Makes a URL for the worker; the page's policy allows only its blobs. @param {Source} source */
 async function makeWorkerUrl(source) {
   const text = decodeText(await source.bytes("worker"));
   const createScriptURL = () => URL.createObjectURL(new Blob([text], { type: "text/javascript" }));

@@ -1,5 +1,5 @@
-// Reads lines block by block, and says in which rows the answers to questions are yes.
-// It runs in the worker.
+// Reads lines block by block, and finds the rows for which the answers to questions are yes.
+// This code runs in the worker.
 import { RawValue, attempted, isObject, parsedRaw } from "../data/values.js";
 import { jsonText } from "../filter/json.js";
 import { patternTest } from "../filter/patterns.js";
@@ -10,13 +10,13 @@ import { TextSearch } from "./matches.js";
  * @typedef {import("../filter/rows.js").Question} Question
  * @typedef {object} LineBlock
  * @property {string[]} texts Base64 of the block
- * @property {Int32Array} rows those that are to be read
+ * @property {Int32Array} rows the rows to be read
  * @property {Int32Array} starts where their lines are in the block
  * @property {Int32Array} ends
  * @property {(string | null)[]} methods
  * @property {Int32Array} sessions their codes
  * @property {Int32Array} calls
- * @property {Map<number, string>} events what is said of those that are events
+ * @property {Map<number, string>} events the descriptions of the rows that are events
  * @typedef {object} Labels of a row
  * @property {string | null} method
  * @property {number} session
@@ -50,7 +50,7 @@ export class Scanner {
     /** @type {number[][]} */
     const found = this.readers.map(() => []);
     const whole = UTF8.decode(bytes);
-    // A character of several bytes is fewer than these in a text, so places differ.
+    // A character may have several bytes, so places in the bytes and in the text differ.
     const isAscii = whole.length === bytes.length;
     rows.forEach((row, at) => {
       const line = isAscii ? whole.slice(starts[at], ends[at])
@@ -85,7 +85,7 @@ function pathTest({ keys, wanted, isPattern }) {
   const pattern = patternTest(wanted.replace(/[[?]/g, "[$&]"));
   const fits = isPattern ? pattern : (/** @type {string} */ text) => text === wanted;
   const isString = !isPattern && !MAYBE_NO_STRING.test(wanted);
-  // Where nothing is escaped, names are written as they are.
+  // In a line without escapes, names and strings are written unchanged.
   const names = [...keys.filter((key) => !INDEX.test(key)), ...(isString ? [wanted] : [])];
   const mayHave = (/** @type {string} */ line) =>
     line.includes("\\") || names.every((name) => line.includes(`"${name}"`));
@@ -105,7 +105,7 @@ function pathTest({ keys, wanted, isPattern }) {
 
 /**
  * @param {string} line @param {(line: string) => any} read
- * @returns {any[]} its messages; none if it is no JSON
+ * @returns {any[]} the messages of the line; none if the line is not JSON
  */
 function valuesOf(line, read) {
   // Python reads these words as numbers.

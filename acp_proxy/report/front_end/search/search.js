@@ -1,4 +1,4 @@
-// Filters and searches a recording for the page: by columns at once, by lines in the worker.
+// Filters and searches a recording for the page: columns in the page itself, lines in the worker.
 import { lengthened } from "../data/columns.js";
 import { pause } from "../data/source.js";
 import { parseFilter } from "../filter/grammar.js";
@@ -8,10 +8,10 @@ import { readLines } from "./scan.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
- * @typedef {{recording: Recording}} Shown what is needed of the page's state
+ * @typedef {{recording: Recording}} Shown the part of the page's state that is needed here
  * @typedef {object} Filtered
  * @property {Int32Array} rows that match
- * @property {string} meaning what that rests on
+ * @property {string} meaning the facts that the result relies on
  * @property {number} count how many rows were judged
  */
 
@@ -54,7 +54,7 @@ export async function applyFilter({ recording }, text, signal, before) {
  * Returns the rows in which a text occurs, as `search` finds it.
  * @param {Shown} state @param {string} wanted @param {object} options
  * @param {(rows: Int32Array, isSearching?: boolean) => void} [options.onHits] called now and then
- * with what was found
+ * with the rows that were found
  * @param {AbortSignal} [options.signal] stops the search, which then rejects
  * @param {() => Promise<boolean>} [options.hasMore] whether there are more rows, once that is known
  */

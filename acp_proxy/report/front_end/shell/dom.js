@@ -1,6 +1,5 @@
-// Makes elements out of names and values; no string is ever parsed as HTML, and no name of an
-// attribute that could run or fetch something is taken. Characters that nobody would see are
-// escapes in every text.
+// Makes elements out of names and values. No string is ever parsed as HTML, and attributes that
+// could run or fetch something are refused. Invisible characters are shown as escapes in all texts.
 import { visibleText } from "./words.js";
 
 /**
@@ -32,13 +31,13 @@ export const svg = (tag, attributes, ...children) =>
   fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 
 /**
- * A box of a class; an empty name is none.
+ * Makes a `div` of a class; with an empty name, a `div` without a class.
  * @param {string} name @param {...(Child | Child[])} children
  */
 export const div = (name, ...children) => h("div", { class: name || null }, ...children);
 
 /**
- * Words of a class; an empty name is none.
+ * Makes a `span` of a class; with an empty name, a `span` without a class.
  * @param {string} name @param {...(Child | Child[])} children
  */
 export const span = (name, ...children) => h("span", { class: name || null }, ...children);

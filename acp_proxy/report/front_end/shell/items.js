@@ -1,6 +1,6 @@
-// What a list of the conversation shows, in one array: rows, runs of chunks as one line, and the
-// lines above them for a silence or a turn. An item is a row and a kind in one number, so that
-// items of the first to the last row are sorted.
+// The items that a list of the conversation shows, in one array: rows, runs of chunks as one line,
+// and the lines above rows for a pause or a turn. An item is one number made of a row and a kind,
+// so the items are sorted by row.
 import { lowerBound } from "../data/recording.js";
 
 export const SILENCE = 0;
@@ -19,10 +19,10 @@ export const kindOfItem = (item) => item % ITEM_KINDS;
  * The items of the rows that are shown.
  * @param {import("../data/recording.js").Recording} recording
  * @param {Int32Array} shown rows, sorted
- * @param {{has: (run: number) => boolean}} opened runs, by their first row, whose rows are items as
- * well
- * @param {Map<number, {before: number}>} [pauses] that have lines, by the row after each
- * @param {Int32Array} [old] the items of before @param {number} [from] the first row that is new or
+ * @param {{has: (run: number) => boolean}} opened the opened runs, by their first row; their rows
+ * are also items
+ * @param {Map<number, {before: number}>} [pauses] the pauses with a line, by the row after each
+ * @param {Int32Array} [old] the former items @param {number} [from] the first row that is new or
  * has changed
  */
 export function buildItems(
@@ -39,7 +39,7 @@ export function buildItems(
   const items = Array.from(old.subarray(0, lowerBound(old, start * ITEM_KINDS)));
   for (let place = lowerBound(shown, start); place < shown.length; place++) {
     const [before, row] = [shown[place - 1], shown[place]];
-    // With frames left out between the two, more happened meanwhile.
+    // A pause has a line only if no frames between the two rows are left out.
     if (isPause(before, row)) items.push(row * ITEM_KINDS + SILENCE);
     if (tones[row] === prompt && !Number.isNaN(turns[row])) items.push(row * ITEM_KINDS + TURN);
     const run = runs[row];

@@ -1,11 +1,11 @@
-// Keeps what is shown in the address behind the `#`, so that a link leads to it again, and makes
-// the history that a reader expects: a view, a filter and a range of time are a step back each. A
-// chosen row replaces the one before it, since the arrow keys choose many; a link like `#12` is
-// one.
+// Keeps the state of the page in the part of the address after the `#`, so that the address is a
+// link to the same state. A change of the view, of the filter or of the range of time, and a
+// followed link such as `#12`, is a step in the browser's history. Another selected row is not a
+// step, since the arrow keys select many rows.
 
 /**
  * @typedef {import("./state.js").State} State
- * @typedef {object} Link what an address says; null for what it leaves out
+ * @typedef {object} Link the state in an address; members that it leaves out are null
  * @property {number | null} seq
  * @property {string | null} view
  * @property {string | null} filter
@@ -17,9 +17,9 @@
  */
 
 const WRITE_AFTER_MS = 250;
-/** While a filter is typed, so that not each letter is a step. */
+/** The delay while a filter is typed, so that not each letter is a step in the history. */
 const TYPED_AFTER_MS = 1000;
-/** The parts of an address of which a change is a step. */
+/** If one of these parts of an address changes, the change is a step in the history. */
 const STEP_PARTS = ["view", "f", "t"];
 /** The changes after which an address is written. @type {import("./state.js").Change[]} */
 const WRITTEN = ["row", "view", "shown", "matched", "turn"];
@@ -52,7 +52,7 @@ export function writeLink({ seq, view, filter, query, turn, range, connection, c
 const nanosecondsOf = (text) => Math.round(Number(text) * 1e9);
 
 /**
- * The row to look at first: of the first finding, else of the first prompt, else the first one.
+ * The row that is selected first: of the first finding, else of the first prompt, else the first.
  * @param {import("../data/recording.js").Recording} recording
  */
 export function firstRow({ meta, nearest }) {
@@ -62,11 +62,12 @@ export function firstRow({ meta, nearest }) {
 }
 
 /**
- * Shows what a link says. A frame that the filter hides is shown without it, unless the link has
- * one.
+ * Shows the state in a link. If the filter hides the frame of the link, the filter is removed,
+ * unless it comes from the link.
  * @param {State} state @param {Link} link @param {string[]} views
- * @param {boolean} isWhole what the link leaves out is as at first, else as it is now
- * @param {() => boolean} [isStale] whether another link is followed by now
+ * @param {boolean} isWhole whether members that the link leaves out get their first values;
+ * otherwise they stay as they are
+ * @param {() => boolean} [isStale] whether the page already follows another link
  */
 export async function followLink(state, link, views, isWhole, isStale = () => false) {
   const { recording } = state;
@@ -110,7 +111,7 @@ export async function keepLink(state, views, onArrival) {
   const follow = async () => {
     const { hash } = location;
     if (document.getElementById(hash.slice(1))) return;
-    // An address that this page has written is all of what was shown; others are links.
+    // An address that the page itself has written contains the whole state; any other is a link.
     const isWhole = history.state !== null || hash.length < 2;
     const number = ++latest;
     isFollowing = true;
@@ -133,7 +134,7 @@ export async function keepLink(state, views, onArrival) {
   window.addEventListener("hashchange", follow);
   document.addEventListener("click", ({ target }) => {
     const link = target instanceof Element ? target.closest("a[href^='#']") : null;
-    // For a link to where the page is already there is no other event.
+    // A link to the present address causes no other event.
     if (link?.getAttribute("href") === location.hash) follow();
   });
 }

@@ -2,7 +2,7 @@
 // runs it. The content policy of the page allows that script by its hash, and no other.
 import { EmbeddedSource, decodeText } from "../data/source.js";
 
-/** Runs the script; says so if the browser cannot. */
+/** Runs the script; shows a message if the browser cannot run it. */
 async function loadPage() {
   const element = document.createElement("script");
   try {

@@ -1,5 +1,5 @@
-// What the page shows at the moment: the one place of it. Views call `set…` and listen; no view
-// calls another one.
+// The state of the page, kept only here. Views call `set…` and listen to changes; no view calls
+// another view.
 import { lengthened } from "../data/columns.js";
 import { lowerBound } from "../data/recording.js";
 
@@ -11,7 +11,7 @@ import { lowerBound } from "../data/recording.js";
  * @typedef {object} Services
  * @property {(state: State, text: string, signal: AbortSignal, before?: Filtered & {changed:
  * number[]}) => Promise<Filtered>} applyFilter
- * rejects with what is wrong in the text
+ * rejects with the mistake in the text
  * @property {(state: State, query: string, options: SearchOptions) => Promise<Int32Array>} search
  * @typedef {import("../search/search.js").Filtered} Filtered
  * @typedef {{onHits: (rows: Int32Array) => void, signal: AbortSignal, hasMore: () =>
@@ -23,10 +23,10 @@ export class State {
   constructor(recording, services) {
     this.recording = recording;
     this.services = services;
-    /** The row that the reader looks at; -1 is none. */
+    /** The selected row; -1 if no row is selected. */
     this.row = -1;
     this.view = "conversation";
-    /** The turn of views that show one turn; null follows the row. @type {number | null} */
+    /** The turn of views that show one turn; null for the turn of the row. @type {number | null} */
     this.turn = null;
     this.filter = "";
     this.query = "";
@@ -39,17 +39,17 @@ export class State {
     /** @type {Int32Array} */
     this.everyRow = new Int32Array(0);
     /**
-     * The last filter without a mistake, and what it has found, whatever the range.
+     * The last filter without a mistake, and the rows that match it, in any range of time.
      * @type {Filtered & {text: string}}
      */
     this.applied = { text: "", rows: this.everyRow, meaning: "", count: 0 };
-    /** Rows that have changed since then. @type {number[]} */
+    /** Rows that have changed since this filter was applied. @type {number[]} */
     this.changed = [];
-    /** The first row that was new or had changed when "grew" was told last. */
+    /** The first row that was new or had changed at the last change "grew". */
     this.grewFrom = 0;
     /** The rows that are shown: those that match the filter, within the range. */
     this.shown = this.everyRow;
-    /** Those between which `n` and `p` move: hits of the search or, without one, problems. */
+    /** The rows between which `n` and `p` move: hits of the search or, without one, problems. */
     this.stops = this.everyRow;
     /** The rows that the search has found. @type {Int32Array} */
     this.matched = new Int32Array(0);
@@ -58,7 +58,7 @@ export class State {
     /** @type {Map<Change, (() => void)[]>} */
     this.listeners = new Map();
     this.filtering = new AbortController();
-    /** Of the filter that is being applied. @type {AbortSignal | null} */
+    /** The signal of the filter that is being applied. @type {AbortSignal | null} */
     this.applying = null;
     this.searching = new AbortController();
     /** Goes on with a search that has read all rows. */
@@ -69,8 +69,8 @@ export class State {
   }
 
   /**
-   * Takes what the recording has got; tells so when it is known which of it is shown.
-   * @param {number[]} changed rows of before
+   * Adds the new rows of the recording, and reports them when it is known which of them are shown.
+   * @param {number[]} changed earlier rows that have changed
    */
   grow(changed) {
     const { length } = this.everyRow;
@@ -86,7 +86,7 @@ export class State {
   isWarned = (row) =>
     !!this.recording.problems.get(row)?.every(({ severity }) => severity === "warning");
 
-  /** The number of the frame that is looked at, or null. */
+  /** The number of the selected frame, or null. */
   get seq() { return this.row < 0 ? null : this.recording.numbers("seq")[this.row]; }
 
   /**
@@ -100,7 +100,7 @@ export class State {
   select = (row) => row < this.recording.rows && this.set("row", Math.max(row, -1));
 
   /**
-   * Shows the rows that match a filter; when the filter is wrong, sets `error` and changes no row.
+   * Shows the rows that match a filter; if the filter is wrong, only sets `error`.
    * @param {string} text
    */
   setFilter = async (text) => {
@@ -112,8 +112,9 @@ export class State {
   };
 
   /**
-   * Finds the rows that match: with the filter of before, among those that are new or have changed.
-   * @param {string} text @param {Change} change to tell of
+   * Finds the rows that match; if the filter is the same as before, judges only rows that are new
+   * or have changed.
+   * @param {string} text @param {Change} change the change to report
    */
   async applyFilter(text, change) {
     const { signal } = this.filtering;
@@ -191,7 +192,7 @@ export class State {
   setError = (error) => this.set("error", error);
 
   /**
-   * Sets a value and tells of it, unless it is so already.
+   * Sets a value and reports the change, unless the value is the same.
    * @param {"row" | "view" | "times" | "turn" | "error"} name @param {any} value
    */
   set(name, value) {
@@ -214,7 +215,7 @@ export class State {
     if (stops.length > 0) this.select(stops[(place + stops.length) % stops.length]);
   }
 
-  /** @param {Change} [change] to tell of */
+  /** @param {Change} [change] the change to report */
   showRange(change = "shown") {
     const [times, [from, to]] = [this.recording.numbers("t_ns"), this.range ?? [0, 0]];
     const isWithin = (/** @type {number} */ row) => times[row] >= from && times[row] <= to;

@@ -1,4 +1,4 @@
-// Tabs of which one is chosen; the arrow keys move between them.
+// A row of tabs with one chosen tab; the arrow keys move between the tabs.
 import { button, h, setAttribute } from "./dom.js";
 
 /**
@@ -21,7 +21,7 @@ export function tabList(label, tabs, ids, choose) {
     event.stopPropagation();
   };
   /**
-   * Shows which one is chosen; those that have nothing to show are hidden.
+   * Marks the chosen tab, and hides tabs that have nothing to show.
    * @param {string} chosen @param {string[]} empty
    */
   const show = (chosen, empty = []) => tabs.forEach(({ name }, place) => {

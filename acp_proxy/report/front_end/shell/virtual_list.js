@@ -1,6 +1,6 @@
-// A list of any length that keeps only the rows near the screen in the page. Browsers give up on
-// elements of some 16 million pixels, so a longer list is scaled: its scroll bar moves in larger
-// steps, while the wheel and the keyboard move by rows as ever.
+// A list of any length that keeps only the rows near the screen in the page. Browsers cannot show
+// elements of more than about 16 million pixels, so a longer list is scaled: its scroll bar moves
+// in larger steps, while the wheel and the keyboard still move by rows.
 import { div, h, setAttribute } from "./dom.js";
 import { countInWords } from "./words.js";
 
@@ -19,10 +19,10 @@ const LARGEST_HEIGHT = 8_000_000;
 const ROW_HEIGHT = 24;
 /** Rows beyond each edge, so that a little scrolling shows no gap. */
 const MARGIN_ROWS = 1;
-/** A higher screen than this shows no more rows. */
+/** The largest number of rows that are drawn, whatever the height of the screen. */
 const MOST_ROWS = 100;
 
-/** Where rows are: arithmetic without a page. Offsets count from the first row, unscaled. */
+/** Computes positions of rows, without a page. Offsets are unscaled pixels from the first row. */
 export class ScrollGeometry {
   /**
    * @param {number} count @param {number} rowHeight
@@ -40,7 +40,7 @@ export class ScrollGeometry {
   /** The index of the row at an offset. @param {number} offset */
   indexAt = (offset) => Math.floor(offset / this.rowHeight);
 
-  /** Of the element that is scrolled, in pixels. */
+  /** The height of the element that is scrolled, in pixels. */
   get height() { return Math.min(this.topOf(this.count), LARGEST_HEIGHT); }
 
   get isScaled() { return this.topOf(this.count) > LARGEST_HEIGHT; }
@@ -51,7 +51,7 @@ export class ScrollGeometry {
   /** @param {number} offset */
   within = (offset) => Math.round(Math.min(Math.max(offset, 0), this.lastOffset));
 
-  /** How many pixels of rows a pixel of the scroll bar is. */
+  /** The number of pixels that rows move for each pixel of the scroll bar. */
   get scale() { return this.isScaled ? this.lastOffset / (this.height - this.viewport) : 1; }
 
   /** @param {number} scrollTop of the element that scrolls */
@@ -72,10 +72,10 @@ export class ScrollGeometry {
   }
 
   /**
-   * The offset at which a row is seen.
+   * The offset at which a row is visible.
    * @param {number} index
-   * @param {number} offset the one now
-   * @param {"nearest" | "center"} place `nearest` moves no further than it must
+   * @param {number} offset the present offset
+   * @param {"nearest" | "center"} place `nearest` moves the list as little as possible
    */
   offsetFor(index, offset, place) {
     const top = this.topOf(index);
@@ -95,11 +95,11 @@ export class VirtualList {
     const { label, role = "grid", rowHeight = ROW_HEIGHT, head } = options;
     /** @type {ArrayLike<number>} */
     this.items = [];
-    /** In pixels; another one is taken by `setItems`. */
+    /** The height of a row in pixels; a new value has an effect at the next `setItems`. */
     this.rowHeight = rowHeight;
     this.geometry = new ScrollGeometry(0, rowHeight, 0);
     this.offset = 0;
-    /** What `scrollTop` was set to, or was when rows were drawn last. */
+    /** The last `scrollTop` that this list has set, or that it had when rows were last drawn. */
     this.scrollTop = 0;
     /** The index of the row that the keyboard moves; -1 is none. */
     this.active = -1;
@@ -156,7 +156,7 @@ export class VirtualList {
     this.options.onActive(this.items[index]);
   }
 
-  /** Draws rows on the screen anew. @param {string} [which] a selector; all without it */
+  /** Draws rows on the screen again. @param {string} [which] a selector; all rows without it */
   refresh(which = "*") {
     const hasFocus = this.hasFocus();
     for (const [at, node] of this.nodes) if (node.matches(which)) this.remove(at, node);
@@ -164,7 +164,7 @@ export class VirtualList {
     if (hasFocus) this.focus();
   }
 
-  /** The first rows in an element that scrolls nowhere, for paper. @param {number} most */
+  /** The first rows in an element without scroll bars, for printing. @param {number} most */
   printed(most) {
     const length = Math.min(most, this.items.length);
     const rows = Array.from({ length }, (_, index) => this.make(index));
@@ -172,7 +172,7 @@ export class VirtualList {
     return div("list", rows, more > 0 && h("p", null, `and ${countInWords(more, "more line")}`));
   }
 
-  /** Puts the keyboard on the active row, or on the list where that is not on the screen. */
+  /** Focuses the active row, or the list if the active row is not on the screen. */
   focus = () => (this.nodes.get(this.active) ?? this.body).focus({ preventScroll: true });
 
   hasFocus = () => this.body.contains(document.activeElement);
@@ -190,11 +190,11 @@ export class VirtualList {
     this.scrollTo(isKept ? geometry.within(from) : geometry.offsetFor(this.active, from, place));
   }
 
-  /** Where rows are now. @param {number} viewport */
+  /** Makes the geometry of the present rows. @param {number} viewport */
   newGeometry = (viewport) => new ScrollGeometry(this.items.length, this.rowHeight, viewport);
 
   /**
-   * Moves without drawing, and does not read the place back: that would lay out the page once more.
+   * Scrolls without drawing. The new position is not read back, since this would cause a layout.
    * @param {number} offset
    */
   scrollTo(offset) {
@@ -210,7 +210,7 @@ export class VirtualList {
     for (const [at, node] of this.nodes) if (at < first || at > last) this.remove(at, node);
     for (let index = last; index >= first; index--) {
       const node = this.nodes.get(index) ?? this.make(index);
-      // In their order, as a screen reader goes through them.
+      // Rows are inserted in their order, since a screen reader reads them in this order.
       if (!this.nodes.has(index)) this.drawn.insertBefore(node, this.nodes.get(index + 1) ?? null);
       this.nodes.set(index, node);
       this.mark(node, index === this.active);
@@ -242,8 +242,8 @@ export class VirtualList {
   }
 
   /**
-   * Also when the list comes back after another view, where browsers forget how far it was
-   * scrolled.
+   * Also called when the list is shown again after another view, since browsers forget the scroll
+   * position of a hidden element.
    */
   onResize() {
     const { clientHeight, scrollTop } = this.body;
@@ -257,7 +257,7 @@ export class VirtualList {
 
   onScroll() {
     const top = this.body.scrollTop;
-    // Else it is what this list has set and drawn itself.
+    // Otherwise the list itself has set this position and drawn the rows.
     if (Math.abs(top - this.scrollTop) < 1) return;
     this.isLeft = true;
     this.offset = this.geometry.offsetOf(top);

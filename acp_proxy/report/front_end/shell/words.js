@@ -1,12 +1,12 @@
 // Writes texts, times, sizes and counts for people, in the words of the command line.
 
 const EMOJI = "\\u2600-\\u27bf\\u{1f000}-\\u{1faff}";
-// Controls, invisible characters and odd blanks; the joiner within an emoji is none of them.
+// Control characters, invisible characters and unusual blanks, except a joiner within an emoji.
 const JOINERS = `(?<![${EMOJI}\\ufe0f])\\u200d|\\u200d(?![${EMOJI}])`;
 const UNSEEN = new RegExp(`(${JOINERS}|(?![ \\n\\t\\u200d])[\\p{C}\\p{Z}])`, "gu");
 
 /**
- * The text in pieces; in odd ones, an invisible character is written as an escape.
+ * Divides a text into pieces; an odd piece is an invisible character, written as an escape.
  * @param {string} text @returns {{text: string, odd: boolean}[]}
  */
 export const visiblePieces = (text) => text.split(UNSEEN).flatMap((piece, at) =>
@@ -26,26 +26,26 @@ function escapeOf(odd) {
 export const visibleText = (text) => text.replace(UNSEEN, escapeOf);
 
 /**
- * The steps in which times were measured; 0 for finer ones than are written, NaN if there are no
- * times.
+ * The resolution of the recorded times in nanoseconds; 0 if it is finer than the written times, NaN
+ * if there are no times.
  */
 let stepNs = 0;
 
 /**
- * From now on no time is put into words more exactly than it is known.
- * @param {number} ns NaN if none is
+ * Sets the resolution of all times that are written from now on.
+ * @param {number} ns the resolution in nanoseconds; NaN if no times are known
  */
 export const setTimeStep = (ns) => void (stepNs = ns);
 
 /**
- * A time since the start, between two texts; empty without times.
+ * Writes a time since the start, between two texts; empty if no times are known.
  * @param {number} ns @param {string} [before] @param {string} [after]
  */
 export const secondsInWords = (ns, before = "", after = "") =>
   Number.isNaN(stepNs) ? "" : `${before}${(ns / 1e9).toFixed(3)}${after}`;
 
 /**
- * A duration in a suitable unit after a text; empty for NaN, and without times.
+ * Writes a duration in a suitable unit after a text; empty for NaN, or if no times are known.
  * @param {number} ns @param {string} [before]
  */
 export const durationInWords = (ns, before = "") =>
@@ -77,6 +77,6 @@ export function sizeInWords(count) {
 export const countInWords = (count, noun) =>
   `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
-/** A word as a shell takes it. @param {string} word */
+/** Quotes a word for a shell, if necessary. @param {string} word */
 export const shellWord = (word) =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\"'\"'")}'`;
