@@ -17,7 +17,7 @@ import { statusInWords, ENDED } from "./card.js";
 const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes"];
 
 /**
- * Reads all tool calls, by the number of the first frame of each.
+ * Reads all tool calls; the key of a call is the number of its first frame.
  * @param {Recording} recording @param {string[]} kinds of all entries
  * @returns {Promise<Map<number, ListedCall>>}
  */
@@ -51,11 +51,11 @@ export class CallsView {
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
-    /** All of them; null until they are read. @type {Map<number, ListedCall> | null} */
+    /** All tool calls; null until they are read. @type {Map<number, ListedCall> | null} */
     this.calls = null;
     /** How many rows there were when it was read. */
     this.known = 0;
-    /** Those that are shown, by their first rows that are. @type {Int32Array} */
+    /** The shown calls, each as the first of its rows that is shown. @type {Int32Array} */
     this.rows = new Int32Array(0);
     this.list = new VirtualList({
       label: "Tool calls",
@@ -63,7 +63,7 @@ export class CallsView {
       render: (row, node) => this.render(row, node),
       onActive: (row) => state.select(row),
     });
-    // Not on change, which comes when a row is pressed, and would take it away.
+    // The event `change` would come when a row is pressed, and would remove this row.
     const on = { input: () => this.build() };
     this.kind = h("select", { "aria-label": "Kind", on });
     this.status = h("select", { "aria-label": "Status", on });

@@ -99,7 +99,7 @@ export async function permissionElement(state, row, isWhole) {
 }
 
 /**
- * A button that goes to a frame, and does nothing else where it stands.
+ * A button that selects a frame; a click has no effect on the elements around the button.
  * @param {State} state @param {number} row @param {string} [words] instead of its number
  */
 export function seqButton(state, row, words) {
@@ -112,7 +112,7 @@ export function seqButton(state, row, words) {
 }
 
 /**
- * A sentence in which each number of a frame, such as #6, goes to it.
+ * A sentence in which the number of a frame, such as #6, is a button that selects this frame.
  * @param {State} state @param {string} text
  */
 export const linkedText = (state, text) => text.split(/(#\d+)/).map((piece, at) => {
@@ -132,7 +132,7 @@ export function findingLines(state, rows) {
 }
 
 /**
- * The card of the tool call of a row; null for a row about none.
+ * The card of the tool call that a row is about; null if the row is not about a tool call.
  * @param {State} state @param {number} row
  */
 export async function callElement(state, row) {

@@ -106,7 +106,7 @@ function outputElements(steps) {
     clear(box, lines.length > MOST_LINES_SHOWN && noteLine(`${hidden} not shown`),
       lines.slice(-MOST_LINES_SHOWN).map((line) =>
         div("terminal-line", ansiPieces(line).map(pieceElement))));
-    // The last screenful comes first.
+    // At first, the end of the output is visible.
     requestAnimationFrame(() => (box.scrollTop = box.scrollHeight));
     const { t_ns, seq } = steps[index];
     slider.value = String(index);
@@ -125,7 +125,7 @@ function outputElements(steps) {
   const click = () => (timer > 0 ? input() : show(Number(slider.value) % last, true));
   const play = button("", click);
   show(last, false);
-  // With reduced motion nothing moves by itself; the slider shows the same.
+  // If the reader prefers reduced motion, nothing is played; the slider still shows every step.
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   return [box, last > 0 && div("detail-line", !isCalm && play, slider, place)];
 }

@@ -18,10 +18,10 @@ import { FlowList } from "./flow_list.js";
 
 /** The likely heights of entries in pixels. @type {Record<string, number>} */
 const HEIGHTS = { section: 60, prompt: 90, message: 130, plan: 110, permission: 64 };
-/** Of a line that opens. */
+/** The height of a folded entry in pixels. */
 const FOLDED_HEIGHT = 38;
 const PENDING_ENTRY = "entry-pending";
-/** Entries that are read ahead for a printer, which does not wait. */
+/** The number of entries that are read in advance, since printing cannot wait for them. */
 const ENTRIES_AHEAD = 4 * BLOCK_ENTRIES;
 const MOST_FINDINGS = 3;
 
@@ -31,13 +31,13 @@ export class ConversationView {
     this.state = state;
     this.entries = state.recording.entries;
     this.entries.blocks.onRead = () => this.list.refresh(`.${PENDING_ENTRY}`);
-    /** How many rows there were when the entries were read. */
+    /** The number of rows when the entries were read. */
     this.rows = -1;
     /** The pauses before and after entries, by item. @type {Map<number, Pause[]>[]} */
     this.pauses = [new Map(), new Map()];
     /** The entries and sections that are shown. @type {number[]} */
     this.items = [];
-    /** What was opened, or closed, by its frame. @type {Set<number>} */
+    /** The frames of entries that the reader has opened or closed. @type {Set<number>} */
     this.toggled = new Set();
     this.notes = div("conversation-notes");
     this.list = new FlowList({
@@ -106,7 +106,7 @@ export class ConversationView {
   /** Writes sentences above the conversation. @param {(string | false | undefined)[]} sentences */
   say = (sentences) => clear(this.notes, sentences.map((text) => text && noteLine(text)));
 
-  /** The place of the entry that shows a row; -1 for none. @param {number} row */
+  /** The place of the entry that shows a row; -1 if no entry shows it. @param {number} row */
   placeOf(row) {
     const item = this.entries.ofRows[row] ?? -1;
     const place = lowerBound(this.items, item);

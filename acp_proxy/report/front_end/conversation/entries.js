@@ -36,7 +36,7 @@ export const BLOCK_ENTRIES = 256;
 const BLOCKS_KEPT = 32;
 const ROWS_AT_ONCE = 65_536;
 export const SECTION = "section";
-/** Entries about a request and its answer alone. */
+/** Kinds of entries that are only about a request and its answer. */
 const PAIRS = new Set(["prompt", "permission", "request", "end"]);
 
 export class Entries {

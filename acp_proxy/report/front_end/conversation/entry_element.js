@@ -17,7 +17,7 @@ import { countInWords, secondsInWords } from "../shell/words.js";
 
 /** Entries that are always open. @type {Record<string, string>} */
 const OPEN = { prompt: "Prompt", message: "Agent", plan: "Plan", event: "Event", end: "" };
-/** Entries of one line that opens. @type {Record<string, string>} */
+/** Entries that are folded into one line at first. @type {Record<string, string>} */
 const FOLDED = {
   thought: "Thought", tool_call: "Call", terminal: "Terminal", permission: "Permission",
   request: "Request", notice: "Notice", "not-acp": "Not ACP", stderr: "stderr",

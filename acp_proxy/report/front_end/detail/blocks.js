@@ -22,7 +22,7 @@ import { countInWords, sizeInWords, visibleText } from "../shell/words.js";
  * @property {number} [image]
  */
 
-/** How deep content may be. */
+/** The deepest level of content that is shown. */
 const NESTING = 10;
 const LONGEST_NOTE = 500;
 const LONGEST_RENDERED = 50_000;

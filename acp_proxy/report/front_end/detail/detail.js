@@ -81,13 +81,13 @@ export function faultInWords({ rule, action, made, delivered, base64, size }, is
 }
 
 /**
- * Whether other bytes than those of its line were delivered.
+ * Whether the delivered bytes differ from the bytes of the line.
  * @param {Recording} recording @param {number} row
  */
 const isReplaced = (recording, row) => (recording.numbers("flags")[row] & 4) !== 0;
 
 /**
- * The names and values of all that is known of a row besides its line.
+ * The names and values of all facts about a row, except its line.
  * @param {Recording} recording @param {number} row @returns {Promise<[string, string][]>}
  */
 async function factsOf(recording, row) {
@@ -95,7 +95,7 @@ async function factsOf(recording, row) {
   const spread = Number(t_ns) - Number(t_first_ns);
   const { started_at } = recording.meta;
   const date = new Date(Date.parse(started_at ?? "") + Number(t_ns) / 1e6);
-  // A log without a zone has the same numbers wherever it is read.
+  // A time without a zone is shown unchanged in every zone.
   const hasZone = /Z|[+-]\d\d:\d\d$/.test(started_at);
   const clock = () => hasZone ? date.toISOString() : date.toLocaleString("sv");
   const delay = recording.numbers("delay_ns")[row];
@@ -124,7 +124,7 @@ function answerInWords(recording, row) {
 }
 
 /**
- * What is to be known of a row at once.
+ * The summary of a row, which is shown above its parts.
  * @param {Recording} recording @param {number} row @param {[string, string][]} facts
  */
 function summaryOf(recording, row, facts) {
@@ -157,7 +157,7 @@ export async function mermaidAround(recording, row) {
     const ends = isToAgent ? `client${arrow}agent` : `agent${arrow}client`;
     const text = `#${seqs[one]} ${recording.verb(one)} ${(await recording.cells(one)).text}`;
     const short = [...visibleText(text)].slice(0, LONGEST_ARROW).join("");
-    // Mermaid takes any sign as its number.
+    // In Mermaid, any character can be written as its number.
     const safe = short.replace(UNSAFE_IN_MERMAID, (sign) => `#${sign.codePointAt(0)};`);
     lines.push(`${ends}: ${safe}`);
   }
@@ -170,7 +170,7 @@ export async function mermaidAround(recording, row) {
 export const commandFor = (name, seq) => `acp-proxy log ${shellWord(name)} --seq ${seq}`;
 
 /**
- * Copies a text; where the browser forbids it, shows it selected.
+ * Copies a text; if the browser forbids it, shows the text, selected.
  * @param {HTMLElement} box for the text and the message
  * @param {string} text
  */
@@ -226,7 +226,7 @@ export function mountDetail(container, state) {
     const shown = empty.includes(pane.name) ? DETAIL_PANES[0] : pane;
     const parts = await shown.show(row, state).catch((error) =>
       [h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`)]);
-    // Another row may have been chosen meanwhile.
+    // The reader may have selected another row meanwhile.
     if (mine !== version) return;
     if (!panel.isConnected) clear(container, heading, summary, controls, copied, panel);
     const name = recording.text("update", row) ?? recording.text("method", row) ?? "event";
@@ -243,7 +243,7 @@ export function mountDetail(container, state) {
   }
 
   state.on("row", () => show(state.row));
-  // Its answer has come.
+  // Shows the row again when its answer has come.
   state.on("grew", () => state.row >= 0 && recording.pair(state.row) !== pair && show(state.row));
   choose(pane.name);
 }
@@ -273,7 +273,7 @@ function stepper(state, within) {
 }
 
 /**
- * The parts of the detail that have nothing to show of a row.
+ * The parts of the detail that are empty for a row.
  * @param {Recording} recording @param {number} row
  */
 async function emptyParts(recording, row) {

@@ -26,7 +26,7 @@ const NO_PAYLOADS =
   "This report was made without payloads (--no-payloads): it has no lines, only a preview of each.";
 
 /**
- * Why the line of a row is not read; empty if it is.
+ * Returns why the line of a row is not read; empty if the line is read.
  * @param {Recording} recording @param {number} row
  */
 export function whyUnread(recording, row) {

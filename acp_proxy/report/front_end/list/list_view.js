@@ -27,7 +27,7 @@ const ARROWS = {
 const NARROW = "(max-width: 700px)";
 const LINE_HEIGHT = 24;
 const TWO_LINES_HEIGHT = 46;
-/** Class of a row whose cells are not there yet. */
+/** The class of a row whose cells are not in memory yet. */
 const PENDING = "list-pending";
 const FLAG_FAULTS = 1 | 2 | 4;
 
@@ -68,7 +68,7 @@ export class ListView {
   /** @param {boolean} [hasGrown] whether only rows from `grewFrom` on are other ones */
   build(hasGrown = false) {
     const last = this.recording.rows - 1;
-    // What the largest number needs.
+    // The width that the largest number needs.
     const numbers = String(this.recording.numbers("seq")[last] ?? 0).length;
     this.list.element.style.setProperty("--number-width", `${Math.max(numbers + 3, 5) + 2}ch`);
     const digits = secondsInWords(this.recording.numbers("t_ns")[last] || 0).length;
@@ -239,8 +239,8 @@ export class ListView {
 }
 
 /**
- * Two numbers, without digits of the second that are as in the first, but for the last two; one if
- * they are the same.
+ * Two numbers. Leading digits of the second number that are the same as in the first are left out,
+ * except the last two digits. If the numbers are equal, only one is returned.
  * @param {string} first @param {string} last
  */
 function numberOfRun(first, last) {

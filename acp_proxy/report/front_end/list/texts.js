@@ -1,4 +1,4 @@
-// The texts of rows in lists and pictures: joined for a run of chunks, and readable.
+// The texts of rows in lists and pictures; the texts of a run of chunks are joined.
 import { lowerBound } from "../data/recording.js";
 import { h } from "../shell/dom.js";
 
@@ -6,7 +6,7 @@ const TEXT_CHARACTERS = 400;
 const ESCAPES = /(\\x1b\[[0-9;?]*[A-Za-z]|(?<!\b[A-Za-z]:(?:\\\S*)?)(?:\\r)?\\n)/;
 
 /**
- * The beginning of the text of some rows; null if it is not there yet.
+ * The beginning of the joined text of some rows; null if their cells are not in memory yet.
  * @param {import("../data/recording.js").Recording} recording @param {Int32Array} shown
  * @param {number} first @param {number} last
  */
@@ -22,8 +22,8 @@ export function textOfRows(recording, shown, first, last) {
 }
 
 /**
- * A text in which escapes of line ends and colours are drawn as signs, or not at all. They stay in
- * the text, for whoever copies it; in a path of Windows there are none.
+ * A text in which escapes of line ends are shown as signs, and escapes of colours are hidden. A
+ * copied text still has these escapes. Backslashes in a Windows path are not treated as escapes.
  * @param {string} text
  */
 export const readable = (text) => text.split(ESCAPES).map((piece, place) =>

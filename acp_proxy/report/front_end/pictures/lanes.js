@@ -21,9 +21,9 @@ import { buildItems, kindOfItem, rowOfItem, runExtent } from "../shell/items.js"
  * @property {number} last its last row
  * @property {number} count how many rows it has
  * @property {number} time when it happened
- * @property {number} after how long after the item before; NaN for the first
- * @property {number} delay how late faults made it
- * @property {number} arrived when all of it had arrived
+ * @property {number} after the time since the previous item; NaN for the first item
+ * @property {number} delay by how much faults have delayed it
+ * @property {number} arrived when its last byte had arrived
  * @property {boolean} delivered whether it arrived late, but before anything else happened
  * @property {number} seen the last row that had come before it
  * @property {number} held how many frames wait in the proxy after it
@@ -37,7 +37,7 @@ const NO_RUN = { has: () => false };
 const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", "proxy", "agent"]);
 
 /**
- * Returns between which lanes a message goes; null if it is no message.
+ * Returns between which lanes a message goes; null if the row is not a message.
  * @param {Recording} recording @param {number} row @returns {{from: Lane, to: Lane} | null}
  */
 export function endsOf(recording, row) {
@@ -58,9 +58,9 @@ export function lanesOf(recording) {
 }
 
 /**
- * Returns from which row to which one lanes have to answer something; to infinity if they never do.
- * A request that was late has to be answered from when it arrived; one that a fault dropped stays
- * in the proxy, as does a dropped answer.
+ * Returns the spans of rows during which a lane has to answer a request; a span without an answer
+ * ends at infinity. The span of a late request begins when the request arrives. If a fault dropped
+ * a request or its answer, the proxy is the lane that has to answer.
  * @param {Recording} recording @returns {Span[]}
  */
 export function openSpans(recording) {

@@ -33,7 +33,7 @@ const DEBTS = ["nobody had to answer", "waiting", "never answered"];
 const AWAITED = { person: "a person", agent: "the agent", proxy: "the proxy" };
 const NAMED_ROWS = 5;
 const STEPS = 1000;
-/** So that a conversation that grows fast is not drawn with each of its frames. */
+/** The delay of a drawing, so that a conversation that grows fast is not drawn for each frame. */
 const DRAWN_AFTER_MS = 200;
 
 export class OverviewStrip {
@@ -48,7 +48,7 @@ export class OverviewStrip {
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
-    /** Where a pointer went down; NaN while none is. */
+    /** The place where the pointer was pressed; NaN while it is not pressed. */
     this.start = NaN;
     this.isDragged = false;
     this.bars = svg("g", null);
@@ -274,7 +274,7 @@ export class OverviewStrip {
     this.state.setRange(from === 0 && to === 1 ? null : [Math.floor(first), Math.ceil(last)]);
   }
 
-  /** Takes the other handle along where one goes beyond it. @param {number} end 0 or 1 */
+  /** Moves the other handle, too, if this handle has passed it. @param {number} end 0 or 1 */
   moveHandle(end) {
     const { chosen } = this;
     chosen[1 - end] = end ? Math.min(...chosen) : Math.max(...chosen);

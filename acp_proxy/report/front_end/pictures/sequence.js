@@ -1,5 +1,5 @@
-// The sequence diagram: client and agent, who else answers, and the proxy where faults did
-// something. It is a virtual list; each row is a small drawing with its text beside the arrow.
+// The sequence diagram: the client, the agent, others who answer, and the proxy if faults had
+// effects. It is a virtual list; each row is a small drawing with its text beside the arrow.
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
 import { clear, h, span, svg } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
@@ -43,7 +43,7 @@ export class SequenceView {
     this.faults = /** @type {HTMLElement} */ (container.querySelector(".sequence-faults"));
   }
 
-  /** Takes what the recording says at the moment. */
+  /** Reads the present facts of the recording. */
   read() {
     const { lanes, places } = (this.facts = diagramFacts(this.recording));
     this.faults.hidden = !places.has("proxy");
@@ -225,7 +225,7 @@ export class SequenceView {
   }
 
   /**
-   * The preview of a frame, without the words on faults before it, or the text of a run.
+   * The preview of a frame, without the mark of faults before it, or the text of a run.
    * @param {Item} item @param {RowCells | null} cells
    */
   text({ row, last }, cells) {
@@ -246,7 +246,7 @@ export class SequenceView {
 }
 
 /**
- * What a recording says at the moment.
+ * The present facts of a recording.
  * @param {import("../data/recording.js").Recording} recording
  */
 function diagramFacts(recording) {

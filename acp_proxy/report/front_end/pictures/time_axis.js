@@ -1,5 +1,6 @@
-// Maps the time of a recording to positions from 0 to 1: what somebody waited for is drawn large,
-// and what nobody waited for short. Counts rows by position. Pure: knows no page.
+// Maps the times of a recording to positions from 0 to 1. Times in which somebody waited get much
+// room, and times in which nobody waited get little room. Also counts rows by position. The module
+// does not draw.
 
 import { lowerBound } from "../data/recording.js";
 
@@ -9,13 +10,14 @@ const ROWS_FOR_ONE = 20;
 const MOST_OF_ONE = 0.04;
 const MOST_OF_ALL = 0.3;
 const SHORTENED = 0.7;
-/** Of the width: all waits together, at most if an answer never came, and the longest of them. */
+/** Parts of the width: for all waits together, the most if an answer never came, and the least for
+ * the longest wait. */
 const PART_OF_WAITS = 0.5;
 const MOST_OF_WAITS = 0.7;
 const LEAST_OF_LONGEST = 0.25;
-/** Of the time: waits that are shorter than this have no more of the axis than of the time. */
+/** The part of the time that waits must take to get a larger part of the axis than of the time. */
 const NOTED = 0.1;
-/** Of the time: what is longer is a gap, even where many are long. */
+/** The part of the time from which on a pause is a gap, even if many pauses are long. */
 const DOMINANT = 0.25;
 /** How many times as large a scale is that clearly is another one. */
 const CLEARLY = 1.5;
@@ -24,8 +26,8 @@ const APART = 0.7;
 const LABEL = 0.5;
 
 /**
- * A time in which nothing was said, before a row. `debt` says whether somebody had to answer
- * meanwhile: 0 nobody, 1 somebody, 2 somebody who never did.
+ * A pause before a row. `debt` says whether somebody had to answer meanwhile: 0 nobody, 1 somebody,
+ * 2 somebody who never answered.
  * @typedef {{row: number, from: number, to: number, debt: number}} Gap
  * @typedef {{times: number[], places: number[], gaps: Gap[]}} TimeAxis
  * @typedef {{left: number, right: number, debt: number, gaps: Gap[]}} DrawnGap
@@ -55,7 +57,7 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   const breaks = [first, ...found.flatMap(({ from, to }) => [from, to]), last];
   const lengths = breaks.slice(1).map((time, at) => time - breaks[at]);
   const isWait = (/** @type {number} */ at) => at % 2 === 1 && found[(at - 1) / 2].debt > 0;
-  // Every second one is a gap.
+  // Every second length is the length of a gap.
   const widths = lengths.map((length, at) => (at % 2 ? Math.min(short, length) : length));
   const rest = widths.reduce((sum, width, at) => sum + (isWait(at) ? 0 : width), 0);
   const most = waits.some(({ debt }) => debt === 2) ? MOST_OF_WAITS : PART_OF_WAITS;

@@ -27,11 +27,11 @@ import { countInWords } from "./words.js";
  * @property {new (container: HTMLElement, state: State) => MountedView} View
  *
  * @typedef {object} MountedView
- * @property {(change: Change) => void} update called while the view is seen; for "view" when it
- * comes
+ * @property {(change: Change) => void} update called while the view is visible, and with "view"
+ * when it becomes visible
  * @property {() => void} [hide]
  * @property {{move: (by: number) => void, focus: () => void}} list what the keyboard moves in
- * @property {(most: number) => HTMLElement} [printed] the view on paper; the list is in place of it
+ * @property {(most: number) => HTMLElement} [printed] the printed view; without it, the list
  */
 
 /** @type {View[]} */
@@ -47,9 +47,9 @@ const VIEWS = [
 const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
 /** How many rows are printed. */
 const PRINTED = 1000;
-/** The texts of recordings with so many rows are read at once: a print cannot wait for them. */
+/** Recordings with at most this many rows are read at the start, since printing cannot wait. */
 const READ_AT_ONCE = 8000;
-/** As in shell.css: the detail is below the rows. */
+/** The condition in shell.css under which the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
 /** As there: fields have no room for labels. */
 const UNLABELLED = "(max-width: 1400px)";
@@ -109,7 +109,7 @@ class App {
     this.showCounts();
   }
 
-  /** The view that is seen. */
+  /** The visible view. */
   get current() { return this.mounted.get(this.state.view); }
 
   /** The keys of the page, which the help lists. @type {import("./keyboard.js").Command[]} */
@@ -145,7 +145,7 @@ class App {
     return mounted;
   }
 
-  /** The rows on paper, as the view shows them or else as a list. */
+  /** The printed rows: as the view prints them, or else as a list. */
   printed() {
     const list = this.mount("list");
     if (list !== this.current) list.update("view");
@@ -235,7 +235,7 @@ class App {
     this.root.scrollIntoView();
   }
 
-  /** Shows what a link led to, or a view, and puts the keyboard there. @param {string} [view] */
+  /** Shows the target of a link, or a view, and moves the focus there. @param {string} [view] */
   arrive(view = this.state.view) {
     this.state.setView(view);
     this.reveal();
