@@ -41,7 +41,7 @@ class _Calls:
     titles: dict[int, tuple[int, str]] = field(factory=dict)
     """The titles of the first calls, by the number of the call; each with its frame's number."""
     untitled: int = _SEARCHED
-    """The number of updates of the last call that are still searched for its title."""
+    """How many further updates of the last call are searched for the title of the call."""
     upto: int = 0
     """The number of the last frame that was read; `LAST_NUMBER` if no more frames can come."""
 

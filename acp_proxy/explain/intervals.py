@@ -330,7 +330,7 @@ class Intervals:
         return sorted(self._finished, key=lambda turn: turn.id), whole
 
     def turns_until(self, end_ns: int) -> list[TurnTime]:
-        """Returns the times of all turns, open ones until a time; `take` may still be called."""
+        """Returns the times of all turns so far; an open turn is measured up to `end_ns`."""
         return [*self._finished, *(turn.until(end_ns) for turn in self.running.values())]
 
     def _begin_turn(self, turn: Turn, t_ns: int) -> None:

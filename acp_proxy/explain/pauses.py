@@ -1,9 +1,9 @@
 """Finds the pauses of a conversation that are worth a line, and who was waited for in each.
 
 A pause is a time between two neighbouring frames or events. It is marked if it takes at least a
-tenth of the turn that was open, and at least `LEAST_NS`; it is always marked from `ALWAYS_NS` on.
-The answer to the question who was waited for comes from stored requests, turns and tool calls, so
-that one pause can be described without a pass over the recording, and a timeline stays a stream.
+tenth of the turn that was open, and at least `LEAST_NS`. A pause of at least `ALWAYS_NS` is always
+marked. The party that was waited for is determined from stored requests, turns and tool calls. So
+one pause can be described without a pass over the recording, and a timeline stays a stream.
 """
 
 from collections.abc import Iterator
@@ -94,7 +94,7 @@ class Pauses:
         """Returns the marked pause before a row; None if rows are left out between the two.
 
         Args:
-            before: the number and the time of the row before it; None if there is none.
+            before: the number and the time of the previous row; None for the first row.
             row: a row of `Rows.rows`.
         """
         if before is None or row["seq"] != before[0] + 1:

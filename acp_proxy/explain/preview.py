@@ -1,4 +1,4 @@
-"""Previews a frame in one line: the prompt, the chunk, the call and its status, the choice.
+"""Describes a frame in one line, such as the text of a prompt, or a tool call and its status.
 
 This module parses the frame and makes the line safe to print; `describe` has the words.
 """

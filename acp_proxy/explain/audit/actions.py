@@ -30,7 +30,7 @@ from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Exchange
 
 _CANDIDATES = 100
-"""The largest number of open tool calls that are compared with a request: the latest ones."""
+"""Only this number of open tool calls, the latest, are compared with a request."""
 
 
 class Moment(NamedTuple):

@@ -99,8 +99,8 @@ class Searcher:
     def _text_of(self, frame: StoredFrame, line: str) -> str | None:
         """Returns the string of a line that contains a match, or else the matching line, or None.
 
-        The method of the message is not such a string. A line that is not a message is only
-        searched as a whole.
+        The method of the message is not searched as a string. A line that is not a message is
+        only searched as a whole.
         """
         pattern = self._pattern
         in_line = pattern.is_in(line)

@@ -15,7 +15,7 @@ from acp_proxy.store.queries.recorded_events import is_stopping_signal
 
 ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
 _CODES_FROM_OUTSIDE = {128 + signum for signum in FROM_OUTSIDE}
-"""Exit codes of an agent or its launcher that mean an end by such a signal."""
+"""Exit codes of an agent or its launcher which mean that one of these signals ended it."""
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:

@@ -61,7 +61,7 @@ def read_messages(
 ) -> Iterator[StoredMessage]:
     """Yields the messages of frames, each frame once and in order.
 
-    For a batch, each of its messages is yielded; if the batch is empty or too large, only itself.
+    A batch yields each of its messages; a batch that is empty or too large yields only itself.
 
     Args:
         reader: the recording.
@@ -96,7 +96,7 @@ def messages_of_exchanges(
 
 
 class BatchMessages:
-    """The messages of batches, which no index contains; all are read once, when first needed.
+    """The messages of batches, which are in no index. All batches are read when first needed.
 
     Args:
         reader: the recording.

@@ -15,7 +15,7 @@ from acp_proxy.store.queries.frames import first_message, frames_before
 
 _MINUTE_NS = 60 * 10**9
 _GIVEN_UP_NS = 2 * _MINUTE_NS
-"""A person who cancels after such a silence has given up on the agent."""
+"""A person who cancels after a silence of this length has given up on the agent."""
 _LATE_NS = 30 * 10**9
 """A turn that ends at least this long after a cancel was not ended by the cancel."""
 

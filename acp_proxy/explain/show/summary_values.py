@@ -269,7 +269,7 @@ class Summary:
     files_read: Tally = field(factory=Tally)
     files_written: Tally = field(factory=Tally)
     terminals: Tally = field(factory=Tally)
-    # The names in JSON are older than the one list of findings.
+    # The names in JSON are from a version that had other lists of findings.
     findings: list[Finding] = field(factory=list, metadata={"json": "problems"})
     """At most 100 findings of each rule, in the order of `in_order`."""
     finding_counts: dict[str, int] = field(factory=dict, metadata={"json": "problem_counts"})

@@ -111,7 +111,7 @@ class TranscriptEntry:
 
 @frozen
 class TranscriptSection:
-    """A turn, or a part of the recording outside of turns; it comes before its entries."""
+    """A turn, or a part of the recording outside of turns; its entries come after it."""
 
     turn: int | None
     session: str | None
