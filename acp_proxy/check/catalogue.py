@@ -67,7 +67,7 @@ def unchecked_rules(origin: Origin | None, *, is_private: bool = False) -> list[
     unknown |= set() if origin is None else origin.unknown
     by_word: dict[str, list[str]] = {}
     for rule in rules().values():
-        # Any rule on messages may depend on parts that people left out of earlier versions.
+        # In imports of earlier versions, parts of messages may be missing, which any rule may need.
         lost = set() if rule.lost_if is None else unknown & {*rule.lost_if, "parts"}
         if word := next((reason for reason in _REASONS if reason in lost), None):
             by_word.setdefault(word, []).append(rule.id)

@@ -114,7 +114,8 @@ def reported(
 ) -> CheckedRecording:
     """Returns the report on a check of all rules.
 
-    Rules are chosen after the check, since the findings of one rule may suppress those of another.
+    Rules are chosen after the check, since a finding of one rule may remove a finding of another
+    rule.
 
     Args:
         reader: the recording.

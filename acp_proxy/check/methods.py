@@ -91,7 +91,7 @@ def kind_of(dialect: str | None, direction: Direction, method: str) -> str | Non
     """Returns whether a method is a request or a notification; None if it is not defined.
 
     Args:
-        dialect: the dialect; None for none.
+        dialect: the dialect; if it is None, no method is defined.
         direction: the direction of the message.
         method: the name of the method.
     """

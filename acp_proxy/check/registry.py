@@ -45,7 +45,7 @@ class Registered(NamedTuple):
     """Whether the function gets only methods that the dialect does not define for the direction and
     the kind of message, and updates of kinds that it does not define."""
     when: Condition | None = None
-    """A condition that must hold; evaluated once for all functions that share it."""
+    """A condition for calling the function; evaluated only once for functions that share it."""
 
 
 class Registry:

@@ -87,7 +87,7 @@ class Explainer:
     Args:
         schema: the schema.
         whole: an object whose only member is the value.
-        names: the original of each replaced character.
+        names: the original character for each character that replaces it.
     """
 
     def __init__(self, schema: Form, whole: dict[str, Any], names: Mapping[int, int]) -> None:

@@ -115,7 +115,7 @@ def binary_content_is_base64(message: CheckedMessage, conversation: Conversation
 
 @rule("prompt.base64", updates=("terminal_output_chunk", "terminal_update"), alone=True)
 def output_is_base64(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds terminal output that is not base64; only version 2 has such updates."""
+    """Finds terminal output that is not base64; only version 2 has updates with such output."""
     is_chunk = message.update_kind == "terminal_output_chunk"
     path = ("data",) if is_chunk else ("output", "data")
     data = member(message.update, *path)
