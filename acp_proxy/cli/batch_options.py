@@ -100,7 +100,7 @@ def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[
     """
     for option in ctx.command.params:
         if option.name == "unredacted":
-            if is_unredacted():  # the option may be given to a group, too
+            if is_unredacted():  # the option of a group may be set instead
                 yield "--unredacted"
             continue
         if not isinstance(option, click.Option) or option.name in {*without, *_NAMES}:

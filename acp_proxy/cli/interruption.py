@@ -97,9 +97,9 @@ def exit_by(signum: int, _: object) -> None:
 
 
 def _raise_soon(unraisable: "UnraisableHookArgs") -> None:
-    """Raises the exception of Ctrl-C again soon, if Python could not raise it at once.
+    """If Python could not raise the exception of Ctrl-C, lets it be raised again soon.
 
-    Python cannot raise it at some places of an import, for example.
+    Python cannot raise this exception at some places of an import, for example.
     """
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

@@ -13,7 +13,7 @@ MEANT: dict[str, str] = json.loads(Path(__file__).with_suffix(".json").read_text
 
 
 def meant(command: str, option: str = "", value: str = "") -> str:
-    """Returns a hint at the line that works, for the end of a message; empty if there is none.
+    """Returns a hint with a line that works, to end a message with; empty if there is no such line.
 
     Args:
         command: the name of the command, without ``inspect``.

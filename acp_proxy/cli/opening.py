@@ -191,8 +191,8 @@ def masked_alike(
 def _with_secrets(
     reader: "RecordingReader", known: Mapping[str, str], stack: ExitStack
 ) -> "RecordingReader":
-    # A reader masks a secret from the frame on where it found the secret. Opened again with the
-    # known secrets, the recording is masked before this frame, too.
+    # A reader masks a secret only after the frame in which it found the secret. A recording that is
+    # opened again with the known secrets is also masked before this frame.
     if reader.unredacted or not known:
         return reader
     from acp_proxy.store.copies.text_export import write_text_form

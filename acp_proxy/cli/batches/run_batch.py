@@ -117,7 +117,7 @@ def _run(
         except SystemExit as e:
             code = int(e.code or 0)
         finally:
-            stopped.append(True)  # set first: from here on a signal raises nothing
+            stopped.append(True)  # set first, so that signals no longer raise
             with suppress(OSError):  # the terminal may be gone
                 screen.clear()
             executor.shutdown(stop=not is_complete)

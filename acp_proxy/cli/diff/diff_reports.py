@@ -23,7 +23,7 @@ _MOST_LINES = 500
 
 
 class DiffReporter:
-    """Receives a comparison in parts and reports it in some form; this base class does nothing."""
+    """Receives a comparison in parts, and reports it in some form; the base class does nothing."""
 
     def begin(self, _found: Diff) -> None:
         """Receives the comparison before its entries."""

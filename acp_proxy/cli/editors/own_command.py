@@ -41,5 +41,5 @@ def own_command(machine: Machine) -> tuple[str, ...]:
 
 
 def is_temporary(own: tuple[str, ...]) -> bool:
-    """Whether this acp-proxy is in a directory that may be removed later, such as that of uvx."""
+    """Whether this acp-proxy is in a directory that may be removed later, such as uvx's cache."""
     return any(part in own[0] for part in _TEMPORARY)

@@ -33,7 +33,7 @@ P = ParamSpec("P")
 
 
 def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
-    """Marks a command whose exit code is its verdict, so that it goes on if nobody reads stdout.
+    """Marks a command whose exit code is a verdict, so that it continues if nobody reads stdout.
 
     Args:
         command: the function of the command.
@@ -48,7 +48,7 @@ def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
 
 
 def lose_reader() -> None:
-    """Discards all further output after the reader of stdout has gone, so that the command goes on.
+    """Discards all further output, since nobody reads stdout any more; the command continues.
 
     Raises:
         BrokenPipeError: the command may stop, because its exit code is not a verdict.
@@ -86,7 +86,7 @@ def stdout_screen() -> Screen:
 def say(text: str = "", **style: Any) -> None:
     """Prints a line of text on stdout; line breaks in the text are escaped.
 
-    On a terminal, the line breaks at spaces, as those of `warn` do, unless it is indented.
+    On a terminal, a line that is not indented is broken at spaces, as by `warn`.
 
     Args:
         text: the line.
@@ -236,8 +236,8 @@ class Page(Writer):
 
         Args:
             first: see `Screen.wrapped`.
-            *pieces: see there.
-            indent: see there.
+            *pieces: see `Screen.wrapped`.
+            indent: see `Screen.wrapped`.
         """
         self.lines(self.screen.wrapped(first, *pieces, indent=indent))
 

@@ -26,7 +26,7 @@ class Ink(IntEnum):
     TO_CLIENT = 28
     """Green."""
     STDERR = 130
-    """Brown; also marks whatever took long."""
+    """Brown; also for answers that took long."""
     PERMISSION = 163
     """Magenta."""
     TROUBLE = 196
