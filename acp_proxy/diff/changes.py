@@ -96,7 +96,7 @@ def remove_equal_responses(
 ) -> None:
     """Removes responses that both sides have from the items that only one side has.
 
-    These are responses whose request is missing on one side, so that they are in two sequences.
+    The request of such a response is missing on one side, so the response is in two sequences.
 
     Args:
         sequences: all sequences; they are modified.

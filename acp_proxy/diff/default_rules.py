@@ -34,7 +34,7 @@ _KINDS: dict[str, tuple[Role, ...]] = {
     CONNECTION: (Role.CONNECTION,),
     REQUEST: (Role.REQUEST,),
 }
-"""Kinds of names, each with the roles that such values have in the protocol's vocabulary."""
+"""Kinds of names, each with the roles in the protocol's vocabulary whose values get such a name."""
 
 _ADDED: dict[str, tuple[str, ...]] = {
     TURN: ("/params/**/turn_id", "/params/**/turnId"),

@@ -128,7 +128,7 @@ class Values:
         return index
 
     def borrow(self, text: str) -> None:
-        """Adds a directory of the other recording; it does not count toward the largest number."""
+        """Adds a directory of the other recording, which does not count toward `most`."""
         self.directories.most += 1
         self.index(PATH, text, None)
 
