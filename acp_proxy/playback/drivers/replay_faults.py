@@ -110,7 +110,7 @@ class ReplayFaults:
             await self._changed[outlet].wait()
 
     async def _finish(self) -> None:
-        """Ends the agent's output: held deliveries go out now, delayed ones when they are due."""
+        """Ends the agent's output: held deliveries go out now, delayed deliveries when due."""
         self._end(Direction.TO_CLIENT)
         with self._finishing as scope:
             if self._has_left:
@@ -167,7 +167,7 @@ class ReplayFaults:
                 await self._write_stderr(data)
 
     def _follow_up(self) -> None:
-        """Runs side effects, and ends directions, that waited for bytes that are written by now."""
+        """Runs side effects and ends directions that had to wait until bytes were written."""
         for wanted in self._schedule.take_effects(self._clock()):
             match wanted.effect:
                 case SignalEffect(signum) if signum == system.SIGSTOP:

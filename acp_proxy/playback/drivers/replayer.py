@@ -168,8 +168,8 @@ def play(
 class Descriptor:
     """A descriptor shared with other processes, used without changing its blocking mode.
 
-    Threads read and write it; they are abandoned when the task is cancelled. `first` has bytes that
-    were already read from it.
+    Threads read and write the descriptor; they are abandoned when the task is cancelled. `first`
+    has bytes that were already read.
     """
 
     def __init__(self, fd: int, first: bytes = b"") -> None:

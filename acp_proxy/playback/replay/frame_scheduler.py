@@ -88,7 +88,7 @@ class FrameScheduler:
         return ready if ready is not None and ready.seq <= seq else None
 
     def take(self, ready: ScheduledFrame, recorded: int) -> None:
-        """Removes a frame that goes out from its track or the connection's frames.
+        """Removes a frame, which goes out now, from its track or from the connection's frames.
 
         Args:
             ready: the frame.
@@ -128,7 +128,7 @@ class FrameScheduler:
         return len(self._schedule.connection.waiting) - unsent
 
     def read_if_needed(self) -> bool:
-        """Reads on and returns True if more frames could go out without another message."""
+        """Reads more steps if frames among them may go out now; returns whether it has read."""
         if self._schedule.is_whole or not self._needs_more():
             return False
         self._schedule.read_on()

@@ -64,7 +64,7 @@ class Lane:
         self.first = self.first or step
 
     def forget(self, step: Step) -> None:
-        """Removes a message from the expected ones."""
+        """Removes a message from the expected messages."""
         self.expected.remove(step)
 
     def match(self, step: Step) -> None:
@@ -76,7 +76,7 @@ class Lane:
         self.note_overtaken(step)
 
     def note_overtaken(self, step: Step) -> None:
-        """Notes that a message came, perhaps before an earlier one in the recording."""
+        """Notes that a message came, and whether an earlier recorded message is still missing."""
         awaited = self.first_missing
         self.is_overtaken |= awaited is not None and awaited.key < step.key
 
@@ -158,10 +158,11 @@ class WaitingFrame:
     asked: set[Key]
     """The requests that it answers."""
     messages: set[Key] = field(factory=set)
-    """Other requests that it waits for: in flight with `asked`, and recorded before the frame."""
+    """Other requests that the frame waits for: they were open at the same time as `asked`, and
+    were recorded before the frame."""
     frames: set[int] = field(factory=set)
-    """Numbers of frames that it waits for: in flight with `asked`, and recorded before the
-    frame."""
+    """The numbers of the frames that this frame waits for: earlier frames about exchanges that
+    were open at the same time as `asked`."""
     since: Moments | None = None
     """When the last message or frame that it waited for passed, as in `Track.since`."""
 

@@ -1,4 +1,4 @@
-"""Compares messages of the client with recorded ones."""
+"""Compares messages of the client with recorded messages."""
 
 from collections.abc import Iterable
 from typing import Any

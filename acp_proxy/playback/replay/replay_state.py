@@ -20,7 +20,7 @@ class ReplayOptions(PlaybackOptions):
     """How to play the recorded agent."""
 
     inert: bool = False
-    """Whether the client may be asked only to read files and to ask a person."""
+    """Whether the client gets only requests to read a file or to ask a person."""
     allow_outside: bool = False
     """Whether the client may be asked to change files or run commands outside its directories."""
 

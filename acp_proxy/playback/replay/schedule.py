@@ -268,7 +268,7 @@ class ReplaySchedule:
             self.connection.add_request(step)
 
     def _add_unreadable_line(self, answer: Step) -> None:
-        """Adds a line that is not a message as a request, once a recorded error answers it."""
+        """Treats a line that is not a message as a request, since a recorded error answers it."""
         lane = self.lanes[None]
         for line in (*lane.expected, *lane.played):
             if line.seq == answer.request_seq and line.kind == "invalid":

@@ -31,8 +31,8 @@ class Bindings:
     """Directories."""
     terminals: dict[str, str] = field(factory=dict)
     sessions: dict[str, str] = field(factory=dict)
-    """Sessions. They differ only if two interchangeable ones were swapped, or if the client was
-    sent ids of another recording before the recording was chosen."""
+    """Ids of sessions. Live ids differ from recorded ids only if two interchangeable sessions were
+    swapped, or if the client got ids of another recording before this recording was chosen."""
     connections: dict[str, str] = field(factory=dict)
     """Ids of connections to MCP servers."""
     messages: dict[str, str] = field(factory=dict)

@@ -82,7 +82,7 @@ class Rank(StrEnum):
 
 @frozen
 class NearMiss:
-    """A recorded message that nearly matched the one that came."""
+    """A recorded message that nearly matched the message that came."""
 
     seq: int
     method: str
@@ -256,7 +256,7 @@ class DivergenceLog:
         )
 
     def note_masked(self, pairs: Iterable[SecretPair], lane: DivergingLane, seq: int) -> None:
-        """Notes, once for each secret, that it was not compared.
+        """Notes that secrets were not compared, only once for each secret.
 
         Args:
             pairs: the pairs of secrets of a message that matched.

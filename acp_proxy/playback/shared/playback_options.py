@@ -16,7 +16,7 @@ class Order(StrEnum):
 
 @frozen
 class Pacing:
-    """How long a frame waits; it decides neither whether a frame goes out nor the order in a lane.
+    """How long frames wait. Pacing never decides whether a frame goes out, or the order in a lane.
 
     A frame waits for a message of the peer or for the frame before it in its lane, and then for the
     gap recorded between the two. A person's time to think is not repeated, since the gap is counted

@@ -43,7 +43,7 @@ class SendConditions:
         """The lanes in which a frame waited for anything else at the last check."""
 
     def next(self) -> ClientFrame | None:
-        """Returns the frame to send now: the first recorded of those that may be sent."""
+        """Returns the frame to send now: the earliest recorded frame that may be sent."""
         self._state.answers.release_patient()
         due = (self._first_due(lane) for lane in self._active_lanes())
         return min((frame for frame in due if frame is not None), default=None)

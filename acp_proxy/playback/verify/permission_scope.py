@@ -165,7 +165,7 @@ def _shown_at(value: Any, pointer: str) -> str | None:
 def _differences(
     comparer: Comparer, recorded: Any, live: Any, places: dict[str, Any]
 ) -> tuple[Difference, ...]:
-    """Returns all differences; here even a value that a client may choose must be the same."""
+    """Returns all differences, including values that a client may choose in other comparisons."""
     compared = comparer.params(PERMISSION, recorded, live, places)
     chosen = (
         Difference(f"/params ({place.value})", shown(old), shown(new))
@@ -195,7 +195,7 @@ def _counting(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _call(call: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a tool call with everything known of it when permission is asked for."""
+    """Returns a tool call with all its members that are known at the time of the request."""
     given = {name: value for name, value in call.items() if value is not None}
     both = {**announced, **given}
     if isinstance(locations := both.get("locations"), list):

@@ -102,8 +102,8 @@ _SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
 """The shortest silence after which the client stops waiting for optional messages: in nanoseconds,
 and as a multiple of the recorded silence."""
 _ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
-"""The shortest silence for answers, since the agent may wait for them; and for answers recorded
-late."""
+"""The shortest silence after which an answer is sent, since the agent may wait for the answer; and
+the limit for `_MANY_TIMES` the recorded silence."""
 _MANY_TIMES = 10
 """The factor for the wait while the agent sends other messages."""
 _WITHOUT_STALL_NS = 300 * NS_PER_S
@@ -137,7 +137,7 @@ class Patience:
         return min(max(_SETTLE_NS, _TIMES * silence_ns), self._longest)
 
     def of_answer(self, silence_ns: int) -> tuple[int, int]:
-        """Returns how long an answer waits for its turn: in silence, and in total."""
+        """Returns how long an answer waits for optional messages: in silence, and in total."""
         late = min(_MANY_TIMES * silence_ns, _LATE_ANSWER_NS)
         silence = min(max(_ANSWER_NS, 2 * silence_ns, late), self._longest)
         return silence, _MANY_TIMES * silence
