@@ -28,7 +28,7 @@ class AcpClient(ABC):
 
     @abstractmethod
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Returns the paths of its settings files, the preferred one first; they need not exist."""
+        """Returns the paths of the client's settings files, which need not exist, best first."""
 
     def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
         """Returns the agents in a settings file.
@@ -89,7 +89,7 @@ def strings(*lists: Any) -> list[str]:
 
 
 def variables(value: Any) -> dict[str, str]:
-    """Returns the variables in an object, or in a list of name-value objects; otherwise none."""
+    """Returns the variables in an object, or in a list of name-value objects; else no variables."""
     if isinstance(value, list):
         pairs = [pair for pair in value if isinstance(pair, dict)]
         value = {pair.get("key") or pair.get("name"): pair.get("value") for pair in pairs}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         commit: str
         """The commit of the agent's entry in the registry."""
         compared: str
-        """The day when the package's repository was compared with the project's; empty if never.
+        """The day when the package's repository was compared with the agent's; empty if never.
 
         Without a day, the package is never run: anybody could publish a package under a free or
         similar name.

@@ -71,7 +71,7 @@ class ChangeLog:
                 return converter.loads(file.read(), list[AddedEntry])
         except OSError as e:
             raise BadSettings(f"cannot read {self.path}: {reason(e)}") from None
-        except Exception:  # whatever a damaged value makes the converter raise
+        except Exception:  # a damaged value may cause any error
             raise BadSettings(f"cannot read {self.path}: it is damaged") from None
 
     def write(self, changes: list[AddedEntry]) -> None:
