@@ -1,7 +1,7 @@
 """The contents of a comparison's page: the differences of two recordings, side by side.
 
-The values are those that `diff` prints. Equal messages are only counted. Only the first differences
-are shown, and the page says how many more there are.
+The page shows the same values that `diff` prints. Equal messages are only counted. Only the first
+differences are shown, and the page says how many more there are.
 """
 
 from collections import Counter
@@ -232,7 +232,7 @@ class _LaneReader:
 def _timed_changes(
     readers: tuple[RecordingReader, RecordingReader], changes: Sequence[ShownChange], first: int
 ) -> list[ShownChange]:
-    """Returns differences with their numbers, from the first one on, and with their times."""
+    """Returns differences, numbered from `first` on, with the times of their messages."""
     of_a = _timed(readers[0], [change.a for change in changes])
     of_b = _timed(readers[1], [change.b for change in changes])
     sides = zip(changes, of_a, of_b, strict=True)
