@@ -69,7 +69,7 @@ class Finding:
     known: bool = False
     """Whether the baseline of a check contains the finding, so that the finding does not count."""
     brief: str = field(default="", metadata={"hidden": True}, eq=False)
-    """The finding in a few words, for lists; empty for the words of its rule."""
+    """The finding in a few words, for lists; if empty, lists show the words of the rule."""
     seqs: tuple[int, ...] = field(
         init=False,
         default=Factory(lambda self: (self.seq, *self.related), takes_self=True),

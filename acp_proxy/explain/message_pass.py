@@ -84,7 +84,7 @@ class MessagePass:
         self._loading: dict[str | None, dict[int, int]] = {}
         """For each session, the numbers of the pending requests that reopen it, by exchange."""
         self._loaded_by: dict[int, str | None] = {}
-        """The session that each of these requests names; the answer to a fork names another one."""
+        """The session that each request names; the answer to a fork names another session."""
 
     def play_to(
         self,

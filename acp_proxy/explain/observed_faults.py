@@ -155,11 +155,11 @@ class FaultEffects:
 
     @cached_property
     def injected(self) -> dict[int, str]:
-        """The frames that rules made up: the name of the rule by the number of the frame."""
+        """The numbers of the frames that rules made up, each with the name of its rule."""
         return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
 
     def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Returns which frames rules withheld: the name of the rule by the number of the frame."""
+        """Returns the numbers of the frames that rules withheld, each with the name of its rule."""
         wanted = list(seqs)
         if not wanted or not self.any_fired:
             return {}

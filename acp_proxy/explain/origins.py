@@ -27,7 +27,7 @@ MEMBERS: dict[tuple[Fact, ...], tuple[str, ...]] = {
     ),
     ("bytes",): ("bytes", "newline", "size"),
 }  # fmt: skip
-"""Facts, each with the members of values that depend on them; without the facts, these are null."""
+"""The members of values that depend on facts; without the facts, these members are null."""
 _NEEDED = {name: needed for needed, names in MEMBERS.items() for name in names}
 
 Value = TypeVar("Value", bound=AttrsInstance)

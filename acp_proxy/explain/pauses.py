@@ -147,6 +147,6 @@ class Pauses:
 
 
 def _precedence(row: ExchangeRow) -> tuple[bool, int, int]:
-    """Returns the place of a request in the order in which open requests are waited for."""
+    """Returns a key to sort open requests by: the first request explains a pause."""
     is_client = row.direction == "to-client"
     return not is_client, WAITING.index(waiting_part(row.method)), row.request_seq

@@ -38,7 +38,7 @@ def trim(
 
 
 def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
-    """Adds the missing request or answer of each exchange; only with batches can one be missing."""
+    """Adds the missing request or answer of each exchange; one is missing only in batches."""
     before = -1
     while len(kept) != before:
         before = len(kept)

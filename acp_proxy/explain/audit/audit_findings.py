@@ -39,7 +39,7 @@ KINDS: dict[str, tuple[Fact, ...]] = {
     "other-not-asked": _ALL, "outside": (), "perhaps-allowed": _ALL, "place-unknown": (),
     "refused-but-done": (),
 }  # fmt: skip
-"""The kinds of findings, each with the facts that an imported recording must know for the kind."""
+"""The kinds of findings, each with the facts that it needs from an imported recording."""
 
 
 def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:

@@ -11,7 +11,7 @@ from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.permissions import DENIED, GRANTED, options_of, read_answer
 
 AMBIGUOUS, CANCELLED, UNANSWERED = "ambiguous", "cancelled", "unanswered"
-"""Decisions in addition to those of `protocol.permissions`."""
+"""Decisions in addition to the decisions in `protocol.permissions`."""
 _LASTING = ("session", "workspace", "always")
 """Scopes of the 1.0 draft that last longer than one action."""
 _EVERY_SESSION = ("workspace", "always")

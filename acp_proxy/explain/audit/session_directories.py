@@ -113,7 +113,7 @@ def _server(server: Value, seq: int) -> AuditedServer:
 def _without_secrets(url: str) -> str:
     """Returns a URL without the parts that may identify a user."""
     try:
-        parts_ = urlsplit(MARKER.sub("masked", url))  # urlsplit refuses the brackets of a marker
+        parts_ = urlsplit(MARKER.sub("masked", url))  # a marker's brackets are invalid in a URL
         host = parts_.netloc.rpartition("@")[2]
     except ValueError:
         return "(not a URL)"

@@ -43,8 +43,8 @@ _HARMLESS = frozenset(" .,:/_-=*?!'\"()[]…–→←✓✗×·↩")
 _LIGATURE = "\ufb02"
 """A letter with which Mermaid itself marks entities."""
 _WORDS = re.compile("^(?:no)?wrap|style|classDef", re.IGNORECASE)
-"""Words with a meaning for Mermaid: a leading `wrap` or `nowrap` switches line breaking, and after
-`style` and `classDef` it drops the last semicolon of a line, even one that ends an entity."""
+"""Words with a meaning for Mermaid: a leading `wrap` or `nowrap` switches line breaking; after
+`style` or `classDef`, Mermaid drops the last semicolon of a line, even if it ends an entity."""
 
 
 class Arrow(StrEnum):

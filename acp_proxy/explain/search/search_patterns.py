@@ -140,7 +140,7 @@ def _has_capital(text: str, *, is_regex: bool) -> bool:
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether a pattern without case finds the same matches in ASCII text made lower case."""
+    """Whether a pattern that ignores case has the same matches in ASCII text made lower case."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

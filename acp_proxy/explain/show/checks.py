@@ -43,13 +43,13 @@ CHECKS: dict[Check, tuple[Fact, ...]] = {
     failed_turns: (),
     empty_turns: ("middle",),
 }
-"""All checks, each with the facts that an imported recording must know for the check."""
+"""All checks, each with the facts that it needs from an imported recording."""
 _WITHOUT = (prompts_of_the_draft, errors_without_requests)
 """Checks that are made only if these facts are missing."""
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:
-    """Runs all checks whose facts the recording knows, and returns the findings in order."""
+    """Runs all checks whose facts are in the recording, and returns the findings in order."""
     made = (check(context) for check, facts in CHECKS.items()
             if context.recording.knows(*facts) != (check in _WITHOUT))  # fmt: skip
     return in_order(itertools.chain.from_iterable(made))

@@ -33,7 +33,7 @@ _PROMPT = 100_000
 
 
 def read_initialization(reader: RecordingReader) -> dict[str, Value]:
-    """Reads the last initialization that was answered, or else the last one.
+    """Reads the last initialization that was answered, or else the last initialization.
 
     Returns:
         The agent's result under ``to-agent``, and the client's params under ``to-client``: the key

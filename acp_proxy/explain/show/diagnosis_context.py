@@ -135,7 +135,7 @@ class DiagnosisContext:
 
     @property
     def client_end(self) -> RecordedEvent | None:
-        """The event that shows that the client left first, or stopped the agent; or None."""
+        """The event that shows that the client left first or stopped the agent; None if neither."""
         first = self.first_end
         return first if first is not None and is_client_ending(first) else None
 

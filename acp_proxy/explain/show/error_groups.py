@@ -215,7 +215,7 @@ def _tally(
 ) -> ErrorTally:
     direction, method, code, charged, why = group
     first, request_seq = answers[0]
-    is_own = "error" in first.message  # codes of MCP have names of their own
+    is_own = "error" in first.message  # `code_name` has no names for codes of MCP
     name = code_name(code, dialect) if is_own else ""
     try:
         text = plain(describe_error(_error(first) or first.message.get("error")))

@@ -250,7 +250,7 @@ def _severity(context: DiagnosisContext, error: ErrorTally) -> Severity:
     if error.direction == "to-client" or error.method not in _NEEDED:
         return least
     # An error is overcome if the same request succeeds after a login, or if a new session is opened
-    # after an old session or its directory was gone. If the login fails or hangs, the error counts.
+    # because an old session or its directory no longer exists. A login must not fail or hang.
     span, again = (error.seq + 1, LAST_NUMBER), None
     if error.name == _LOGIN_NEEDED:
         if any(

@@ -55,7 +55,7 @@ class Statistics:
     time: WholeTime
     methods: list[MethodStatistics]
     turns: list[TurnTime]
-    """The turns of the frames that were counted, each measured whole."""
+    """The turns that contain counted frames; each turn is measured as a whole."""
     tool_call_count: int
     tool_calls: list[CallStatistics]
     """The tool calls with the most bytes."""
@@ -63,7 +63,7 @@ class Statistics:
 
 
 class TurnsAndCalls(Listener):
-    """Divides the times of all turns, and finds first chunks and tool calls that use an id again.
+    """Divides the time of each turn into parts, and finds first chunks and repeated call ids.
 
     Args:
         reader: the recording.

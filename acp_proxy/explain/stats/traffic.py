@@ -228,7 +228,7 @@ class Traffic:
         call = self._calls.setdefault(key, [turn, 0, 0, t_ns, t_ns])
         call[1] += 1
         call[2] += size
-        if turn == call[0]:  # otherwise the frame is a replayed history
+        if turn == call[0]:  # a frame of a replayed history adds no time
             call[4] = max(call[4], t_ns)
 
     def _method_of(self, stream: str, kind: str, name: str | None) -> _Method:

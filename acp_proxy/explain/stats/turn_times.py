@@ -53,7 +53,7 @@ def waiting_part(method: str | None) -> Part:
 
 
 class Interval(NamedTuple):
-    """A stretch of a turn in which one party had to act: the agent, or whoever had to answer."""
+    """A stretch of a turn in which one party had to act: the agent, or a party that it asked."""
 
     turn: int
     part: Part

@@ -200,7 +200,7 @@ class TerminalMessages:
         self._read_exit(part(result, "exitStatus") or result)
 
     def _push(self, data: str, stream: str) -> None:
-        """Adds pushed output, with a heading if it is of another stream than the last output."""
+        """Adds pushed output, after a heading if the last output was of another stream."""
         if data and stream in ("stdout", "stderr") and stream != self._stream:
             self._output.add(("\n" if self._is_line_open else "") + f"{stream}:\n")
             self._stream = stream
