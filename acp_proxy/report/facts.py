@@ -242,7 +242,7 @@ def shortened(items: Sequence[T], most: int, count: int = 0) -> Shortened[T]:
 
 
 def bar(spent: Mapping[Part, int], longest_ns: int) -> list[Segment]:
-    """Divides a bar into the parts of a time.
+    """Returns the segments of a bar, one for each part that took time.
 
     Args:
         spent: the time of each part.

@@ -145,7 +145,7 @@ def _colours(flags: int) -> int:
 
 
 def _webp(data: bytes) -> Sizes:
-    """Yields the size in the first chunk; a decoder refuses other chunks that do not fit it."""
+    """Yields the size in the first chunk; a decoder refuses chunks that contradict this size."""
     size, form, chunk = unpack_from("<L4s4s", data, 4)
     if form != b"WEBP" or size > len(data) - 8:
         return

@@ -89,7 +89,7 @@ class ReportData:
 def read_report_data(
     reader: RecordingReader, options: ReportOptions, watch: Watch = iter
 ) -> ReportData:
-    """Reads the facts about a whole recording, in one pass over messages and one over frame heads.
+    """Reads the facts about a whole recording: one pass reads messages, another the frames' heads.
 
     Args:
         reader: the recording.
