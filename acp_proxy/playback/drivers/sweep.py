@@ -31,8 +31,8 @@ _CRASH = re.compile(
     rb"|^thread '.*' panicked at|^panic: |^fatal error: |Segmentation fault|^Node\.js v[\d.]+\s*\Z",
     re.MULTILINE,
 )
-"""Matches the stderr of programs that ended with an uncaught error. A logged error may have a
-traceback too, but not from the program's first line on."""
+"""Matches the stderr of programs that ended with an uncaught error. An error that is only logged
+may have a traceback too, but this traceback does not begin at the top level of the program."""
 _OURS = re.compile(rb"^(?:acp-proxy: .*)?\n", re.MULTILINE)
 """Matches the lines of the replayed agent on stderr, which the agent may share with its client."""
 _GRACE_S = 2.0

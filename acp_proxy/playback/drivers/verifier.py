@@ -160,8 +160,8 @@ async def _verify(
             stdin=PIPE,
             stdout=PIPE,
             env=variables,
-            # A terminal sends Ctrl-C to its whole foreground group. The recorder is not in it, so
-            # that we can stop it in the order below.
+            # A terminal sends Ctrl-C to its whole foreground group. The recorder is not in that
+            # group, so that we can end the processes in the order below.
             start_new_session=True,
         )
         assert process.stdin is not None

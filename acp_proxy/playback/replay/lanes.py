@@ -115,8 +115,8 @@ class Track:
     since: Moments | None = None
     """When the last frame or message of the track passed, live and in the recording.
 
-    The two times are independent. A message that came early passed long before the frames that it
-    overtook, and the client's time to think is not repeated."""
+    Each is the latest time of its kind, so the two may belong to different messages if one came
+    early. A gap is counted from the live time, so the client's time to think is not repeated."""
     waits_for: Step | None = None
     """The client's message that the track waits for."""
     _arrived: dict[Key, int] = field(factory=dict)

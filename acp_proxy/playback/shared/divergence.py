@@ -126,7 +126,7 @@ class Divergence:
 
 
 class DivergingLane(Protocol):
-    """The part of a lane that the log uses; each object is a separate lane."""
+    """The part of a lane that `DivergenceLog` uses. Each object is another lane, even with the same title."""
 
     @property
     def title(self) -> str:

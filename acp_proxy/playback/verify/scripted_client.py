@@ -54,7 +54,7 @@ class ScriptedClient:
         return self.unexpected is not None
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Takes an event and yields commands; the first event may be of any kind."""
+        """Takes an event and yields commands; the events need not begin with `Started`."""
         if self.is_done or self.is_hopeless:
             return
         if not self._lanes:

@@ -102,8 +102,8 @@ _SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
 """The shortest silence after which the client stops waiting for optional messages: in nanoseconds,
 and as a multiple of the recorded silence."""
 _ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
-"""The shortest silence after which an answer is sent, since the agent may wait for the answer; and
-the limit for `_MANY_TIMES` the recorded silence."""
+"""An answer is sent after a silence of at least the first value, since the agent may wait for it.
+After a recorded silence, `_MANY_TIMES` this silence may be needed, up to the second value."""
 _MANY_TIMES = 10
 """The factor for the wait while the agent sends other messages."""
 _WITHOUT_STALL_NS = 300 * NS_PER_S
