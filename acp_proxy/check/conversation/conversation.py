@@ -207,7 +207,7 @@ class Conversation:
     # Queries of rules
 
     def dialect_of(self, message: CheckedMessage) -> str | None:
-        """Returns the dialect of a message; an ``initialize`` has that of the requested version."""
+        """Returns the dialect of a message; for ``initialize``, of the version that it requests."""
         if message.method in INITIALIZE and not message.is_result and self.dialect != DRAFT:
             return V2 if message.params.get("protocolVersion") == 2 else V1
         return self.dialect

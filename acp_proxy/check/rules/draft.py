@@ -113,7 +113,7 @@ def status_follows_the_diagram(message: CheckedMessage, conversation: Conversati
     if call is None or status is None or message.transition.begins_call:
         return
     if status == "denied" and call.refused_seq is not None:
-        return  # the draft's own example (16.2) does that from pending
+        return  # in an example of the draft (16.2), a pending call does so
     if status in _NOT_IN_DIAGRAM.get(call.status, ()):
         related = frames_of(call.status_seq)
         text = f"the tool call {shown(call.id)} goes from {call.status} to {status}"
@@ -256,7 +256,7 @@ def _masked(value: Any) -> list[str]:
 
 
 def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Returns the paths of required capabilities: those with the value true."""
+    """Yields the paths of required capabilities, which have the value true."""
     if wanted is True:
         yield path
     elif isinstance(wanted, dict) and len(path) < 5:
