@@ -84,7 +84,7 @@ class ConfiguredAgent:
 
     name: str
     command: tuple[str, ...]
-    """Empty if the settings contain no command, as for agents that the client installs itself."""
+    """Empty if the settings contain no command, as for an agent that the client itself installs."""
     path: Path
     """The settings file; ``Path()`` for an agent from the list of known agents."""
     env: dict[str, str] = field(factory=dict)

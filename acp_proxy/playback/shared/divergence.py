@@ -126,7 +126,7 @@ class Divergence:
 
 
 class DivergingLane(Protocol):
-    """The part of a lane that `DivergenceLog` uses. Each object is another lane, even with the same title."""
+    """The part of a lane that `DivergenceLog` uses. Each object counts as a separate lane."""
 
     @property
     def title(self) -> str:
