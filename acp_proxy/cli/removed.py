@@ -89,14 +89,9 @@ def removed_options(command: str) -> Iterator[click.Option]:
         name, flag, argument = parts(typed)
         if name == command and flag and not _is_value(argument):
             yield click.Option(
-                [flag],
-                is_flag=not argument,
-                hidden=True,
-                expose_value=False,
-                allow_from_autoenv=False,
-                multiple=bool(argument),
-                callback=_warn,
-            )
+                [flag], is_flag=not argument, multiple=bool(argument), callback=_warn,
+                hidden=True, expose_value=False, allow_from_autoenv=False,
+            )  # fmt: skip
 
 
 def _is_value(argument: str) -> bool:

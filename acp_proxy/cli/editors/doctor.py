@@ -51,22 +51,11 @@ def doctor(json: bool) -> None:
     """
     machine = this_machine()
     own = own_command(machine)
-    results = masked(
-        examine(
-            DoctorContext(
-                machine,
-                own,
-                is_temporary(own),
-                recordings(),
-                read_record,
-                _COMMANDS,
-                of_variable,
-                time.time(),
-                time.monotonic_ns(),
-                is_unredacted(),
-            )
-        )
-    )
+    context = DoctorContext(
+        machine, own, is_temporary(own), recordings(), read_record, _COMMANDS, of_variable,
+        time.time(), time.monotonic_ns(), is_unredacted(),
+    )  # fmt: skip
+    results = masked(examine(context))
     if json:
         say_json(results)
     else:

@@ -61,25 +61,15 @@ def listed(found_client: FoundClient, mask: Masker) -> ListedClient:
         mask: masks the words of commands.
     """
     agents = [
-        ListedAgent(
-            agent.name,
-            mask.command([*agent.command]),
-            [*agent.env],
-            [*agent.header_names],
-            bool(agent.proxy),
-            str(agent.path),
-        )
+        ListedAgent(agent.name, mask.command([*agent.command]), [*agent.env],
+                    [*agent.header_names], bool(agent.proxy), str(agent.path))
         for agent in found_client.agents
-    ]
+    ]  # fmt: skip
+    client, files = found_client.client, [*map(str, found_client.files)]
     return ListedClient(
-        found_client.client.name,
-        found_client.client.title,
-        found_client.is_installed,
-        [*map(str, found_client.files)],
-        bool(found_client.client.section),
-        agents,
+        client.name, client.title, found_client.is_installed, files, bool(client.section), agents,
         [*found_client.problems],
-    )
+    )  # fmt: skip
 
 
 def clients_table(clients: Sequence[FoundClient], mask: Masker, screen: Screen) -> Iterator[str]:
@@ -106,19 +96,16 @@ def clients_table(clients: Sequence[FoundClient], mask: Masker, screen: Screen) 
         if not state.agents and not state.problems:
             where = cell(str(state.path) if state.files else "")
             rows.append((title, [piece("no agent", Ink.FAINT)], *[cell("")] * 3, where))
-    columns = [*zip(*rows, strict=True)]
-    yield from table(
-        [
-            Column("CLIENT", columns[0]),
-            Column("AGENT", columns[1], least=16, rank=1),
-            Column("", columns[2], rank=2),
-            Column("COMMAND", columns[3], least=20, rank=3),
-            Column("VARIABLES", columns[4], least=10, rank=4),
-            Column("SETTINGS", columns[5], least=20, rank=5, keeps_end=True),
-        ],
-        screen,
-        is_list=True,
-    )
+    cells = [*zip(*rows, strict=True)]
+    columns = [
+        Column("CLIENT", cells[0]),
+        Column("AGENT", cells[1], least=16, rank=1),
+        Column("", cells[2], rank=2),
+        Column("COMMAND", cells[3], least=20, rank=3),
+        Column("VARIABLES", cells[4], least=10, rank=4),
+        Column("SETTINGS", cells[5], least=20, rank=5, keeps_end=True),
+    ]
+    yield from table(columns, screen, is_list=True)
 
 
 def settings_diff(

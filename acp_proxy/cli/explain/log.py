@@ -272,12 +272,7 @@ def _form(
     if raw:
         return _RawTimeline(reader, Writer())
     layout = TimelineLayout(
-        stdout_screen(),
-        newest=last_number(reader),
-        live=reader.is_open,
-        hints_of=HintReader(reader).of,
-        times=times,
-        recording=reader.recording,
-        pauses=Pauses(reader),
-    )
+        stdout_screen(), newest=last_number(reader), live=reader.is_open, times=times,
+        hints_of=HintReader(reader).of, recording=reader.recording, pauses=Pauses(reader),
+    )  # fmt: skip
     return _TimelineScreen(reader, Writer(), layout, folded)

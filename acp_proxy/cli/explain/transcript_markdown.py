@@ -32,7 +32,6 @@ NAMES = {
     EntryKind.END: "End of the turn",
 }  # fmt: skip
 """The name of each kind of entry that is not named after its sender."""
-_DONE = ("completed",)
 _SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
 _INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
 _LINKED = re.compile(r"&#35;\d+|&#64;")
@@ -270,7 +269,7 @@ def choice_state(choice: EntryChoice) -> tuple[str, str]:
     Args:
         choice: the option or the step.
     """
-    is_done = choice.state in ("chosen", *_DONE)
+    is_done = choice.state in ("chosen", "completed")
     return "x" if is_done else " ", "" if is_done or choice.state == "pending" else choice.state
 
 

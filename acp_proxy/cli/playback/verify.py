@@ -200,15 +200,9 @@ def verify(
         from acp_proxy.cli.playback.verify_screen import ComparisonSettings, conclude
 
         settings = ComparisonSettings(
-            word=recording,
-            compared=compared,
-            report=report,
-            junit=junit,
-            was_stopped=outcome.was_stopped,
-            is_checked=check,
-            pauses=outcome.pauses,
-            on_report=ctx.obj,
-        )
+            word=recording, compared=compared, report=report, junit=junit, is_checked=check,
+            was_stopped=outcome.was_stopped, pauses=outcome.pauses, on_report=ctx.obj,
+        )  # fmt: skip
         known = engine.state.masking.known()
         old, fresh = masked_alike((_masked(reader, stack), fresh), stack, known)
         code = conclude(engine, old, fresh, settings)

@@ -122,20 +122,13 @@ def conclude(
     if code == CLEAN and settings.is_checked and _broken_by_agent(checked):
         verdict, code = "broken-rules", DIFFERS
     report = VerifyReport(
-        recording=settings.word,
-        recorded_as=str(new.path),
-        verdict=verdict,
-        exit_code=code,
-        agent_exit_code=new.recording.exit_code,
-        agent_exit_signal=new.recording.exit_signal,
-        expect=options.expect,
-        conversation=played,
+        recording=settings.word, recorded_as=str(new.path), verdict=verdict, exit_code=code,
+        agent_exit_code=new.recording.exit_code, agent_exit_signal=new.recording.exit_signal,
+        expect=options.expect, conversation=played,
         differences={**asdict(comparison.counts), "total": comparison.counts.total},
-        handshake=comparison.handshake,
-        ending=comparison.ending,
-        check=checked,
-        is_checked=settings.is_checked,
-    )
+        handshake=comparison.handshake, ending=comparison.ending,
+        check=checked, is_checked=settings.is_checked,
+    )  # fmt: skip
     collector = _EntryCollector()
     cases = None if settings.junit is None else DiffCases()
     reporters: list[DiffReporter] = [collector] if cases is None else [collector, cases]

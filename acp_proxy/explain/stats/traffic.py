@@ -109,22 +109,11 @@ class _Method:
     def statistics(self, direction: str, method: str | None, kind: str | None) -> MethodStatistics:
         ordered = sorted(self.latencies)
         p50, p90, p99, longest = (percentile(ordered, percent) for percent in (50, 90, 99, 100))
+        outcomes = self.outcomes
         return MethodStatistics(
-            direction,
-            method,
-            kind,
-            self.frames,
-            self.bytes,
-            self.outcomes.total(),
-            self.outcomes["error"],
-            self.outcomes["cancelled"],
-            self.outcomes["unanswered"],
-            p50,
-            p90,
-            p99,
-            longest,
-            self.activity,
-        )
+            direction, method, kind, self.frames, self.bytes, outcomes.total(), outcomes["error"],
+            outcomes["cancelled"], outcomes["unanswered"], p50, p90, p99, longest, self.activity,
+        )  # fmt: skip
 
 
 class Traffic:

@@ -200,13 +200,10 @@ def plan(update: Value, seq: int, t_ns: int, limits: TextLimits) -> TranscriptEn
     steps = parts(inner, "entries") or parts(inner, "steps")
     text = word(inner, "content", "uri")
     choices = [
-        EntryChoice(
-            word(step, "content", "description")[:DESCRIPTION],
-            word(step, "priority"),
-            word(step, "status"),
-        )
+        EntryChoice(word(step, "content", "description")[:DESCRIPTION],
+                    word(step, "priority"), word(step, "status"))
         for step in steps
-    ]
+    ]  # fmt: skip
     blocks = [text_block(text, limits.said)] if text and not steps else []
     plan_id = word(inner, "planId")
     return TranscriptEntry(
