@@ -25,7 +25,7 @@ PICTURED = {
 }
 """The recording, the colours and the part that is shown, by the name of the picture.
 
-The parts have no Chinese characters, for which many systems have no font."""
+Many systems have no font for Chinese, so no part has such characters."""
 _IS_DRAWN = "() => document.querySelectorAll('#app [aria-rowindex], #app .entry-line').length > 3"
 
 

@@ -9,6 +9,7 @@ gutter, and long output is shortened unless nothing may be left out.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from acp_proxy.base.limits import LAST_NUMBER
 from acp_proxy.base.wording import duration, seconds
 from acp_proxy.cli.explain.transcript_markdown import NAMES, choice_state, number_of, sender_of
 from acp_proxy.cli.screens.output import stdout_screen
@@ -71,17 +72,17 @@ def show_transcript(
 
 def _in_order(items: Iterable[Item]) -> Iterator[Item]:
     """Yields the items; a terminal comes after the tool call that names it, if that is the next."""
-    held: list[Item] = []
+    pending: list[Item] = []
     for item in items:
-        if held and not _is_part(held[0], item):
-            yield held.pop()
+        if pending and not _is_part(pending[0], item):
+            yield pending.pop()
         if isinstance(item, Entry) and item.kind is EntryKind.TERMINAL:
-            held.append(item)
+            pending.append(item)
         else:
             yield item
-            yield from held
-            held.clear()
-    yield from held
+            yield from pending
+            pending.clear()
+    yield from pending
 
 
 def _is_part(entry: Item, call: object) -> bool:
@@ -120,7 +121,7 @@ class TranscriptPage(RecordingPage):
         self._call: Entry | None = None
         """The latest tool call, if only what belongs to it has come after it."""
         self._calls_until = 0
-        """The last frame of all earlier tool calls."""
+        """The last frame of all earlier tool calls of the section."""
         self._terminals: set[tuple[str | None, str]] = set()
 
     def section(self, section: Section) -> None:
@@ -132,6 +133,7 @@ class TranscriptPage(RecordingPage):
         self.end_call()
         words = ["outside of turns" if self._section else "before the first turn"]
         self._section = section
+        self._calls_until = 0
         self._lost = RUNNING if section.is_failed and section.last_seq is None else ()
         if section.turn is not None:
             took = duration(section.took_ns, self._step_ns)
@@ -170,7 +172,7 @@ class TranscriptPage(RecordingPage):
     def _is_within(self, entry: Entry, call: Entry) -> bool:
         """Whether an entry is part of a call, or a request to the client while only it ran."""
         is_asked = entry.kind is EntryKind.REQUEST and entry.session == call.session
-        is_during = self._calls_until < entry.seq < call.last_seq and entry.by == "agent"
+        is_during = self._calls_until < entry.seq < _end_of(call) and entry.by == "agent"
         return _is_part(entry, call) or (is_asked and is_during)
 
     def end(self) -> None:
@@ -184,7 +186,7 @@ class TranscriptPage(RecordingPage):
         call, self._call = self._call, None
         if call is None:
             return
-        self._calls_until = max(self._calls_until, call.last_seq)
+        self._calls_until = max(self._calls_until, _end_of(call))
         self._margin = "  " * _is_of_subagent(call)
         for block in call.blocks:
             if self._is_hidden(block) and (call.session, block.text.start) not in self._terminals:
@@ -249,7 +251,8 @@ class TranscriptPage(RecordingPage):
             if self._is_hidden(block) and entry.kind is EntryKind.TOOL_CALL:
                 continue
             if block.label and block.label not in named:
-                self.text(piece(""), [piece(f"{block.label}:", Ink.FAINT)])
+                label = block.label.removeprefix(self._directory)
+                self.text(piece(""), [piece(f"{label}:", Ink.FAINT)])
             lines = [*_lines(block, is_said=is_said and not block.label)]
             shown = lines if is_whole else lines[:_MOST_LINES]
             for lead, *line in shown:
@@ -271,6 +274,10 @@ class TranscriptPage(RecordingPage):
         for line in wrap(pieces, room):
             self.line(screen.line(margin, lead, *line))
             lead = lead if lead == GUTTER else piece(" " * columns_of(lead[0]))
+
+
+def _end_of(call: Entry) -> int:
+    return LAST_NUMBER if call.state in RUNNING else call.last_seq
 
 
 def _is_of_subagent(entry: Entry) -> bool:

@@ -82,6 +82,9 @@ def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> 
     assert "    │ +Hello, ACP!" not in lines
     rejected = screen(monkeypatch, 80, ROOT / "recordings" / "edit-rejected.db")
     assert "\n    │ +Hello, ACP!\n" in rejected
+    lost = screen(monkeypatch, 80, ROOT / "recordings" / "lost-permission.db")
+    assert "\n  Request  fs/read_text_file  greeting.txt" in lost
+    assert "\n  ✗ Permission  Edit greeting.txt  → not answered" in lost
 
 
 def test_calls_at_the_same_time_share_no_request(
