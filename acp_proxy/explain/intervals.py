@@ -156,7 +156,12 @@ class Intervals:
                     self._cancel(waits, now)
             running = self.running.get(transition.turn)
             if running is not None and frame_kind == "notification" and stream == _TO_CLIENT:
-                self._say(running, run, message)
+                self._pass_time(running, t_ns, seq)
+                running.has_spoken = True
+                if running.first_update_ns is None and message.method == UPDATE:
+                    running.first_update_ns = max(0, t_ns - running.start_ns)
+                if last_seq != seq:
+                    self._pass_time(running, last_ns, last_seq, is_pause=False)
         elif kind is _REQUEST and transition.opened is not None:
             waits = self._of(transition.session)
             self._end_silence(waits, stream, now)
@@ -350,14 +355,6 @@ class Intervals:
         if not self.running:
             self._busy_ns += max(0, t_ns - self._busy_since)
 
-    def _say(self, running: RunningTurn, run: FrameRun, message: Message) -> None:
-        self._pass_time(running, run.t_ns, run.seq)
-        running.has_spoken = True
-        if running.first_update_ns is None and message.method == UPDATE:
-            running.first_update_ns = max(0, run.t_ns - running.start_ns)
-        if run.last_seq != run.seq:
-            self._pass_time(running, run.last_ns, run.last_seq, is_pause=False)
-
     def _ask(self, asked: Exchange, now: _Moment) -> RunningTurn | None:
         turn = asked.turn
         if turn is None and asked.session is None and len(self.running) == 1:
@@ -381,10 +378,9 @@ class Intervals:
         self, running: RunningTurn, t_ns: int, seq: int | None, *, is_pause: bool = True
     ) -> None:
         """Adds the time since the last call as an interval, unless no time has passed."""
-        if t_ns > running.now_ns:
-            part, elapsed = running.pass_time(t_ns, is_pause=is_pause)
+        if (since_ns := running.now_ns) < t_ns:
+            part = running.pass_time(t_ns, is_pause=is_pause)[0]
             if self.ended is not None:
-                since_ns = t_ns - elapsed
                 self.ended.append(Interval(running.turn.id, part, since_ns, t_ns, seq))
 
 

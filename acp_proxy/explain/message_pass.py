@@ -134,12 +134,13 @@ class MessagePass:
         feed = self.connection.feed
         nothing, no_message = Transition(), read(b"")
         for run in watch(self._runs(pause_ns, single_upto)):
-            direction = _DIRECTIONS.get(run.stream)
+            seq, t_ns, stream, _, raw, _, _ = run  # faster than reading each field
+            direction = _DIRECTIONS.get(stream)
             if direction is None:
                 yield run, no_message, nothing
                 continue
-            message = self._outline(run.seq) if run.raw is None else read(run.raw)
-            transition = feed(run.seq, run.t_ns, direction, message)
+            message = self._outline(seq) if raw is None else read(raw)
+            transition = feed(seq, t_ns, direction, message)
             if message.kind is not _NOTIFICATION:
                 for change in transition.members or (transition,):
                     self._follow_loading(change)
