@@ -24,7 +24,7 @@ the connection knows which requests, turns and terminals are open.
 
 from collections.abc import Iterator
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from acp_proxy.explain.stats.turn_times import (
     Interval,
@@ -66,8 +66,7 @@ class _SessionWaits:
     """The open requests and running terminals of a session, or of the connection."""
 
     name: str | None = None
-    pending: dict[object, tuple[Exchange, Party]] = field(factory=dict)
-    """The open requests, each with the party that has to act."""
+    pending: dict[object, PendingRequest] = field(factory=dict)
     counts: dict[Party, int] = field(factory=lambda: dict.fromkeys(Party, 0))
     """How many requests and turns are open, by who has to act."""
     asked: int = 0
@@ -81,26 +80,25 @@ class _SessionWaits:
     def is_held_up(self) -> bool:
         return bool(self.terminals) or self.asked > 0
 
-    def add(self, key: object, asked: Exchange, awaited: Party) -> None:
-        self.pending[key] = asked, awaited
-        self.counts[awaited] += 1
-        self.asked += asked.direction == _TO_CLIENT
+    def add(self, key: object, request: PendingRequest) -> None:
+        self.pending[key] = request
+        self.counts[request.awaited] += 1
+        self.asked += request.direction == _TO_CLIENT
 
     def remove(self, key: object) -> None:
         if (request := self.pending.pop(key, None)) is not None:
-            asked, awaited = request
-            self.counts[awaited] -= 1
-            self.asked -= asked.direction == _TO_CLIENT
+            self.counts[request.awaited] -= 1
+            self.asked -= request.direction == _TO_CLIENT
 
     def open(self, t_ns: int) -> Iterator[OpenWait]:
-        for asked, awaited in self.pending.values():
-            seq, silent_ns = None, None
-            if (since := self.silent.get(awaited)) is not None:
-                seq, silent_ns = since[1], t_ns - since[0]
-            yield OpenWait(_request(asked, awaited), t_ns - asked.request_ns, seq, silent_ns)
+        for request in self.pending.values():
+            wait = OpenWait(request, t_ns - request.t_ns)
+            if (since := self.silent.get(request.awaited)) is not None:
+                wait = evolve(wait, last_seq=since[1], silent_ns=t_ns - since[0])
+            yield wait
 
     def oldest(self, party: Party) -> PendingRequest | None:
-        return next((_request(*r) for r in self.pending.values() if r[1] is party), None)
+        return next((r for r in self.pending.values() if r.awaited is party), None)
 
 
 _Place = tuple[_SessionWaits, RunningTurn | None]
@@ -203,7 +201,11 @@ class Intervals:
     ) -> None:
         # In v2, the answer to a prompt only accepts the prompt, so the turn has a key of its own.
         key: object = exchange.id if begun is None else ("turn", begun.id)
-        waits.add(key, exchange, answering_party(exchange.direction, exchange.method))
+        request = PendingRequest(  # not the exchange, whose session the answer may change
+            exchange.request_seq, exchange.request_ns, exchange.direction, exchange.method,
+            exchange.session, exchange.turn, answering_party(exchange.direction, exchange.method),
+        )  # fmt: skip
+        waits.add(key, request)
         running = None
         if begun is not None:
             self._begin_turn(begun, now[0])
@@ -262,10 +264,10 @@ class Intervals:
             waits.terminals.discard(terminal)
 
     def _cancel(self, waits: _SessionWaits, now: _Moment) -> None:
-        for key, (asked, _) in list(waits.pending.items()):
-            if asked.method == PERMISSION and asked.direction == _TO_CLIENT:
+        for key, request in list(waits.pending.items()):
+            if request.method == PERMISSION and request.direction == _TO_CLIENT:
                 waits.remove(key)
-                waits.add(key, asked, Party.CLIENT)
+                waits.add(key, evolve(request, awaited=Party.CLIENT))
         self._settle(waits, now)
 
     def _end_silence(self, waits: _SessionWaits, stream: str, now: _Moment) -> None:
@@ -382,10 +384,3 @@ class Intervals:
             part = running.pass_time(t_ns, is_pause=is_pause)[0]
             if self.ended is not None:
                 self.ended.append(Interval(running.turn.id, part, since_ns, t_ns, seq))
-
-
-def _request(asked: Exchange, awaited: Party) -> PendingRequest:
-    return PendingRequest(
-        asked.request_seq, asked.request_ns, asked.direction, asked.method, asked.session,
-        asked.turn, awaited,
-    )  # fmt: skip
