@@ -68,3 +68,13 @@ def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
         Part.PERSON: HOUR - SECOND,
     }
     assert whole.in_turns_ns == HOUR
+
+
+def test_a_silence_keeps_the_session_that_its_request_named() -> None:
+    """A silence before the answer to session/new has no session; only the answer names one."""
+    waits = waits_after(
+        (0, "to-agent", frame("#1 session/new {}")),
+        (HOUR, "to-client", frame('#1 result {"sessionId": "s"}')),
+    )
+    assert waits.silences.longest is not None
+    assert waits.silences.longest.request.session is None

@@ -1,0 +1,40 @@
+"""The log of tool calls in a summary."""
+
+from __future__ import annotations
+
+import json
+
+from acp_proxy.explain.show.frame_pass import CallLog
+
+KEY = ("s", "call-1")
+
+
+def updated(**members: object) -> CallLog:
+    """Returns the log after a call was announced and then updated with some members."""
+    log = CallLog()
+    announced = {"sessionUpdate": "tool_call", "title": "Read a.py", "kind": "read"}
+    update = {"sessionUpdate": "tool_call_update", "toolCallId": KEY[1], **members}
+    for seq, its in enumerate((announced, update), start=1):
+        status = its.get("status")
+        raw = json.dumps({"params": {"update": its}}).encode()
+        log.add(KEY, seq, raw, status if isinstance(status, str) else None)
+    return log
+
+
+def test_an_update_of_the_status_changes_nothing_else() -> None:
+    """After an update with a final status alone, the call has its announced title and kind."""
+    (call,) = updated(status="completed").first()
+    assert (call.seq, call.title, call.kind, call.status) == (1, "Read a.py", "read", "completed")
+
+
+def test_an_update_with_a_final_status_may_change_the_title() -> None:
+    """If an update has a final status and a title, the log has both."""
+    (call,) = updated(status="failed", title="Read b.py").first()
+    assert (call.title, call.status) == ("Read b.py", "failed")
+
+
+def test_an_update_with_a_final_status_may_have_a_diff() -> None:
+    """If an update has a final status and a diff, the log knows the changed file."""
+    diff = {"type": "diff", "path": "/a.py", "oldText": "", "newText": "one\n"}
+    (call,) = updated(status="completed", content=[diff]).calls
+    assert [*call.changed] == ["/a.py"]
