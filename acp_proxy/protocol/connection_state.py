@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from attrs import define, field
-from msgspec import Struct
 
 from acp_proxy.protocol.dialects import Evidence
 from acp_proxy.protocol.directories import is_within
@@ -240,7 +239,8 @@ class State:
     the calls that are over."""
 
 
-class Transition(Struct):
+@define
+class Transition:
     """The labels of a message, and the changes that the message made."""
 
     method: str | None = None
