@@ -86,7 +86,8 @@ export async function permissionElement(state, row, isWhole) {
   const pair = recording.pair(row);
   const entry = await recording.entries.about([row], "permission");
   const { title, state: outcome, is_failed, remarks = [], choices = [] } = entry ?? {};
-  const { content } = askedCall(parsedLine(await recording.line(row)));
+  const images = entry ? entryBlocks(entry) : [];
+  const blocks = contentBlocks(askedCall(parsedLine(await recording.line(row))).content, "output");
   const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "person" : "client";
   const took = durationInWords(recording.numbers("latency_ns")[row], ` — the ${who} took `);
   return div("permission",
@@ -95,7 +96,7 @@ export async function permissionElement(state, row, isWhole) {
     choicesElement(choices),
     h("p", { class: is_failed && "trouble" }, h("b", null, outcome), took, " ",
       pair >= 0 && seqButton(state, pair)),
-    isWhole ? await blockElements(state, contentBlocks(content, "output"), row) : []);
+    await blockElements(state, isWhole ? [...blocks, ...images] : images, row));
 }
 
 /**
@@ -147,16 +148,15 @@ export async function callElement(state, row) {
     const when = t_ns === history[0].t_ns ? secondsInWords(t_ns, " at ", " s") : after;
     return h("li", null, `${statusInWords(status)} `, seqButton(state, at), span("note", when));
   });
-  const permissions = asked.map((one) => permissionElement(state, one.row, false));
   const places = locations.slice(0, MOST_LOCATIONS);
-  const images = entry ? entryBlocks(entry).filter(({ form }) => form === "image") : [];
+  const images = entry ? entryBlocks(entry) : [];
   return h("section", { class: "card", "aria-label": "tool call" },
     entry && h("h3", null, headWords(recording, entry)),
     noteLine(entry && `${entry.id} · `, `${countInWords(rows.length, "frame")} `,
       seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, last)]),
     h("ol", { class: "statuses", "aria-label": "status over time" }, statuses),
     h("ul", { class: "choices mono" }, places.map((place) => h("li", null, place))),
-    await Promise.all(permissions),
+    await Promise.all(asked.map((one) => permissionElement(state, one.row, false))),
     // Its terminals were made before its last frame.
     await blockElements(state, [...blocks, ...images], last));
 }
@@ -183,12 +183,12 @@ export function headWords({ isOpen }, { kind, title, state, detail, is_failed, t
   const isEndless = kind === "tool_call" && !ENDED.test(state) && !isOpen;
   const outcome = [state, isEndless && "never ended"].filter(Boolean).join(", ");
   const isAsked = kind === "request" || kind === "notice";
-  const sign = is_failed ? "✗ " : state === "completed" ? "✓ " : isAsked && state ? "→ " : "";
+  const mark = is_failed ? "✗ " : state === "completed" ? "✓ " : isAsked && state ? "→ " : "";
   const tone = is_failed ? "trouble" : isEndless ? "caution" : "note";
   return [
     h("b", null, isAsked ? detail : title),
     isAsked && span("entry-title", title),
     kind === "tool_call" && detail !== "" && span("badge", detail),
-    outcome !== "" && span(tone, sign + outcome + tookWords(took_ns)),
+    outcome !== "" && span(tone, mark + outcome + tookWords(took_ns)),
   ];
 }
