@@ -177,10 +177,10 @@ def test_findings_stand_at_their_entries(window: Visit, name: str, tmp_path: Pat
     (shown,) = said("show", path)
     entries = [item for item in said("transcript", path) if item["type"] == "entry"]
     expected: dict[int, set[tuple[str, str]]] = {}
-    for one in shown["problems"]:
-        at = [it["seq"] for it in entries if it["seq"] <= one["seq"] <= it["last_seq"]]
-        if one["severity"] != "info":
-            expected.setdefault(at[0], set()).add((one["severity"], one["text"]))
+    for problem in shown["problems"]:
+        at = [it["seq"] for it in entries if it["seq"] <= problem["seq"] <= it["last_seq"]]
+        if problem["severity"] != "info":
+            expected.setdefault(at[0], set()).add((problem["severity"], problem["text"]))
     page.page.set_viewport_size({"width": 1280, "height": 3000})
     page.page.wait_for_function("(n) => document.querySelectorAll('.entry .finding').length >= n",
                                 arg=sum(map(len, expected.values())))  # fmt: skip
