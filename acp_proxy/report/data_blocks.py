@@ -188,7 +188,7 @@ class _IndexBlocks:
             "number": number_codes,
         }
         self._run: int | None = None
-        """The difference between the first row of the last row's run and the last row."""
+        """The number of the row that begins the last row's run, minus the last row's number."""
         self._own: list[tuple[Any, ...]] = []
         self._shared: list[tuple[Any, ...]] = []
         self._counts: list[int] = []
@@ -237,7 +237,7 @@ class _IndexBlocks:
         return _block(f"i{number}", len(start).to_bytes(4, "little"), start, *data)
 
     def _expanded(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Returns the value of each row, from the values of rows that share them."""
+        """Returns the value of each row, from the values that consecutive rows share."""
         return (*chain.from_iterable(map(repeat, values, self._counts)),)
 
 

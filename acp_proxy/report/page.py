@@ -46,7 +46,7 @@ _NUMBER = re.compile(r"(\((?:[a-z]+ )*|)#(\d{1,15})")
 _MARKS = re.compile(
     r"(\b[A-Za-z]:\\\S*)|\*\*(\S[^*]*)\*\*|`+([^`]+)`+|(?:(?:\\r)?\\n *|^)+(?:(?:#{1,6}|>|[-*]) +)*"
 )
-"""A path of Windows; bold words and code of Markdown; ends of lines with the marks after them."""
+"""Matches a path of Windows, bold words or code of Markdown, or line ends and marks after them."""
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK_ID = re.compile(r"[a-z]+\d*")
 

@@ -161,9 +161,9 @@ class RowReader:
         self._calls: dict[tuple[str | None, str], tuple[int, int]] = {}
         """For each tool call id, the start of the last call's span, and the call's first frame."""
         self._labels: tuple[Any, ...] | None = None
-        """The labels of the last row; None unless it is a chunk with a `chunk_text`."""
+        """The labels of the last row; None unless the row is a chunk that has a `chunk_text`."""
         self._shared: tuple[Any, ...] = ()
-        """The values that the last row shares with the next one, if its labels are the same."""
+        """The values that the last row shares with the next row if both have the same labels."""
         self._cells: list[Any] = []
 
     def read(self, row: Row) -> ReportRow:

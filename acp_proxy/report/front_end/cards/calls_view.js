@@ -1,4 +1,4 @@
-// The tool calls as a table in the order of their start; the detail has the card of the chosen one.
+// The tool calls as a table in the order of their start; the detail shows the chosen call's card.
 import { BLOCK_ENTRIES } from "../conversation/entries.js";
 import { pause, readJson } from "../data/source.js";
 import { clear, div, h, span } from "../shell/dom.js";
@@ -10,7 +10,7 @@ import { statusInWords, ENDED } from "./card.js";
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /**
- * A tool call; `state` is "never ended" for one that did not say how it ended.
+ * A tool call; `state` is "never ended" for a call whose end was not reported.
  * @typedef {import("../conversation/entries.js").Entry & {bytes: number}} ListedCall
  */
 
@@ -32,7 +32,7 @@ export async function listedCalls(recording, kinds) {
     for (const entry of entries) {
       if (entry.kind !== "tool_call") continue;
       const key = firsts[recording.rowOf(entry.seq)];
-      // What came of it after the end of its turn is an entry of its own.
+      // Updates of a call after the end of its turn are another entry.
       const { seq, detail } = calls.get(key) ?? { seq: entry.seq, detail: "other" };
       const state = ENDED.test(entry.state) ? entry.state : unended;
       calls.set(key, { ...entry, seq, detail: entry.detail || detail, state, bytes: 0 });
@@ -53,7 +53,7 @@ export class CallsView {
     this.recording = state.recording;
     /** All tool calls; null until they are read. @type {Map<number, ListedCall> | null} */
     this.calls = null;
-    /** How many rows there were when it was read. */
+    /** The number of rows when the calls were read. */
     this.known = 0;
     /** The shown calls, each as the first of its rows that is shown. @type {Int32Array} */
     this.rows = new Int32Array(0);

@@ -26,8 +26,8 @@ const REQUEST_PERMISSION = "session/request_permission";
 const MOST_LOCATIONS = 20;
 
 /**
- * What the frames of one tool call say: its statuses, the permissions that it was asked for, the
- * files that it touched, its content in order; without any, its output.
+ * Returns what the frames of a tool call say: its statuses, its permission requests, the files that
+ * it touched, and its content in order or, if it has no content, its output.
  * @param {ReadFrame[]} frames
  */
 export function callParts(frames) {
@@ -79,7 +79,7 @@ function placeInWords(place) {
  * A permission request in the page: the question, the options and the answer.
  * @param {State} state
  * @param {number} row of the request
- * @param {boolean} isWhole whether its content is shown, which the card of its call has anyway
+ * @param {boolean} isWhole whether to show the content; the card of the call shows it already
  */
 export async function permissionElement(state, row, isWhole) {
   const { recording } = state;
@@ -121,7 +121,7 @@ export const linkedText = (state, text) => text.split(/(#\d+)/).map((piece, at) 
   return row < 0 ? piece : seqButton(state, row);
 });
 
-/** What is wrong at rows, a line for each sentence. @param {State} state @param {number[]} rows */
+/** The problems at some rows, a line for each. @param {State} state @param {number[]} rows */
 export function findingLines(state, rows) {
   const problems = rows.flatMap((row) => state.recording.problems.get(row) ?? []);
   const severities = new Map(problems.map(({ text, severity }) => [text, severity]));
@@ -176,7 +176,7 @@ export const statusInWords = (status) => `${STATUS_SIGNS.get(status) ?? "·"} ${
 export const tookWords = (ns) => durationInWords(ns ?? NaN, " after ");
 
 /**
- * What an entry is, of which kind, and how it ended.
+ * The heading of an entry: its title, its kind, and how it ended.
  * @param {Recording} recording @param {Entry} entry @returns {Child[]}
  */
 export function headWords({ isOpen }, { kind, title, state, detail, is_failed, took_ns }) {

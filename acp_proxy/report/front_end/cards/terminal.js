@@ -70,7 +70,8 @@ export async function readFrames(recording, rows) {
 }
 
 /**
- * A terminal in the page: the last one with its id that there is at a row, or else the first one.
+ * The element of a terminal. If several terminals have the id, it is the last terminal that existed
+ * at a row, or else the first terminal.
  * @param {State} state @param {string} id @param {number} row of the same session
  */
 export async function terminalElement({ recording }, id, row) {

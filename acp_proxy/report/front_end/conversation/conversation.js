@@ -72,7 +72,7 @@ export class ConversationView {
     else if (change === "shown") this.build();
   }
 
-  /** Finds the entry next to each pause: the one that ended it, or else the one before it. */
+  /** Finds the entry next to each pause: the entry that ended it, or else the entry before it. */
   placePauses() {
     const { entries: { kinds, seqs, ofRows }, state: { recording } } = this;
     const [before, after] = (this.pauses = [new Map(), new Map()]);
@@ -91,7 +91,7 @@ export class ConversationView {
     const isAll = state.shown.length === state.recording.rows;
     const isShown = new Uint8Array(kinds.length).fill(isAll ? 1 : 0);
     if (!isAll) for (const row of state.shown) isShown[ofRows[row]] = 1;
-    // A section is shown if an entry of it is.
+    // A section is shown if one of its entries is shown.
     for (let item = kinds.length - 1, isNeeded = 0; item >= 0; item--) {
       if (kinds[item] === SECTION) [isShown[item], isNeeded] = [isNeeded, 0];
       else isNeeded ||= isShown[item];

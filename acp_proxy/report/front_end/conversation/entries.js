@@ -1,5 +1,6 @@
-// The entries of the conversation as `transcript` makes them: an index of all is in memory, and
-// entries are read on demand. Whatever shows a frame takes its words and its state from them.
+// The entries of the conversation, as `transcript` makes them. An index of all entries is in
+// memory; the entries are read on demand. All views take the words and the state of a frame from
+// its entry.
 import { BlockCache } from "../data/block_cache.js";
 import { pause, readJson } from "../data/source.js";
 import { rowsWith } from "../data/values.js";
@@ -46,20 +47,20 @@ export class Entries {
   lastSeqs = [];
   /** @type {string[]} */
   kinds = [];
-  /** The entry that shows each row; -1 for rows that none shows. */
+  /** The entry that shows each row; -1 for rows that no entry shows. */
   ofRows = new Int32Array(0);
   reading = Promise.resolve();
 
   /** @param {Recording} recording */
   constructor(recording) {
     this.recording = recording;
-    /** How many rows there were when `ready` was asked last. */
+    /** The number of rows when `ready` was last called. */
     this.known = -1;
     /** @type {BlockCache<Entry[]>} */
     this.blocks = new BlockCache(BLOCKS_KEPT, (name) => readJson(recording.source, name));
   }
 
-  /** Settles when the entries of all rows that there are now are known. */
+  /** Settles when the entries of all present rows are known. */
   ready() {
     const { rows } = this.recording;
     if (rows !== this.known) this.reading = this.reading.then(() => this.read());
@@ -67,7 +68,7 @@ export class Entries {
     return this.reading;
   }
 
-  /** Reads the index from the first entry on that is new or has changed. */
+  /** Reads the index again, from the first entry that is new or has changed. */
   async read() {
     const { first, seq, last_seq, kind } = await readJson(this.recording.source, "entries");
     this.seqs = this.seqs.slice(0, first).concat(seq);
@@ -82,11 +83,12 @@ export class Entries {
   /** The rows that an entry shows. @param {number} item */
   rowsOf = (item) => rowsWith(this.ofRows, item);
 
-  /** The entry if it is in memory. Else null, and it is loaded. @param {number} item */
+  /** An entry if it is in memory; otherwise null, and the entry is loaded. @param {number} item */
   now = (item) => this.blocks.now(blockOf(item))?.[item % BLOCK_ENTRIES] ?? null;
 
   /**
-   * The last entry of a kind that shows some of the rows, or of any kind; null if none shows them.
+   * The last entry of a kind that shows one of the rows; if there is none, the last entry of any
+   * kind that does; null if no entry shows them.
    * @param {number[]} rows @param {string} [kind]
    */
   async about(rows, kind = "") {

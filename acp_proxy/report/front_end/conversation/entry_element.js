@@ -1,6 +1,6 @@
-// One section or entry of the conversation in the page. What a call, a terminal or a request has is
-// read when it is opened; calls that failed are open, and so are terminals that failed and
-// that no call has.
+// One section or entry of the conversation in the page. The content of a call, a terminal or a
+// request is read when the entry is opened. Failed calls are open at first, and so are failed
+// terminals that belong to no call.
 import { choicesElement, headWords, linkedText, tookWords } from "../cards/card.js";
 import { rowsWith } from "../data/values.js";
 import { blockElement, entryBlocks } from "../detail/blocks.js";
@@ -26,7 +26,7 @@ const BEGINNING = 120;
 
 /**
  * @param {HTMLElement} node to be filled @param {State} state @param {Entry} entry
- * @param {Set<number>} toggled frames of entries that are not open or closed as at first
+ * @param {Set<number>} toggled the frames of entries that the reader has opened or closed
  */
 export function fillEntry(node, state, entry, toggled) {
   const { kind = "section", by, is_failed, remarks = [] } = entry;
@@ -83,12 +83,12 @@ function foldedParts(state, entry, toggled) {
   return [div("entry-line", made, place(state, entry)), choicesElement(choices)];
 }
 
-/** Whether the card of a call has a terminal. @param {State} state @param {Entry} terminal */
+/** Whether the card of a call shows a terminal. @param {State} state @param {Entry} terminal */
 const isInCard = ({ recording }, { id }) =>
   rowsWith(recording.codes("terminal"), recording.code(id))
     .some((row) => recording.codes("tool_call")[row] > 0);
 
-/** What a line that opens says. @param {State} state @param {Entry} entry @returns {Child[]} */
+/** The line of a folded entry. @param {State} state @param {Entry} entry @returns {Child[]} */
 function summaryWords({ recording }, entry) {
   const { kind, blocks } = entry;
   const start = blocks[0]?.text.start ?? "";
@@ -99,13 +99,13 @@ function summaryWords({ recording }, entry) {
   return headWords(recording, entry);
 }
 
-/** @param {State} state @param {Entry} entry @returns {Promise<Child[]>} what a line opens */
+/** @param {State} state @param {Entry} entry @returns {Promise<Child[]>} the folded content */
 async function contentOf(state, { seq }) {
   const row = state.recording.rowOf(seq);
   return row < 0 ? [note(`#${seq} is not in this report.`)] : saidElements(state, row);
 }
 
-/** What leads to the frames of an entry. @param {State} state @param {Entry} entry */
+/** The time of an entry, and a link to its frame. @param {State} state @param {Entry} entry */
 function place(state, { seq, t_ns }) {
   const time = t_ns ? secondsInWords(t_ns, "", " s ") : "";
   return span("note entry-place", span("entry-time", time), linkedText(state, `#${seq}`));

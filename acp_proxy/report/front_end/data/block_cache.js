@@ -1,8 +1,8 @@
-// Keeps blocks that were read, for all who read some of many.
+// A cache of blocks, for readers that need only some of many blocks.
 
-/** Keeps the blocks that were used last, and reads none twice at a time. @template T */
+/** Keeps the blocks that were used last; never reads a block twice at the same time. @template T */
 export class BlockCache {
-  /** Is called with every block that was read. @type {(block: T) => void} */
+  /** Called with every block that was read. @type {(block: T) => void} */
   onRead = () => {};
   /** @type {Map<string, {value?: T, promise: Promise<T>}>} */
   entries = new Map();
@@ -26,7 +26,7 @@ export class BlockCache {
     return entry.promise;
   }
 
-  /** The block if it is in memory. Else nothing, and it is read. @param {string} name */
+  /** A block if it is in memory; otherwise nothing, and the block is read. @param {string} name */
   now(name) {
     if (!this.entries.has(name)) void this.get(name);
     return this.entries.get(name)?.value;

@@ -46,7 +46,7 @@ export class Recording {
     /** The first row of each payload block; the same for all pieces of a line. @type {number[]} */
     this.payloadRows = [];
     this.cellBlocks = new BlockCache(CELL_BLOCKS_KEPT, (name) => this.readCells(name));
-    /** The conversation, whose entries say what frames are. */
+    /** The entries of the conversation, which describe the frames. */
     this.entries = new Entries(this);
     this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT, (name) => source.bytes(name));
     /** Called whenever cells were read. */
@@ -216,13 +216,13 @@ export class Recording {
   }
 
   /**
-   * The rows that have the same number in a column as a row; none if it has no number there.
+   * The rows with the same number in a column as a given row; no rows if the given row has none.
    * @param {string} name @param {number} row
    */
   rowsAlike = (name, row) => rowsWith(this.numbers(name), this.numbers(name)[row]);
 
   /**
-   * What a row needs beside its columns: its preview, its id, what faults did to it.
+   * The cells of a row, which are not in columns: its preview, its id, and the effects of faults.
    * @param {number} row @returns {Promise<RowCells>}
    */
   cells = async (row) => (await this.cellBlocks.get(this.cellBlock(row)))[row];
@@ -283,7 +283,8 @@ export class Recording {
   }
 
   /**
-   * The blocks that have the line of a row, and their rows: from the first one on, before `end`.
+   * The names of the blocks with the line of a row, and the rows of these blocks: from `first` to
+   * the row before `end`.
    * @param {number} row
    */
   blocksOf(row) {

@@ -9,7 +9,7 @@
 
 /** Reads blocks out of the inert `<script>` elements of the page. @implements {Source} */
 export class EmbeddedSource {
-  /** The text of a block as it stands in the page. @param {string} name */
+  /** The text of a block's element in the page. @param {string} name */
   text(name) {
     const text = document.getElementById(name)?.textContent;
     if (text) return text;

@@ -1,5 +1,5 @@
-// Content of messages and tool calls in any dialect, and of entries of the conversation: text,
-// diffs, terminals, images; all else is described, never decoded.
+// Shows the content of messages and tool calls in any dialect, and of entries of the conversation:
+// text, diffs, terminals and images. Any other content is described, never decoded.
 import { terminalElement } from "../cards/terminal.js";
 import { diffModel } from "../cards/words.js";
 import { markdownElements } from "../conversation/markdown.js";
@@ -87,7 +87,7 @@ export function describedContent(block) {
 }
 
 /**
- * The blocks of an entry: what the agent said is Markdown. @param {Entry} entry
+ * The blocks of an entry; texts of the agent are shown as Markdown. @param {Entry} entry
  * @returns {ContentBlock[]}
  */
 export const entryBlocks = ({ kind, by, blocks }) => blocks.map((block) => {
@@ -100,8 +100,8 @@ export const entryBlocks = ({ kind, by, blocks }) => blocks.map((block) => {
 });
 
 /**
- * Blocks in the page, with the terminals among them.
- * @param {State} state @param {ContentBlock[]} blocks @param {number} row one that is about them
+ * Makes the elements of blocks, including terminals.
+ * @param {State} state @param {ContentBlock[]} blocks @param {number} row a row about the blocks
  * @returns {Promise<HTMLElement[]>}
  */
 export const blockElements = (state, blocks, row) => Promise.all(blocks.map((block) =>

@@ -1,5 +1,5 @@
-// What a frame says to a person: its text, its question, its plan, its output; of a streamed
-// message the whole text.
+// Shows what a frame says to a person: its text, its question, its plan or its output. For a piece
+// of a streamed message, this is the text of the whole message.
 import { callElement, choicesElement, linkedText, permissionElement } from "../cards/card.js";
 import { terminalElement } from "../cards/terminal.js";
 import { decodeText } from "../data/source.js";
@@ -17,7 +17,7 @@ import { countInWords, durationInWords, sizeInWords } from "../shell/words.js";
 
 // Lines that are read as values; larger ones are shown as bytes.
 const LARGEST_READ = 8_000_000;
-/** The kinds of entries that say all that their frames say. */
+/** The kinds of entries that contain everything that their frames say. */
 const SAID = new Set(["message", "thought", "stderr", "plan"]);
 const LONG_STRING = 160;
 const MOST_STRINGS = 20;
@@ -55,7 +55,7 @@ export function longStrings(value, place = "") {
 }
 
 /**
- * What a frame says as blocks, where no entry of the conversation says it.
+ * Returns what a frame says, as blocks, if no entry of the conversation contains it.
  * @param {unknown} message @returns {ContentBlock[]}
  */
 export function saidBlocks(message) {
@@ -64,7 +64,7 @@ export function saidBlocks(message) {
 }
 
 /**
- * What a row says, in the page.
+ * Makes the elements that show what a row says.
  * @param {State} state @param {number} row @returns {Promise<Child[]>}
  */
 export async function saidElements(state, row) {
@@ -92,7 +92,7 @@ export async function saidElements(state, row) {
 }
 
 /**
- * All that the frames of an entry say.
+ * Shows everything that the frames of an entry say.
  * @param {State} state @param {Entry} entry @param {number} row one of them
  */
 function entryElements(state, entry, row) {

@@ -1,4 +1,4 @@
-// Says why a filter shows nothing, and which other filter a reader may have meant.
+// Finds out why a filter matches no frame, and which other filter the reader may have meant.
 
 const CALL_TERM = /(?<=^|[\s(])call:"?([^\s"()*?[]+)"?/;
 

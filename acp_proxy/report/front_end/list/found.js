@@ -1,13 +1,13 @@
-// Marks the words of the search wherever they stand, with highlights of CSS: no element changes.
+// Marks the words of the search in a view. CSS highlights mark them, so no element is changed.
 
-/** More are not marked at a time. */
+/** The largest number of marked words. */
 const MOST_FOUND = 5000;
-/** What is no text of the recording. */
+/** Elements whose texts are not from the recording. */
 const NO_TEXT = "button, .entry-section, .entry-kind, .entry-place, .finding, .list-number, "
   + ".list-time, .list-size";
 
 /**
- * Marks what the search looks for in an element, and in all that is drawn there later.
+ * Marks the searched words in an element, and in everything that is drawn in the element later.
  * @param {import("../shell/state.js").State} state
  * @param {string} name of a highlight in the styles
  * @param {HTMLElement} root
@@ -15,7 +15,7 @@ const NO_TEXT = "button, .entry-section, .entry-kind, .entry-place, .finding, .l
 export function keepFoundMarked(state, name, root) {
   const mark = () => {
     const { query } = state;
-    // As the search finds it: a capital letter means itself.
+    // As in the search, case matters only if the query has a capital letter.
     const flags = query === query.toLowerCase() ? "giu" : "gu";
     const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), flags);
     const found = new window.Highlight();

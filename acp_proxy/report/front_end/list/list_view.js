@@ -65,7 +65,7 @@ export class ListView {
     else if (change !== "error") this.build(change === "grew");
   }
 
-  /** @param {boolean} [hasGrown] whether only rows from `grewFrom` on are other ones */
+  /** @param {boolean} [hasGrown] whether only rows from `grewFrom` on have changed */
   build(hasGrown = false) {
     const last = this.recording.rows - 1;
     // The width that the largest number needs.
@@ -105,7 +105,7 @@ export class ListView {
     const { shown } = this.state;
     const runs = this.recording.numbers("run");
     const place = lowerBound(shown, row);
-    // A run that is NaN equals no other.
+    // NaN, which means no run, equals no other value.
     const isWithin = shown[place] === row && runs[shown[place - 1]] === runs[row];
     const isHidden = isWithin && !this.opened.has(runs[row]);
     if (isHidden) this.opened.add(runs[row]);
@@ -155,7 +155,7 @@ export class ListView {
   }
 
   /**
-   * What stands in the columns of a row, or of the run that begins with it.
+   * The contents of the columns of a row, or of the run that begins with the row.
    * @param {number} item @returns {Record<string, Child | Child[]>}
    */
   values(item) {
@@ -210,7 +210,7 @@ export class ListView {
     const [request, answer, took] = names.map((name) => recording.numbers(name)[row]);
     if (Number.isNaN(request)) return null;
     const pair = recording.pair(row);
-    // By keyboard there are [ and ].
+    // Users of the keyboard have the keys [ and ].
     const link = (/** @type {string} */ words) => pair < 0 ? words
       : Object.assign(seqButton(this.state, pair, words), { tabIndex: -1 });
     const isAnswer = recording.text("kind", row) !== "request";

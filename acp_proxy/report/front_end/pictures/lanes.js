@@ -1,5 +1,5 @@
-// Works out a sequence diagram: which lanes there are, who has to answer at each row, what the
-// items of the diagram are, and which arrows each has. Pure: knows no page.
+// Computes a sequence diagram: its lanes, who has to answer at each row, the items of the diagram,
+// and the arrows of each item. The module does not draw.
 import { buildItems, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";
 
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -31,7 +31,7 @@ import { buildItems, kindOfItem, rowOfItem, runExtent } from "../shell/items.js"
 
 /** The rules that an update breaks after the end of its turn. */
 const LATE = new Set(["turn.update-late", "cancel.update-after"]);
-/** By the kinds of what lists show. @type {Item["kind"][]} */
+/** The kind of a drawn item, by the kind of an item of lists. @type {Item["kind"][]} */
 const DRAWN_KINDS = ["gap", "turn", "frame", "frame"];
 const NO_RUN = { has: () => false };
 const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", "proxy", "agent"]);
@@ -47,7 +47,7 @@ export function endsOf(recording, row) {
 }
 
 /**
- * Returns the lanes of a recording, from left to right; the proxy is one if faults did something.
+ * Returns the lanes of a recording, from left to right; the proxy has a lane if faults had effects.
  * @param {Recording} recording @returns {Lane[]}
  */
 export function lanesOf(recording) {
@@ -84,14 +84,14 @@ export function openSpans(recording) {
 }
 
 /**
- * Returns for the time before each row whether somebody had to answer: 0 nobody, 1 somebody,
- * 2 somebody who never did.
+ * Returns whether somebody had to answer in the time before each row: 0 is nobody, 1 is somebody,
+ * 2 is somebody who never answered.
  * @param {Recording} recording @param {Span[]} spans of `openSpans`
  */
 export function debtsOf({ rows, isOpen }, spans) {
   const debts = new Uint8Array(rows);
   for (const { from, to } of spans) debts.fill(1, from + 1, to + 1);
-  // An imported log may just lack the answer.
+  // In an imported log, the answer may only be missing in the log.
   const endless = isOpen ? [] : spans.filter(({ to }) => to === Infinity);
   const first = endless.reduce((least, { from }) => Math.min(least, from), rows);
   return debts.fill(2, first + 1);
@@ -153,7 +153,7 @@ export function sequenceItems(recording, shown, pauses = new Map()) {
 }
 
 /**
- * Returns the arrows of an item: one, or two where a fault has made a difference.
+ * Returns the arrows of an item: one arrow, or two arrows if a fault changed or delayed a message.
  * @param {Recording} recording @param {Item} item @returns {Arrow[]}
  */
 export function arrowsOf(recording, item) {

@@ -1,5 +1,5 @@
-// The strip above the views: how much passed when, turns, problems and faults, and the part of the
-// time that is shown, which mouse and keyboard change.
+// The strip above the views. It shows the traffic over time, turns, problems and faults, and the
+// range of time whose rows are shown. Mouse and keyboard change this range.
 import { button, clear, div, h, span, svg } from "../shell/dom.js";
 import { durationInWords, secondsInWords, visibleText } from "../shell/words.js";
 import { linkedText } from "../cards/card.js";
@@ -13,23 +13,29 @@ import { scaleBreaks, timeAt, timeAxis } from "./time_axis.js";
  * @typedef {import("./lanes.js").Span} Span
  */
 
-/** All in pixels. */
+/** Sizes in pixels. */
 const HEIGHT = 76;
 const TOP = 14;
 const MIDDLE = 44;
 const HALF = 15;
 const BAR = 3;
 const TEETH = 6;
-/** What can have a label, what can be seen, and from which on a click is a drag. */
+/**
+ * In pixels: the least width of a part with a label, the least width that can be seen, and the
+ * shortest way of the pointer that makes a click a drag.
+ */
 const LABELLED = 28;
 const SEEN = 2;
 const DRAG = 5;
-/** Of one tick, of one mark, and of one that stands for several. */
+/** The room in pixels for a tick, for a mark, and for a mark that stands for several rows. */
 const TICK = 100;
 const MARK = 10;
 const JOINED_MARK = 28;
 const DEBTS = ["nobody had to answer", "waiting", "never answered"];
-/** Others are the client. @type {Record<string, string>} */
+/**
+ * The words for who has to answer, by lane; all other lanes are the client.
+ * @type {Record<string, string>}
+ */
 const AWAITED = { person: "a person", agent: "the agent", proxy: "the proxy" };
 const NAMED_ROWS = 5;
 const STEPS = 1000;
@@ -41,7 +47,7 @@ export class OverviewStrip {
   pauses = /** @type {ReturnType<typeof pausesOf>} */ (new Map());
   spans = /** @type {Span[]} */ ([]);
   axis = timeAxis(this.times);
-  /** Of what is drawn next. */
+  /** The timer of the next drawing. */
   timer = 0;
 
   /** @param {HTMLElement} container @param {State} state */
@@ -70,7 +76,7 @@ export class OverviewStrip {
     const foot = div("overview-foot", this.said, this.hint, this.all);
     const attributes = { class: "overview-box", "aria-label": "Overview" };
     container.append(h("section", attributes, this.strip, foot));
-    // The rows come first.
+    // The list is drawn before the bars.
     state.on("shown", () => setTimeout(() => this.drawBars()));
     state.on("grew", () => (this.timer ||= window.setTimeout(() => this.draw(), DRAWN_AFTER_MS)));
     const isOther = () => this.width !== this.strip.clientWidth;
@@ -94,7 +100,7 @@ export class OverviewStrip {
     this.fit();
   }
 
-  /** Draws all in the width that there is; the bars when the rows are there. */
+  /** Draws everything in the present width; the bars are drawn a moment later. */
   fit() {
     this.width = this.strip.clientWidth;
     clear(this.scene, this.picture());
@@ -104,7 +110,7 @@ export class OverviewStrip {
     this.showRange();
   }
 
-  /** What only more rows or another width change, and places for the rest. */
+  /** The parts that change only with more rows or another width, and empty places for the rest. */
   picture() {
     const { recording, axis, times, state, width } = this;
     const { turns, checked } = recording.meta.summary;
@@ -133,14 +139,14 @@ export class OverviewStrip {
     ];
   }
 
-  /** The rows that faults have changed or made. */
+  /** The rows that faults have changed or made up. */
   faults() {
     const [flags, faults] = [this.recording.numbers("flags"), this.recording.codes("fault")];
     return this.state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
   }
 
   /**
-   * A part of the strip, with words of which only those are seen that have room in it.
+   * A part of the strip with words; words that do not fit into it are hidden.
    * @param {string} name @param {number} left @param {number} right @param {string[]} words
    */
   stretch(name, left, right, ...words) {
@@ -172,8 +178,8 @@ export class OverviewStrip {
   }
 
   /**
-   * Who is waited for: who is said to be, or has to answer the last open request; who never
-   * answered until the end.
+   * Who is waited for in a gap: the party that a marked pause names, or else the party that has to
+   * answer the last open request. An answer that never came is waited for until the end.
    * @param {import("./time_axis.js").Gap} gap
    */
   awaitedIn({ row, debt }) {
@@ -186,7 +192,7 @@ export class OverviewStrip {
   }
 
   /**
-   * Marks above rows; those that would touch are one, with their number.
+   * Marks above rows. Marks that would touch are drawn as one mark with their number.
    * @param {Int32Array} rows @param {(row: number) => string} kindOf
    */
   marks(rows, kindOf) {
@@ -208,7 +214,7 @@ export class OverviewStrip {
   }
 
   /**
-   * A shape wherever there are rows.
+   * A shape at each place of the strip that has rows.
    * @param {string} name @param {Int32Array} rows @param {(count: number) => string} shape
    */
   path(name, rows, shape) {
@@ -219,7 +225,7 @@ export class OverviewStrip {
     return svg("path", { class: `overview-${name}`, d: shapes.filter(Boolean).join("") });
   }
 
-  /** How many rows each bar stands for. @param {Int32Array} rows */
+  /** The number of rows for which each bar stands. @param {Int32Array} rows */
   counts = (rows) =>
     countsByPlace(this.axis, this.times, rows, Math.max(1, Math.round(this.width / BAR)));
 
@@ -251,7 +257,7 @@ export class OverviewStrip {
     this.hint.textContent = range === null ? "" : `showing ${range.map(inSeconds).join(" to ")}`;
   }
 
-  /** The places between which time is shown. */
+  /** The two ends of the chosen range, as places from 0 to 1. */
   get chosen() {
     return this.handles.map(({ value }) => Number(value) / STEPS);
   }
@@ -267,7 +273,7 @@ export class OverviewStrip {
     });
   }
 
-  /** Shows the rows of the chosen places. */
+  /** Shows the rows in the chosen range. */
   apply() {
     const [from, to] = this.chosen;
     const [first, last] = this.chosen.map((place) => timeAt(this.axis, place));

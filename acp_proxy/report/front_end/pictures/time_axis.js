@@ -19,9 +19,9 @@ const LEAST_OF_LONGEST = 0.25;
 const NOTED = 0.1;
 /** The part of the time from which on a pause is a gap, even if many pauses are long. */
 const DOMINANT = 0.25;
-/** How many times as large a scale is that clearly is another one. */
+/** Two scales clearly differ if one is this many times as large as the other. */
 const CLEARLY = 1.5;
-/** Of the room between two ticks, so that their labels do not touch. */
+/** Parts of the room between two ticks, chosen so that labels do not touch. */
 const APART = 0.7;
 const LABEL = 0.5;
 
@@ -34,11 +34,12 @@ const LABEL = 0.5;
  */
 
 /**
- * Makes an axis. A time in which nothing happens for longer than a fiftieth of the rest is a gap.
- * The gaps in which somebody had to answer have together at least half of the axis, by their
- * length, and the longest a quarter; but only their share of the time if they were answered and are
- * less than a tenth of it. Each other gap has a fixed width, all of them together less
- * than a third of what is left; `gaps` has those that are drawn clearly shorter than the rest.
+ * Makes an axis. A pause is a gap if it is longer than a fiftieth of the time without the longer
+ * pauses. Gaps in which somebody had to answer (waits) share at least half of the axis, in
+ * proportion to their lengths; the longest wait gets at least a quarter. But if all waits were
+ * answered and take less than a tenth of the time, they only get their share of the time. Each
+ * other gap has the same small width; all of them together get less than a third of what is left.
+ * `gaps` has the waits, and the other gaps that are drawn clearly too short for their time.
  * @param {Float64Array} times of all rows, in their order
  * @param {Uint8Array} [debts] of the gap before each row
  * @param {Set<number>} [marked] rows before which there is a gap, however long it is
@@ -78,8 +79,8 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
 }
 
 /**
- * Returns how wide each wait is: by its length, but the longest one has a quarter of the axis at
- * least if it is noted.
+ * Returns the width of each wait, in proportion to its length. But the longest wait gets at least a
+ * quarter of the axis, if `isNoted` accepts it.
  * @param {Gap[]} waits @param {number} part of the axis, of all of them
  * @param {(gaps: Gap[]) => boolean} isNoted
  */
@@ -95,9 +96,9 @@ function waitWidths(waits, part, isNoted) {
 }
 
 /**
- * Returns the gaps that are long when compared with what is left without longer ones, and the
- * marked ones. Where many are as long, that is how the recording is, and only marked ones are gaps,
- * and those of more than a quarter of the time.
+ * Returns the gaps: the marked pauses, and the pauses that are long in comparison with the time
+ * without the longer pauses. But if many pauses are that long, long pauses are usual in the
+ * recording; then only marked pauses and pauses of more than a quarter of the time are gaps.
  * @param {Float64Array} times @param {Uint8Array} debts @param {Set<number>} marked
  * @returns {Gap[]}
  */
@@ -119,11 +120,11 @@ function gapsIn(times, debts, marked) {
   return gaps;
 }
 
-/** Returns how long gaps are together. @param {{from: number, to: number}[]} gaps */
+/** Returns the length of all gaps together. @param {{from: number, to: number}[]} gaps */
 export const lengthOf = (gaps) => gaps.reduce((sum, { from, to }) => sum + to - from, 0);
 
 /**
- * Puts neighbours together.
+ * Groups neighbouring items: `belongs` says whether an item belongs to the group before it.
  * @template T @param {Iterable<T>} items @param {(item: T, group: T[]) => boolean} belongs
  */
 export function grouped(items, belongs) {
@@ -138,8 +139,8 @@ export function grouped(items, belongs) {
 }
 
 /**
- * Returns gaps with their places; neighbours of which one, and what is between them, would be
- * narrower than can be seen are one.
+ * Returns the gaps with their places on the axis. Neighbouring gaps are joined if the time between
+ * them, and one of the gaps, would be too narrow to be seen.
  * @param {TimeAxis} axis @param {number} least the width that can be seen @returns {DrawnGap[]}
  */
 export function drawnGaps(axis, least, gaps = axis.gaps) {
@@ -202,8 +203,8 @@ export function scaleBreaks({ times, places }) {
 }
 
 /**
- * Returns times to be named along an axis: those at which its scale changes, and round ones in the
- * room between them; and the digits that their seconds need.
+ * Returns the times of the ticks of an axis, each with the number of digits that its seconds need:
+ * the times at which the scale changes, and round times in the room between them.
  * @param {TimeAxis} axis @param {number} most how many there may be
  * @param {number} [least] nanoseconds, as exactly as times are known
  * @returns {{time: number, place: number, digits: number}[]}
@@ -230,7 +231,8 @@ export function axisTicks(axis, most, least = 0) {
 }
 
 /**
- * Returns a step of 1, 2 or 5 times a power of ten, so that a length has at most so many of them.
+ * Returns a step between ticks, 1, 2 or 5 times a power of ten, such that a length has at most
+ * `most` steps.
  * @param {number} length @param {number} most
  */
 export function tickStep(length, most) {

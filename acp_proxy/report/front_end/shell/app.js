@@ -51,7 +51,7 @@ const PRINTED = 1000;
 const READ_AT_ONCE = 8000;
 /** The condition in shell.css under which the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
-/** As there: fields have no room for labels. */
+/** The condition in shell.css under which fields have no room for labels. */
 const UNLABELLED = "(max-width: 1400px)";
 
 class App {
@@ -72,7 +72,7 @@ class App {
     onText(this.filter, state.setFilter);
     onText(this.search, state.setQuery);
     this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
-    /** Beside the filter, the search, and between the two steps. */
+    /** The counts beside the filter, beside the search, and between the two buttons for steps. */
     this.counts = [...root.querySelectorAll(".count")];
     /** @type {HTMLButtonElement[]} */
     this.steps = [...part(".steps").querySelectorAll("button")];
@@ -159,7 +159,7 @@ class App {
     if (change !== "row" && change !== "loaded") this.showMessage();
   }
 
-  /** Says what is wrong, or that nothing is shown or found, and offers what leads out of it. */
+  /** Shows an error, or that nothing is shown or found, with buttons that change this. */
   showMessage() {
     const { state } = this;
     const { error, filter, range, query, recording } = state;
@@ -194,7 +194,7 @@ class App {
     const noun = state.query ? "hit" : "finding";
     const which = `${noun} ${place.toLocaleString("en")}/${length.toLocaleString("en")}`;
     clear(ofSteps, place ? which : countInWords(length, noun));
-    // A link may have set them.
+    // A link may have set the filter and the search.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
     if (document.activeElement !== this.search) this.search.value = state.query;
   }
@@ -219,7 +219,7 @@ class App {
   }
 
   /**
-   * Shows the detail of a row that was clicked, where it is below the rows.
+   * Scrolls to the detail of a clicked row, if the detail is below the rows.
    * @param {Event} event
    */
   onRowClick({ target }) {
@@ -247,7 +247,7 @@ class App {
 const onClick = (element, click) => element.addEventListener("click", click);
 
 /**
- * Reports the text of a field whenever that changes.
+ * Reports the text of a field whenever the text changes.
  * @param {HTMLInputElement} field @param {(text: string) => void} report
  */
 function onText(field, report) {

@@ -61,8 +61,8 @@ export function buildItems(
 export const indexOfRow = (items, row) => lowerBound(items, row * ITEM_KINDS + ROW + 1) - 1;
 
 /**
- * What there is of a row, or of the run that begins with it, among the rows that are shown: `delay`
- * is how late faults made it, and `arrived` when all of it had arrived.
+ * The shown part of a row, or of the run that begins with the row. `delay` is the time by which
+ * faults delayed this part, and `arrived` is the time when all of it had arrived.
  * @param {import("../data/recording.js").Recording} recording @param {Int32Array} shown
  * @param {number} first its first row that is shown
  * @returns {{last: number, count: number, size: number, delay: number, arrived: number}}

@@ -1,5 +1,5 @@
-// Listens for the keys of the page. No key is taken from a field that is typed in, or from the
-// browser.
+// Listens for the keys of the page. Keys that are typed into a field, and keys of the browser, are
+// left alone.
 
 /**
  * @typedef {object} Command

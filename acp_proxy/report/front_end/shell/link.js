@@ -52,7 +52,8 @@ export function writeLink({ seq, view, filter, query, turn, range, connection, c
 const nanosecondsOf = (text) => Math.round(Number(text) * 1e9);
 
 /**
- * The row that is selected first: of the first finding, else of the first prompt, else the first.
+ * The row that is selected at the start: the row of the first finding, or else of the first prompt,
+ * or else the first row.
  * @param {import("../data/recording.js").Recording} recording
  */
 export function firstRow({ meta, nearest }) {
