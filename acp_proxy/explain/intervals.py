@@ -188,7 +188,7 @@ class Intervals:
                 self._settle(place[0], now)
             self._end_turn(turn.id, t_ns, seq)
         waits = self._sessions.get(transition.session) if last_seq != seq else None
-        if waits is not None and _AGENT in waits.silent:  # the agent sent the run unbroken
+        if waits is not None and _AGENT in waits.silent:  # its silence begins after the run
             waits.silent[_AGENT] = last_ns, last_seq
 
     def _of(self, session: str | None) -> _SessionWaits:

@@ -117,7 +117,7 @@ def chunk_text(frame: Row, chunk: Chunk | None) -> str | None:
         None if only `frame_line` can tell the text, or if there is no chunk.
     """
     is_odd = frame["tool_call"] is not None or frame["size"] > PREVIEWED_LINE
-    if chunk is None or is_odd or chunk.update == "thought_message_chunk":  # it may be hidden
+    if chunk is None or is_odd or chunk.update == "thought_message_chunk":  # may be hidden
         return None
     start = f"{chunk.update}: "
     return one_line(start + (chunk.text or "(empty)"))[len(start) :]

@@ -74,7 +74,7 @@ class CallLog:
                 return
             call = self._last[key] = LoggedCall(key=key, seq=seq)
             self.calls.append(call)
-        if status in FINAL and not _SHOWN(raw):  # as most updates; it need not be decoded
+        if status in FINAL and not _SHOWN(raw):  # so most updates need not be decoded
             call.take_status(status, seq)
             return
         members = call_of(params_of(raw))

@@ -2,7 +2,7 @@
 
 Each entry is made when it is complete: a tool call when it has ended, a request when it was
 answered. Text of messages and thoughts is passed on at once. The finished recording has the whole
-transcript, with frame numbers; here they are not known.
+transcript, with frame numbers. These numbers are not known while the conversation runs.
 """
 
 import time
@@ -44,7 +44,7 @@ class SaidText:
 
 @define
 class _Call:
-    """The messages about a tool call so far."""
+    """The messages about a tool call that have come so far."""
 
     messages: CallMessages
     began: StoredMessage
@@ -74,12 +74,12 @@ class LiveEntries:
 
     @property
     def open_request(self) -> tuple[Direction, str | None] | None:
-        """The direction and the method of the request that was last asked and is not answered."""
+        """The direction and the method of the latest request without an answer."""
         asked = next(reversed(self._requests.items()), None)
         return None if asked is None else (asked[0][0], asked[1]["method"])
 
     def take(self, direction: Direction, raw: bytes) -> Iterator[TranscriptEntry | SaidText]:
-        """Takes the next line, and yields what is complete with it.
+        """Takes the next line, and yields the entries and texts that are complete now.
 
         Args:
             direction: the direction of the line.
