@@ -35,7 +35,7 @@ _MOST_LINES = 12
 _READABLE = 120
 """The columns of the widest line of text between words; output may be wider."""
 _LEAST_HEAD = 30
-"""The columns that a heading needs beside the numbers of its frames."""
+"""The columns that a heading needs, without the numbers of its frames."""
 _MARKED = re.compile(r"(\*\*(?!\s)[^*]+(?<!\s)\*\*|`[^`]+`)")
 _HEADING = re.compile(r"#{1,6} +")
 _BULLET = re.compile(r"( *)[-*+] +")
@@ -86,7 +86,7 @@ def _in_order(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _is_part(entry: Item, call: object) -> bool:
-    """Whether an entry is about a tool call: a permission for it, or its terminal."""
+    """Whether an entry is a permission request for a tool call, or the call's terminal."""
     if isinstance(entry, Section) or not isinstance(call, Entry):
         return False
     if call.kind is not EntryKind.TOOL_CALL or entry.session != call.session:
@@ -119,7 +119,7 @@ class TranscriptPage(RecordingPage):
         """The statuses of calls that never ended."""
         self._margin = ""
         self._call: Entry | None = None
-        """The latest tool call, if only what belongs to it has come after it."""
+        """The latest tool call, if all entries after the call belong to it."""
         self._calls_until = 0
         """The last frame of all earlier tool calls of the section."""
         self._terminals: set[tuple[str | None, str]] = set()
@@ -170,13 +170,13 @@ class TranscriptPage(RecordingPage):
         self._blocks(entry, [block for block in entry.blocks if block not in known])
 
     def _is_within(self, entry: Entry, call: Entry) -> bool:
-        """Whether an entry is part of a call, or a request to the client while only it ran."""
+        """Whether an entry is part of a call, or a client request while only this call ran."""
         is_asked = entry.kind is EntryKind.REQUEST and entry.session == call.session
         is_during = self._calls_until < entry.seq < _end_of(call) and entry.by == "agent"
         return _is_part(entry, call) or (is_asked and is_during)
 
     def end(self) -> None:
-        """Prints what is left, or that there was nothing."""
+        """Prints the end of the latest tool call; prints "Nothing." if there was no section."""
         self.end_call()
         if self._section is None:
             self.lines(["", "Nothing."])
@@ -197,9 +197,9 @@ class TranscriptPage(RecordingPage):
         return is_note and _TERMINAL.fullmatch(block.text.start) is not None
 
     def _head(self, entry: Entry) -> None:
-        """Prints who did what and the outcome, and at the right the frames of an entry."""
+        """Prints the heading of an entry: who did what, the outcome, and its frames."""
         at = f", {seconds(entry.t_ns)} s" if entry.t_ns else ""
-        # An entry of a conversation that runs has no number yet.
+        # In a running conversation, an entry has no number yet.
         place = piece(f"  {number_of(entry)}{at}" if entry.seq else "", Ink.FAINT)
         lead, indent = piece(self._margin), piece(f"{self._margin}    ")
         words = [*self._words(entry)]
@@ -285,7 +285,7 @@ def _is_of_subagent(entry: Entry) -> bool:
 
 
 def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
-    """Yields what is before a line, and the line; also one for characters that are left out."""
+    """Yields the lines of a block; one line tells how many characters are left out, if any are."""
     text, is_code = block.text, False
     for part in [text.start, text.end] if text.left_out else [text.start]:
         if part is not text.start:

@@ -20,7 +20,7 @@ SHORT_ID = 12
 
 _BOLD = re.compile(r"\*\*(\S[^*]*)\*\*")
 _LINE_START = re.compile(r"(?:^|(?<!\b[A-Za-z]:)\\n)(?: *#{1,6} )?")
-"""The start of a line, and the mark of a heading there. Drives, as in `C:\\new`, begin no line."""
+"""Matches the start of a line, with the mark of a heading. `C:\\new` is a path, not a line end."""
 
 MARKS = {
     Severity.ERROR: ("✗", Ink.TROUBLE),
@@ -129,7 +129,7 @@ def begun(recording: Recording, now: datetime | None) -> str:
 
 
 def in_one_line(prompt: str) -> str:
-    """Returns a prompt, whose line breaks are escapes, without those and without Markdown."""
+    """Returns a prompt in one line, without Markdown and without its escaped line breaks."""
     text = _BOLD.sub(r"\1", _LINE_START.sub(" ", prompt)).replace("`", "")
     return " ".join(text.split())
 

@@ -31,11 +31,11 @@ from acp_proxy.try_.terminal_input import TerminalInput
 from acp_proxy.try_.trial import TrialScreen
 
 _COLUMNS = 100
-"""The width of lines that no terminal shows."""
+"""The width of lines, in columns, if stdout is not a terminal."""
 
 
 class LiveScreen(TrialScreen):
-    """Prints to stdout what is said and done, and to stderr who is waited for.
+    """Prints the conversation on stdout, and on stderr who is waited for.
 
     Args:
         prompts: the prompts; if there are none, they are asked for on the terminal.
@@ -50,7 +50,7 @@ class LiveScreen(TrialScreen):
         self._said: EntryKind | None = None
         """The kind of the text that is being printed."""
         self._line = ""
-        """The last line of this text, as far as it has come."""
+        """The last line of this text, which may be incomplete."""
         self._is_code = False
         self._display = WaitDisplay(show_status if sys.stderr.isatty() else None)
         self._redactor = new_redactor()
@@ -59,7 +59,7 @@ class LiveScreen(TrialScreen):
         self._input = TerminalInput()
 
     async def prompts(self) -> AsyncIterator[str]:
-        """Yields the prompts, each when the turn before it has ended."""
+        """Yields the prompts; the next prompt is requested when the previous turn has ended."""
         for prompt in self._prompts:
             yield prompt
         while not self._prompts:
@@ -70,7 +70,7 @@ class LiveScreen(TrialScreen):
                 yield text
 
     def watch(self, direction: Direction, raw: bytes) -> None:
-        """Prints what is complete with a line of the conversation.
+        """Takes a line of the conversation, and prints the entries that are complete now.
 
         Args:
             direction: the direction of the line.
@@ -88,7 +88,7 @@ class LiveScreen(TrialScreen):
         self._page.flush()
 
     def close(self) -> None:
-        """Prints the text that came last, and removes the line about the wait."""
+        """Prints the rest of the last text, and removes the line about the wait."""
         self._display.clear()
         self._end_text()
         self._page.flush()
@@ -105,7 +105,7 @@ class LiveScreen(TrialScreen):
             quiet_since: when something last happened, in nanoseconds of trio's clock.
         """
         now = now_ns()
-        if self._line and now - quiet_since > NS_PER_S:  # it may be the last for a while
+        if self._line and now - quiet_since > NS_PER_S:  # the rest may come late
             self._print(self._line)
             self._line = ""
             self._page.flush()
@@ -153,7 +153,7 @@ class LiveScreen(TrialScreen):
         return evolve(entry, choices=[], blocks=[])
 
     def _say(self, said: SaidText) -> None:
-        """Prints the complete lines of a text, after a heading if it begins."""
+        """Prints the complete lines of a text, with a heading above its first line."""
         if said.kind is not self._said:
             self._end_text()
             self._page.entry(TranscriptEntry(said.kind, 0, 0, None, by="agent"))
@@ -179,7 +179,7 @@ class LiveScreen(TrialScreen):
 
 
 def _described(question: ConsentQuestion) -> Iterator[list[Piece]]:
-    """Yields the lines that show a request of the agent whole."""
+    """Yields lines that show a whole request of the agent."""
     params = member(question.message, "params")
     if question.method == PERMISSION:
         call = call_of(params)
