@@ -53,9 +53,9 @@ export class CallsView {
     this.recording = state.recording;
     /** All tool calls; null until they are read. @type {Map<number, ListedCall> | null} */
     this.calls = null;
-    /** The number of rows when the calls were read. */
-    this.known = 0;
-    /** The shown calls, each as the first of its rows that is shown. @type {Int32Array} */
+    /** What was known of the recording when it was read. */
+    this.known = null;
+    /** Those that are shown, by their first rows that are. @type {Int32Array} */
     this.rows = new Int32Array(0);
     this.list = new VirtualList({
       label: "Tool calls",
@@ -77,7 +77,7 @@ export class CallsView {
 
   async read() {
     const isNew = this.calls === null;
-    this.known = this.recording.rows;
+    this.known = this.recording.meta;
     const entries = this.recording.entries;
     await entries.ready();
     const calls = (this.calls = await listedCalls(this.recording, entries.kinds));
@@ -102,7 +102,7 @@ export class CallsView {
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
-    if (this.known !== this.recording.rows) void this.read();
+    if (this.known !== this.recording.meta) void this.read();
     if (change === "row") this.list.setActive(this.indexOf(), { place: "nearest" });
     else if (change === "shown" || change === "view") this.build();
   }

@@ -31,8 +31,8 @@ export class ConversationView {
     this.state = state;
     this.entries = state.recording.entries;
     this.entries.blocks.onRead = () => this.list.refresh(`.${PENDING_ENTRY}`);
-    /** The number of rows when the entries were read. */
-    this.rows = -1;
+    /** What was known of the recording when the entries were read. */
+    this.known = null;
     /** The pauses before and after entries, by item. @type {Map<number, Pause[]>[]} */
     this.pauses = [new Map(), new Map()];
     /** The entries and sections that are shown. @type {number[]} */
@@ -52,7 +52,7 @@ export class ConversationView {
 
   async read() {
     const { entries, state } = this;
-    this.rows = state.recording.rows;
+    this.known = state.recording.meta;
     try {
       await entries.ready();
       const ahead = Math.min(entries.kinds.length, ENTRIES_AHEAD);
@@ -66,7 +66,7 @@ export class ConversationView {
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
-    if (this.rows !== this.state.recording.rows) void this.read();
+    if (this.known !== this.state.recording.meta) void this.read();
     if (change === "matched" || change === "view") this.list.refresh();
     if (change === "row" || change === "view") this.list.setActive(this.placeOf(this.state.row));
     else if (change === "shown") this.build();

@@ -54,17 +54,17 @@ export class Entries {
   /** @param {Recording} recording */
   constructor(recording) {
     this.recording = recording;
-    /** The number of rows when `ready` was last called. */
-    this.known = -1;
+    /** What was known of the recording when `ready` was asked last. */
+    this.known = null;
     /** @type {BlockCache<Entry[]>} */
     this.blocks = new BlockCache(BLOCKS_KEPT, (name) => readJson(recording.source, name));
   }
 
   /** Settles when the entries of all present rows are known. */
   ready() {
-    const { rows } = this.recording;
-    if (rows !== this.known) this.reading = this.reading.then(() => this.read());
-    this.known = rows;
+    const { meta } = this.recording;
+    if (meta !== this.known) this.reading = this.reading.then(() => this.read());
+    this.known = meta;
     return this.reading;
   }
 
