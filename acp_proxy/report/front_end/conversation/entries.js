@@ -111,24 +111,24 @@ export class Entries {
       // The end of a turn that never ended has the number of its prompt.
       if (row >= 0 && (found[row] < 0 || kinds[item] !== "end")) found[row] = item;
     }
-    const numbers = ["seq", "request_seq", "call", "run"].map((name) => recording.numbers(name));
+    const [seq, asked, call, run] = ["seq", "request_seq", "call", "run"].map((name) =>
+      recording.numbers(name));
     const names = ["stream", "update", "session", "terminal", "answer_terminal"];
-    const labels = names.map((name) => recording.codes(name));
+    const [stream, update, session, terminal, answered] = names.map((one) => recording.codes(one));
     /** The latest entry about something. @type {Map<string | number, number>} */
     const latest = new Map();
     for (let row = 0; row < found.length; row++) {
       if (row % ROWS_AT_ONCE === 0) await pause();
-      const [seq, asked, call, run] = numbers.map((values) => values[row]);
-      const [stream, update, session, terminal, answered] = labels.map((codes) => codes[row]);
-      const about = terminal || answered || `${stream} ${update}`;
-      const key = call >= 0 ? call : `${about} ${session}`;
+      const about = terminal[row] || answered[row] || `${stream[row]} ${update[row]}`;
+      const key = call[row] >= 0 ? call[row] : `${about} ${session[row]}`;
       if (found[row] >= 0) {
         if (!PAIRS.has(kinds[found[row]])) latest.set(key, found[row]);
         continue;
       }
-      const before = run < row ? run : asked < seq ? recording.rowOf(asked) : -1;
+      const isAnswer = asked[row] < seq[row];
+      const before = run[row] < row ? run[row] : isAnswer ? recording.rowOf(asked[row]) : -1;
       const item = before >= 0 ? found[before] : (latest.get(key) ?? -1);
-      if (seq <= (lastSeqs[item] ?? -1)) found[row] = item;
+      if (seq[row] <= (lastSeqs[item] ?? -1)) found[row] = item;
     }
     return found;
   }
