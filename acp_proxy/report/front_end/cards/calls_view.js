@@ -76,7 +76,8 @@ export class CallsView {
   }
 
   async read() {
-    const isNew = this.calls === null;
+    // At first, a row that the reader has not chosen meanwhile gives way to a call.
+    const given = this.calls === null ? this.state.row : NaN;
     this.known = this.recording.meta;
     const entries = this.recording.entries;
     await entries.ready();
@@ -94,7 +95,7 @@ export class CallsView {
     this.build();
     const failed = this.rows.find((row) => this.callAt(row)?.is_failed === true);
     const chosen = failed ?? this.rows[0] ?? -1;
-    if (isNew && this.indexOf() < 0 && chosen >= 0) this.state.select(chosen);
+    if (this.state.row === given && this.indexOf() < 0 && chosen >= 0) this.state.select(chosen);
   }
 
   /** @param {number} row of any of its frames @returns {ListedCall | undefined} */
