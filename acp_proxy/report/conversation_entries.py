@@ -29,12 +29,7 @@ from acp_proxy.store.tables.checked_values import Row
 
 ENTRIES = 256
 """The number of sections and entries in one block."""
-_FROM_LINES = (
-    EntryKind.TOOL_CALL,
-    EntryKind.TERMINAL,
-    EntryKind.PERMISSION,
-    EntryKind.REQUEST,
-)
+_FROM_LINES = (EntryKind.TOOL_CALL, EntryKind.TERMINAL, EntryKind.PERMISSION, EntryKind.REQUEST)
 """Kinds of entries whose texts a page reads from the lines."""
 
 
