@@ -55,6 +55,7 @@ TYPE = """async (texts) => {
 SEARCH = """async (texts) => {
   const { state, recording } = window.acpReport;
   const answers = [];
+  await state.setFilter("");
   for (const text of texts) {
     await state.setQuery(text);
     const seqs = [...state.matched].map((row) => recording.numbers("seq")[row]);

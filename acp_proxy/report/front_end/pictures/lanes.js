@@ -77,7 +77,8 @@ export function openSpans(recording) {
     const end = Number(turnEnds.has(requests[row]) ? turnEnds.get(requests[row]) : answers[row]);
     const to = ends && end > 0 ? recording.nearest(end) : Infinity;
     const from = delays[row] > 0 ? recording.rowAt(times[row] + delays[row]) : row;
-    if (recording.text("fate", row) === "dropped") spans.push({ lane: "proxy", from: row, to, row });
+    const isDropped = recording.text("fate", row) === "dropped";
+    if (isDropped) spans.push({ lane: "proxy", from: row, to, row });
     else if (ends) spans.push({ lane: ends.to, from, to, row });
   }
   return spans;

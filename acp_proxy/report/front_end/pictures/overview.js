@@ -202,7 +202,7 @@ export class OverviewStrip {
       return (placeOfRow(row) - placeOfRow(group[0])) * this.width < most;
     });
     return groups.map((group) => {
-      const style = { left: `${(placeOfRow(group[0]) + placeOfRow(group[group.length - 1])) * 50}%` };
+      const style = { left: `${placeOfRow(group[group.length >> 1]) * 100}%` };
       const kinds = group.map(kindOf);
       const kind = kinds.find((one) => one !== "warning") ?? "warning";
       const found = group.slice(0, NAMED_ROWS).flatMap((row) =>

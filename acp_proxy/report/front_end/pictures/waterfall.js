@@ -46,11 +46,11 @@ const WAITED_FOR = {
 export function nestedSteps(steps, callOf) {
   const calls = steps.filter(({ kind }) => kind === "tool_call");
   const callAround = (/** @type {Step} */ { kind, seq, start_ns: at }) => {
-    const named = kind === "request" && callOf(seq ?? -1);
+    if (kind !== "request") return undefined;
+    const named = callOf(seq ?? -1);
     const found = calls.filter(({ tool_call, start_ns, duration_ns }) =>
       named ? tool_call === named : start_ns <= at && at <= start_ns + duration_ns);
-    const isKnown = kind === "request" && (named || found.length === 1);
-    return isKnown ? found[0] : undefined;
+    return named || found.length === 1 ? found[0] : undefined;
   };
   const around = new Map(steps.map((step) => [step, callAround(step)]));
   const below = (/** @type {Step} */ call) => steps.filter((step) => around.get(step) === call);
