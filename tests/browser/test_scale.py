@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tests.browser.watching import Visit
 
-MOST_NODES = 500
+MOST_NODES = 600
 """Within what is shown; views that are hidden may keep as many for when they are shown again."""
 JUST_TWO_BLOCKS = 66_000
 """Frames whose columns are just in two blocks, and which a filter reads in two ranges."""
