@@ -117,6 +117,41 @@ def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None
     page.assert_quiet()
 
 
+def test_a_wait_before_the_first_turn_is_named(window: Visit, tmp_path: Path) -> None:
+    """The strip says who was waited for before the first turn, and where its scale changes."""
+    page = window.open(report(DIRECTORY / "tour.db", tmp_path))
+    gap = page.page.locator(".overview-gap.debt-1").first
+    assert gap.inner_text().split("\n") == ["507 ms", "the agent: initialize"]
+    assert page.ask("() => document.querySelector('.overview-tear').getAttribute('d') !== ''")
+    ticks = page.page.locator(".overview-tick").all_inner_texts()
+    assert {"0.003 s", "0.51 s"} <= {*ticks}
+    assert page.page.locator(".overview-unchecked").count() == 0
+    page.assert_quiet()
+
+
+def test_findings_that_would_touch_are_one_mark(window: Visit, tmp_path: Path) -> None:
+    """Such a mark has the number of its findings, and a click on it leads to the first one."""
+    path = tmp_path / "reads.db"
+    with LogWriter(path) as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[]))
+        for number in range(100, 400):
+            recorder.to_client(request(number, "fs/read_text_file", sessionId="s", path="/a"))
+            recorder.to_agent(result(number, content=""))
+        recorder.to_agent(result(1, stopReason="end_turn"))
+        recorder.close()
+        recorder.finish()
+    page = window.open(report(path, tmp_path))
+    marks = page.page.locator(".overview-mark")
+    marks.first.wait_for()
+    numbers = [int(text or 1) for text in marks.all_inner_texts()]
+    assert sum(numbers) == page.ask("() => acpReport.state.problems.length")
+    assert 1 < len(numbers) < sum(numbers)
+    page.page.evaluate("() => acpReport.state.select(acpReport.recording.rows - 1)")
+    marks.first.click()
+    assert page.ask("() => acpReport.state.row === acpReport.state.problems[0]")
+    page.assert_quiet()
+
+
 def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
     """A row of the table shows the card of its call, with the terminal that came later.
 
