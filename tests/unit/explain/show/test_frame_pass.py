@@ -13,8 +13,10 @@ def updated(**members: object) -> CallLog:
     """Returns the log after a call was announced and then updated with some members."""
     log = CallLog()
     announced: dict[str, object] = {
-        "sessionUpdate": "tool_call", "title": "Read a.py", "kind": "read",
-    }  # fmt: skip
+        "sessionUpdate": "tool_call",
+        "title": "Read a.py",
+        "kind": "read",
+    }
     update = {"sessionUpdate": "tool_call_update", "toolCallId": KEY[1], **members}
     for seq, its in enumerate((announced, update), start=1):
         status = its.get("status")
