@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
-from datasette.app import Datasette
 from sqlite_utils import Database
 from sqlite_utils.cli import cli as sqlite_utils
 
@@ -19,9 +18,6 @@ from tests.support.log_writer import LogWriter, write_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-# Importing Datasette has switched this on for the process, and other tests interrupt queries.
-sqlite3.enable_callback_tracebacks(False)
 
 ROOT = Path(__file__).parents[3]
 RECORDINGS = sorted((ROOT / "recordings").glob("*.db"))
@@ -57,6 +53,10 @@ def test_datasette_opens_everything(tmp_path: Path) -> None:
 
 async def visit(paths: Iterable[Path]) -> None:
     """Opens the page of every table and view in this process."""
+    from datasette.app import Datasette  # not by all workers, which collect this test
+
+    # Datasette has switched this on for the process, and other tests interrupt queries.
+    sqlite3.enable_callback_tracebacks(False)
     datasette = Datasette([str(path) for path in paths], settings={"num_sql_threads": 0})
     await datasette.invoke_startup()
     for path in paths:
