@@ -279,7 +279,7 @@ def test_a_value_of_the_environment_is_stored_nowhere(record: Callable[..., Reco
     ("dialect", "level"),
     [
         ("draft-1.0", "none"),
-        ("unstable", "secrets"),
+        pytest.param("unstable", "secrets", marks=pytest.mark.soak),
         pytest.param("draft-1.0", "secrets", marks=pytest.mark.soak),
         pytest.param("unstable", "none", marks=pytest.mark.soak),
     ],
