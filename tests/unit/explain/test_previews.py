@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -136,19 +137,18 @@ def test_the_previews_are_those_that_were_reviewed() -> None:
     assert golden() == GOLDEN.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.source)
-def test_an_example_has_a_preview_of_its_own(case: Case) -> None:
+def test_each_example_has_a_preview_of_its_own() -> None:
     """Each example has a preview of one line, in words, without JSON or data."""
-    shown = case.preview
-    assert shown.strip()
-    assert shown.isprintable()
-    assert not shown.startswith("{")
-    assert '{"' not in shown
-    for value in objects(case.message):
-        for key in ("data", "blob"):
-            is_text = case.method == "terminal/output"
+    for case in CASES:
+        shown = case.preview
+        assert shown.strip(), case.source
+        assert shown.isprintable(), case.source
+        assert not shown.startswith("{"), case.source
+        assert '{"' not in shown, case.source
+        is_text = case.method == "terminal/output"
+        for value, key in itertools.product(objects(case.message), ("data", "blob")):
             if isinstance(data := value.get(key), str) and not is_text:
-                assert data not in shown
+                assert data not in shown, case.source
 
 
 @pytest.mark.parametrize("kind", UPDATE_KINDS)
