@@ -569,8 +569,7 @@ def test_parallel_runs_are_independent(suite: Suite) -> None:
     suite.recorded("hello")
     suite.tests("""
         @pytest.mark.acp_recording("hello")
-        @pytest.mark.parametrize("number", range(2))
-        def test_clean(acp_agent, number):
+        def test_clean(acp_agent):
             assert drive(acp_agent) == 0
             assert len(acp_agent.reports) == 1
     """)
