@@ -29,7 +29,7 @@ $(COMPILED): $(READY) $(shell find acp_proxy tests/agents -name '*.py')
 	@$(BIN)/python -m compileall -q acp_proxy tests/agents
 	@touch $@
 
-demo: $(COMPILED) ## record a real client with a real agent, then show the recording
+demo: $(COMPILED) ## talk to a real agent, record it with a real client, show the recording
 	@$(BIN)/python -m tests.agents.demo $(BIN)/acp-proxy
 
 recordings: $(COMPILED) ## make the recordings in recordings/ anew, and what the manual and tests show of them

@@ -1,4 +1,4 @@
-"""Records a real client talking to a real agent, then shows the recording, as in a shell session.
+"""Talks to a real agent, records it with a real client, and shows that, as in a shell session.
 
 Run it with ``python -m tests.agents.demo PATH_TO_ACP_PROXY``. The recording stays in the recordings
 directory.
@@ -61,6 +61,8 @@ def typed(proxy: Path) -> str:
 
 def play(shell: Shell, proxy: str, name: str) -> None:
     """Runs the steps of the demo."""
+    shell.comment("talk to an agent, without an editor")
+    shell.run(proxy, "try", "--prompt", "hello", "--", *AGENT)
     shell.comment("a client takes the agent's tour and cancels a slow turn, through the proxy")
     record = [proxy, "record", "--name", name, "--", *AGENT]
     events = shell.run(

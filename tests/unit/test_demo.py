@@ -50,7 +50,8 @@ def test_what_it_shows_can_be_shown(recordings: Path) -> None:
     """The demo records under its name, and uses commands that exist."""
     shell = FakeShell()
     play(shell, "acp-proxy", "demo")
-    client, *looks = shell.commands
+    trial, client, *looks = shell.commands
+    assert trial[:2] == ("acp-proxy", "try")
     assert client[client.index("acp-proxy") + 1 :][:3] == ("record", "--name", "demo")
     assert len(looks) == 3
     for command in looks:
