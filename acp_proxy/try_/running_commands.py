@@ -138,7 +138,9 @@ class RunningCommands:
         if not all(isinstance(word, str) and "\0" not in word for word in words) or not words[0]:
             raise RequestError(INVALID_PARAMS, "expected a command and its arguments as strings")
         limit = params.get("outputByteLimit")
-        given = [(member(item, "name"), member(item, "value")) for item in params.get("env") or []]
+        env = params.get("env") or []
+        items = env if isinstance(env, list) else [None]
+        given = [(member(item, "name"), member(item, "value")) for item in items]
         if not all(isinstance(text, str) for pair in given for text in pair):
             raise RequestError(INVALID_PARAMS, "expected names and values in env as strings")
         guardian = await trio.lowlevel.open_process(

@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import evolve
 
+from acp_proxy.base.limits import WHOLE_LINE
 from acp_proxy.base.plain_files import open_plain
 from acp_proxy.base.text_diff import unified
 from acp_proxy.cli.explain.transcript_screen import FENCE, GUTTER, TranscriptPage, rendered
@@ -125,7 +126,7 @@ class LiveScreen(TrialScreen):
         self._display.clear()
         self._end_text()
         self._page.line("")
-        for line in _described(question):
+        for line in described(question):
             self._page.wrap(*line)
         for number, option in enumerate(question.options, 1):
             self._page.wrap(piece(f"  {number}  "), piece(option))
@@ -178,7 +179,7 @@ class LiveScreen(TrialScreen):
             self._page.text(piece(""), [*rendered(line)])
 
 
-def _described(question: ConsentQuestion) -> Iterator[list[Piece]]:
+def described(question: ConsentQuestion) -> Iterator[list[Piece]]:
     """Yields lines that show a whole request of the agent."""
     params = member(question.message, "params")
     if question.method == PERMISSION:
@@ -230,6 +231,6 @@ def _text(value: Any, *names: str) -> str:
 def _old_text(path: str) -> str:
     try:
         with open_plain(Path(path)) as file:
-            return file.read().decode(errors="replace")
+            return file.read(WHOLE_LINE).decode(errors="replace")
     except (OSError, ValueError):
         return ""

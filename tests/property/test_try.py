@@ -1,0 +1,94 @@
+"""A client of ours stands whatever an agent sends: requests and updates of any shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.cli.try_.live_screen import described
+from acp_proxy.explain.transcript.live_entries import LiveEntries
+from acp_proxy.protocol.dialects import DRAFT, V1
+from acp_proxy.protocol.json_text import encode_json
+from acp_proxy.protocol.jsonrpc import Direction
+from acp_proxy.try_.agent_connection import RequestError
+from acp_proxy.try_.agent_requests import AgentRequests, ConsentQuestion, Policy
+from acp_proxy.try_.running_commands import RunningCommands
+from acp_proxy.try_.work_files import WorkFiles
+
+METHODS = (
+    "session/request_permission", "fs/read_text_file", "fs/write_text_file", "terminal/create",
+    "terminal/output", "terminal/wait_for_exit", "terminal/release",
+)  # fmt: skip
+NAMES = (
+    "path", "content", "line", "limit", "command", "args", "env", "cwd", "outputByteLimit", "name",
+    "value", "terminalId", "toolCall", "toolCallId", "title", "options", "optionId", "kind", "type",
+    "oldText", "newText", "text", "operation", "resource", "update", "sessionUpdate", "sessionId",
+    "status", "entries", "messageId", "rawInput", "locations",
+)  # fmt: skip
+WORDS = ("", "a.txt", "../b", "diff", "content", "allow_once", "tool_call", "plan", "completed",
+         "agent_message_chunk", "\ud800", "\x1b[2J", "/no/such/program")  # fmt: skip
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(-2, 3), st.just(1e300), st.sampled_from(WORDS)
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(NAMES), inner, max_size=5)
+    ),
+    max_leaves=12,
+)
+CREATE = st.fixed_dictionaries(
+    {"command": st.just("/no/such/program")},
+    optional={"args": VALUES, "env": VALUES, "outputByteLimit": SCALARS},
+)
+ASKED = st.fixed_dictionaries({"toolCall": VALUES, "options": VALUES})
+PARAMS = CREATE | ASKED | st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=8)
+
+
+@given(
+    st.sampled_from(METHODS), PARAMS | VALUES, st.sampled_from((V1, DRAFT)), st.sampled_from(Policy)
+)
+def test_every_request_of_an_agent_has_an_answer(
+    method: str, params: Any, dialect: str, policy: Policy
+) -> None:
+    """A request with any params is answered with a result or an error, and can be described."""
+    message = {"method": method, "params": params}
+
+    async def answer() -> None:
+        async def ask(question: ConsentQuestion) -> int | None:
+            assert [*described(question)]
+            return None
+
+        async with trio.open_nursery() as nursery:
+            root = Path("/dev/null/nothing")  # where nothing can be read, written or run
+            commands = RunningCommands(nursery, root)
+            client = AgentRequests(policy, ask, WorkFiles(root), commands, dialect)
+            try:
+                result = await client.answer(method, message)
+                assert encode_json(result)
+            except RequestError as e:
+                assert encode_json({"code": e.code, "message": str(e)})
+            nursery.cancel_scope.cancel()
+
+    trio.run(answer)
+
+
+@given(st.lists(st.tuples(st.sampled_from(METHODS), PARAMS | VALUES), max_size=6))
+def test_every_message_can_be_shown_as_it_comes(messages: list[tuple[str, Any]]) -> None:
+    """Requests, their answers and updates of any shape become entries, or nothing."""
+    entries = LiveEntries()
+    for number, (method, params) in enumerate(messages):
+        for message in (
+            {"id": number, "method": method, "params": params},
+            {"method": "session/update", "params": params},
+            {"method": "session/update", "params": {"sessionId": "s", "update": params}},
+        ):
+            assert [*entries.take(Direction.TO_CLIENT, encode_json(message))] != None
+        for key in ("result", "error"):
+            answer = encode_json({"id": number, key: params})
+            assert [*entries.take(Direction.TO_AGENT, answer)] != None
+        assert all(isinstance(title, str) for title in entries.running)
