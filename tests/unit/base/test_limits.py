@@ -29,5 +29,5 @@ def used() -> set[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_limit_is_used(name: str, used: set[str]) -> None:
-    """Every limit is imported by at least one module."""
+    """Every size limit in `limits` is imported by at least one module."""
     assert name in used

@@ -113,7 +113,7 @@ def test_the_kind_of_file_is_named(
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_reports_it(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Every command reports a special file in one line, with exit code 2."""
+    """Every command that reads a file reports a special file in one line, with exit code 2."""
     named_pipe(tmp_path / "x.db")
     place = command.index("--") if "--" in command else len(command)
     words = (*command[:place], str(tmp_path / "x.db"), *command[place:])
@@ -121,7 +121,7 @@ def test_every_command_reports_it(tmp_path: Path, command: tuple[str, ...]) -> N
 
 
 def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
-    """The error about a directory lists some of its recordings and the command that lists all."""
+    """The error about a directory in place of a recording lists some of the recordings in it."""
     home = tmp_path / "my runs"
     home.mkdir()
     answers = []
@@ -137,7 +137,7 @@ def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
-    """A directory with the name of a recording does not hide the recording."""
+    """A directory with the name of a recording does not hide the recording of that name."""
     (tmp_path / "run").mkdir()
     (tmp_path / "given").mkdir()
     record_conversation(tmp_path / "run.db", name="given")
@@ -146,7 +146,7 @@ def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
 
 
 def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> None:
-    """The error about an inaccessible path quotes the operating system."""
+    """The error about an inaccessible path contains the operating system's own message."""
     for word in ("n" * 300, f"{tmp_path}/{'n' * 300}.db"):
         with pytest.raises(NoSuchRecording, match=r"^cannot look at .*: file name too long$"):
             resolve(word, tmp_path, tmp_path)

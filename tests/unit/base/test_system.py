@@ -130,7 +130,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_every_command_that_runs_everywhere_is_inspected() -> None:
-    """The words of each command that starts no agent are in `INSPECT`, so that Windows has them."""
+    """The table `INSPECT` has the words of each command that starts no agent, for Windows."""
     starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep"}
     inspected = [" ".join(words) + " " for _, words in INSPECT]
     for name in commands_with():
@@ -173,7 +173,7 @@ def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[
 
 
 def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
-    """On a system that cannot start agents, commands that start them are refused in one line."""
+    """On a system that cannot start agents, each command that starts one is refused in one line."""
     words = [("record", "--", "x"), ("verify", "hello", "--", "x"), ("setup", "zed", "--write"),
              ("doctor",), ("faults", "sweep", "hello", "--client", "x"),
              ("verify", "--help")]  # fmt: skip
@@ -203,7 +203,7 @@ def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> N
 def test_a_log_is_opened_where_there_are_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A log is opened only where files can be locked; a missing log is reported as missing."""
+    """A log is opened only on a system that can lock files; a missing log is called missing."""
     path = record_conversation(tmp_path / "x.db")
     monkeypatch.setattr(system, "HAS_LOCKS", False)
     with pytest.raises(FileNotFoundError):
@@ -240,7 +240,7 @@ def lacking(tree: ast.AST) -> Iterator[str]:
 
 
 def test_other_modules_run_on_windows() -> None:
-    """Modules that start no agents use only `system` for functions that Windows lacks."""
+    """Modules that start no agents get functions that Windows lacks only from `system`."""
     lacks = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).with_suffix("").as_posix()
@@ -261,7 +261,7 @@ def test_a_pipe_gets_utf_8(recordings: Path) -> None:
 
 
 def test_flags_that_are_missing_are_left_out() -> None:
-    """`flags` combines the available flags and ignores missing ones."""
+    """`system.flags` combines the flags that the system has, and ignores the missing ones."""
     assert system.flags("O_NO_SUCH_FLAG") == getattr(os, "O_BINARY", 0)
     assert system.flags("O_CREAT", "O_EXCL") & os.O_CREAT
     assert system.signals("SIGTERM", "SIGNOTHING") == (signal.SIGTERM,)
@@ -270,7 +270,7 @@ def test_flags_that_are_missing_are_left_out() -> None:
 def test_a_descriptor_is_readable_once_there_is_something(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A descriptor with data is readable; where that cannot be known, `is_readable` is False."""
+    """`is_readable` is True for a descriptor with data, and False where that cannot be known."""
     source, sink = os.pipe()
     try:
         assert not system.is_readable(source)

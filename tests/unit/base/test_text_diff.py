@@ -19,7 +19,7 @@ TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", 
 
 @given(a=TEXTS, b=TEXTS, longest=st.sampled_from([1 << 18, 6]))
 def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
-    """The pieces of a diff add up to both texts, even if the texts are long."""
+    """The pieces of a word-by-word diff add up to both texts, even if the texts are long."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "COMPARED_TEXT", longest)
         pieces = word_diff(a, b)
@@ -52,12 +52,12 @@ def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
     ],
 )
 def test_different_words_are_found(a: str, b: str, pieces: list[words.Piece]) -> None:
-    """A changed word is one change; in a text without spaces, a changed character is one."""
+    """In a diff of texts, a changed word is one change; without spaces, a changed character is."""
     assert word_diff(a, b) == pieces
 
 
 def test_words_around_a_change_are_enough() -> None:
-    """An excerpt has a few whole words around a change, and an ellipsis for all other words."""
+    """An excerpt of a changed text has some whole words around the change, between ellipses."""
     a = f"{'before ' * 50}old {'between ' * 50}gone{' after' * 50}"
     b = a.replace("old", "new").replace("gone", "here")
     first, second = excerpts(word_diff(a, b))
@@ -72,14 +72,14 @@ def test_words_around_a_change_are_enough() -> None:
 
 
 def test_changes_that_are_close_are_joined() -> None:
-    """Two changes that are close to each other share an excerpt; a short text is shown whole."""
+    """Two neighbouring changes of a text share an excerpt; a short text is shown whole."""
     pieces = word_diff("in 12 minutes and 3 seconds", "in 13 minutes and 4 seconds")
     assert list(excerpts(pieces)) == [pieces]
     assert list(excerpts(word_diff("equal", "equal"))) == []
 
 
 def test_a_text_without_spaces_is_cut_anyway() -> None:
-    """A text without spaces is cut after a number of characters, and not between words."""
+    """An excerpt of a text without spaces is cut after a number of characters."""
     (excerpt,) = excerpts(word_diff(f"{'x' * 999} a", f"{'x' * 999} b"))
     assert excerpt == [("=", f"…{'x' * 39} "), ("-", "a"), ("+", "b")]
 
@@ -110,7 +110,7 @@ def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
 
 
 def test_a_change_is_a_unified_diff() -> None:
-    """A unified diff equals that of difflib, with line numbers in the whole text."""
+    """Our unified diff equals that of difflib, with line numbers in the whole text."""
     before = [f"line {n}" for n in range(30)]
     after = [*before[:10], "new", *before[11:25], *before[26:], "last"]
     expected = [*difflib.unified_diff(before, after, lineterm="")][2:]
@@ -118,6 +118,6 @@ def test_a_change_is_a_unified_diff() -> None:
 
 
 def test_equal_texts_have_no_diff() -> None:
-    """Equal texts have an empty diff; the diff of a new text has only additions."""
+    """Equal texts have an empty unified diff; that of a new text has only additions."""
     assert [*unified("a\nb\n", "a\nb\n")] == [*unified("", "")] == []
     assert [*unified("", "a\nb")] == ["@@ -0,0 +1,2 @@", "+a", "+b"]

@@ -24,7 +24,7 @@ Outcome = VerdictKind | BaseException
 
 
 def jobs(count: int) -> Iterator[Job]:
-    """So many."""
+    """Returns a number with the singular or the plural of a noun."""
     return (
         Job("check", digest="digest", recording=f"{n}.db", path=f"{n}.db") for n in range(count)
     )
@@ -53,11 +53,11 @@ class Promises:
         return future
 
     def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
-        """Returns what a future has come to."""
+        """Returns how a future has ended."""
         return future.result()
 
     def release(self) -> None:
-        """Ends what was held back."""
+        """Ends the futures that were held back."""
         with self.lock:
             while self.queued:
                 job, future = self.queued.pop(0)
@@ -77,7 +77,7 @@ def verdict(job: Job, kind: VerdictKind) -> JobVerdict:
     "end", [RuntimeError("4 workers were lost"), CancelledError(), OSError("no space")], ids=str
 )
 def test_a_job_that_ends_without_a_verdict_is_lost(end: Outcome) -> None:
-    """A job that ends without a verdict is lost; the other jobs keep their verdicts."""
+    """A job that ends without a verdict counts as lost; the other jobs keep their verdicts."""
     actual = run_batch(jobs(3), Promises(lambda job: end if job.recording == "1.db" else CLEAN))
     assert {item.recording: item.kind for item in actual} == {
         "0.db": CLEAN, "1.db": LOST, "2.db": CLEAN,
@@ -111,7 +111,7 @@ def test_an_error_of_ours_ends_the_batch() -> None:
 
 
 def test_no_more_is_in_flight_than_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a cluster grows, more jobs are sent, although none has ended."""
+    """If a Dask cluster grows, more jobs are sent, although no earlier job has ended."""
     monkeypatch.setattr(batch, "_LOOK_S", 0.001)
     executor = Promises(lambda _: CLEAN, 2, is_held=True)
     actual: list[JobVerdict] = []

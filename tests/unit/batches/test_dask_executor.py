@@ -58,7 +58,7 @@ def executor(tasks: Tasks) -> DaskExecutor:
 
 
 def test_a_reply_is_a_verdict(executor: DaskExecutor, tasks: Tasks) -> None:
-    """The reply of a worker has the verdict that the worker found."""
+    """The reply of a Dask worker has the verdict that the worker found."""
     future = executor.submit(JOB)
     tasks.futures[0].set_result(reply_of(CLEAN, {}))
     assert executor.verdict(future, JOB) == CLEAN
@@ -90,7 +90,7 @@ def test_other_ends_are_errors(
     error: type[Exception],
     said: str,
 ) -> None:
-    """An error of our own ends the batch with one line; any other end of a job allows a new try."""
+    """A job that ends with a bug of ours ends the batch; after another error it is tried again."""
     future = executor.submit(JOB)
     end(tasks.futures[0])
     with pytest.raises(error, match=said) as raised:
@@ -99,7 +99,7 @@ def test_other_ends_are_errors(
 
 
 def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -> None:
-    """If a recording cannot be read, the error is raised here and no job is sent."""
+    """If a recording cannot be read, the error is raised in the caller and no job is sent."""
     with pytest.raises(FileNotFoundError):
         executor.submit(evolve(JOB, recording="gone.db", path="/no/such/gone.db"))
     assert tasks.futures == []
@@ -145,7 +145,7 @@ def answer(
 
 
 def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
-    """A worker of another version, which may have joined late, answers with its version."""
+    """A Dask worker with another version of acp-proxy answers a job with its version."""
     said = f"expected acp-proxy 9.9 on each worker: {worker.address} has {__version__}"
     assert dask_executor.answer("9.9", b"of another form") == said
 
@@ -153,7 +153,7 @@ def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
 def test_the_job_is_done_beside_the_worker_and_leaves_nothing(
     worker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A job runs in the worker's directory, leaves no files, and its verdict names the worker."""
+    """A job runs in its worker's directory, leaves no files, and its verdict names the worker."""
 
     def run(job: Job, _: object) -> JobVerdict:
         assert job.path.startswith(str(worker.local_directory))

@@ -41,7 +41,7 @@ DIFFERS = evolve(
 
 
 def test_a_header_is_read_as_it_was_written() -> None:
-    """A header is read as it was written; its first member tells the kind of the file."""
+    """The header of a results file is read as it was written, and begins with the file's kind."""
     line = line_of(HEADER)
     assert line.startswith(b'{"acp_proxy_results":1,')
     assert header_of(line) == HEADER
@@ -57,7 +57,7 @@ def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
 
 
 def test_members_of_other_versions_are_passed_over() -> None:
-    """Members of later versions, and the attempts and shards of earlier ones, are skipped."""
+    """A reader of results skips members of later versions, and removed members of earlier ones."""
     others = {"later": {"a": 1}, "attempt": 2, "shard": "3/7", "shards": [], "total": 9}
     for line, read in ((line_of(HEADER), header_of), (line_of(DIFFERS), verdict_of)):
         assert read(json.dumps({**json.loads(line), **others}).encode()) == read(line)
@@ -99,7 +99,7 @@ def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
     ],
 )
 def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
-    """A line that is not a header is refused, and so is the header of a later format."""
+    """A results file is refused if its header is not a header, or is of a later format."""
     with pytest.raises(ValueError, match=words):
         header_of(line)
 
@@ -108,7 +108,7 @@ def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
     ("exits", "worst"), [((), 0), ((0, 0), 0), ((0, 1), 1), ((1, 3, 0), 3), ((3, 2, 1), 2)]
 )
 def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -> None:
-    """If verdicts have several exit codes, 2 takes precedence over 3, and 3 over 1."""
+    """The exit code of a batch is 2 if any verdict has 2, else 3 if any has 3, else 1."""
     assert worst_exit(exits) == worst
 
 
@@ -138,7 +138,7 @@ def written(path: Path, *verdicts: JobVerdict, header: ResultsHeader = BATCH) ->
 
 
 def test_a_file_is_written_and_continued(path: Path) -> None:
-    """A file that is continued keeps its header and verdicts, and stays private to its owner."""
+    """A continued results file keeps its header and verdicts, and only its owner can read it."""
     assert written(path, A) == ["a"]
     before = path.read_bytes()
     assert written(path, B) == ["a", "b"]
@@ -149,7 +149,7 @@ def test_a_file_is_written_and_continued(path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 40, 90])
 def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
-    """If the last verdict of a file is cut off, it is removed and the others are kept."""
+    """If the last verdict of a results file is cut off, it is removed and the others are kept."""
     written(path, A, B)
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - cut)
@@ -160,13 +160,13 @@ def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
 
 @pytest.mark.parametrize("size", [0, 5, 21, 60])
 def test_a_header_that_is_cut_off_is_written_anew(path: Path, size: int) -> None:
-    """If the header of a file is cut off, the header is written again."""
+    """If the header of a results file is cut off, the header is written again."""
     path.write_bytes(line_of(BATCH)[:size])
     assert written(path, A) == ["a"]
 
 
 def test_the_later_of_two_verdicts_counts(path: Path) -> None:
-    """If a recording has two verdicts, the later one counts; only one process writes the file."""
+    """In a results file, the later verdict on a recording counts; only one process writes it."""
     later = evolve(A, kind=VerdictKind.LOST)
     assert written(path, A, B, later) == ["a", "b"]
     with ResultsFile(path, BATCH) as file:
@@ -195,7 +195,7 @@ def test_the_file_of_another_batch_is_left_alone(
 
 @pytest.mark.parametrize("data", [b"x", b"SQLite format 3\0", b"{}\n", b'{"acp_proxy_resul'[:3]])
 def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
-    """A file that is not a results file is refused, except for the beginning of a header."""
+    """A file without results is refused as a results file, unless it is the start of a header."""
     path.write_bytes(data)
     if data == b'{"a':
         assert written(path, A) == ["a"]
@@ -207,7 +207,7 @@ def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
 
 
 def test_a_bad_line_is_named(path: Path) -> None:
-    """A file with a bad line is refused and left unchanged."""
+    """A results file with a bad line is refused and left unchanged."""
     written(path, A)
     with path.open("ab") as file:
         file.write(b"{}\n")
@@ -217,7 +217,7 @@ def test_a_bad_line_is_named(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["directory", "pipe", "link", "missing"])
 def test_what_is_no_plain_file_is_refused(path: Path, kind: str) -> None:
-    """A pipe or another special file is refused without waiting for it."""
+    """A pipe or another special file is refused as a results file, without waiting for it."""
     match kind:
         case "directory":
             path.mkdir()
@@ -242,7 +242,7 @@ def room() -> Iterator[int]:
 
 
 def test_a_full_disk_leaves_what_was_there(path: Path, room: int) -> None:
-    """On a full disk, a half-written line is removed, and the error is one line."""
+    """If a results file fills the disk, its half-written line is removed; the error is one line."""
     with ResultsFile(path, BATCH) as file:
         file.add(A)
         before = path.read_bytes()

@@ -54,12 +54,12 @@ ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs
 )
 @pytest.mark.usefixtures("here")
 def test_words_name_recordings(words: list[str], expected: list[str]) -> None:
-    """Each recording comes once, sorted by name within a word; hidden files are skipped."""
+    """A batch has each recording once, sorted by name within a word, and no hidden files."""
     assert names(*words) == expected
 
 
 def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
-    """An absolute directory, or a recording's name, gives recordings with absolute paths."""
+    """If a batch is given absolute directories, the paths of its recordings are absolute."""
     assert names(str(here / "recs")) == [str(here / name) for name in ALL]
     (actual,) = selected(["run"], lambda word: here / f"{word}.db")
     assert actual.name == str(here / "run.db")
@@ -75,7 +75,7 @@ def test_files_and_directories_can_be_left_out(here: Path) -> None:
 
 @pytest.mark.parametrize("word", ["empty", "recs/*.none", "recs/.git/*.none"])
 def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
-    """A word that names no recordings is an error, so that no gate passes without a test."""
+    """A word that names no recordings ends a batch with an error: a gate must test something."""
     (here / "empty").mkdir()
     with pytest.raises(NoSuchRecording, match="no recordings in"):
         names(word)
@@ -95,12 +95,12 @@ def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
 )
 @pytest.mark.usefixtures("here")
 def test_directories_and_patterns_name_several(word: str, several: bool) -> None:
-    """A word that looks like a pattern but is the name of a file selects this file."""
+    """A word that looks like a pattern but is the name of a file selects this file for a batch."""
     assert names_several(word) is several
 
 
 def test_a_shared_path_names_what_every_machine_has(here: Path) -> None:
-    """A path after ``file://`` is a directory, a pattern or a file, and is the recording's name."""
+    """A batch accepts ``file://`` before a directory, a pattern or a file, as part of names."""
     for word in (here / "recs", here / "recs" / "sub" / "*.db", here / "recs" / "b.db"):
         actual = selected([f"file://{word}"], Path)
         assert all(item.is_shared and item.name == item.path for item in actual)

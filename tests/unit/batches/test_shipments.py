@@ -28,7 +28,7 @@ def verdict(**more: Any) -> JobVerdict:
 
 
 def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
-    """Options name the unpacked files; two files with the same name have different paths."""
+    """Options of a sent job name its unpacked files; two files of the same name do not collide."""
     first, second = tmp_path / "a" / "x", tmp_path / "b" / "x"
     for place in (first, second):
         place.parent.mkdir()
@@ -52,7 +52,7 @@ def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
 
 
 def test_a_shared_recording_does_not_travel(tmp_path: Path) -> None:
-    """A shared recording has the same path on the other machine."""
+    """A recording on a shared disk has the same path in a job on another machine."""
     way = packed(job(HELLO, is_shared=True))
     assert len(way) < 1000
     got, names = unpacked(way, tmp_path)
@@ -60,7 +60,7 @@ def test_a_shared_recording_does_not_travel(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_travels_as_far_as_it_is(tmp_path: Path) -> None:
-    """A live recording is sent as far as it is written; a dead one is sent to its end."""
+    """A recording that runs is sent up to its last written frame; a dead one to its end."""
     with LogWriter(tmp_path / "x.db") as writer:
         writer.to_agent({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}})
         live = packed(job(writer.path))
@@ -74,7 +74,7 @@ def test_a_live_recording_travels_as_far_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_verdict_names_files_as_the_caller_does(tmp_path: Path) -> None:
-    """A verdict does not name the temporary files of the worker."""
+    """A verdict of a Dask worker does not name the worker's temporary files."""
     new = tmp_path / "new.db"
     new.write_bytes(b"new")
     names = {"/w/0/hello.db": "runs/hello.db", "/w/1/slow.toml": "plans/slow.toml"}
@@ -90,7 +90,7 @@ def test_a_verdict_names_files_as_the_caller_does(tmp_path: Path) -> None:
 
 
 def test_a_new_run_spares_what_is_there(tmp_path: Path) -> None:
-    """A new run gets another file name if its own name is used already, as in a recorder."""
+    """The new run of a sent job gets another file name if its own name is used already."""
     output = tmp_path / "recordings" / "run.db"
     asked = job(HELLO, output=str(output))
     new = tmp_path / "new.db"

@@ -61,7 +61,7 @@ def test_names_count(text: str, other: str) -> None:
 
 
 def test_rule_side_and_method_count() -> None:
-    """A finding with another rule, side or method is new; a finding at another frame is not."""
+    """For a baseline, the same finding at another frame is known; by another rule it is new."""
     assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
     for other in (
         evolve(FOUND, rule="rpc.shape"),
@@ -108,7 +108,7 @@ def test_a_long_word_is_read_quickly() -> None:
 
 
 def test_what_is_known_of_other_rules_stays() -> None:
-    """Updating the baseline for some rules keeps the known findings of the others."""
+    """Updating the baseline for some rules keeps the known findings of all other rules."""
     before, after = BaselineWriter(), BaselineWriter()
     before.add(FOUND)
     before.add(evolve(FOUND, rule="rpc.shape"))
@@ -139,6 +139,6 @@ def test_a_bad_file_is_one_error(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """A missing baseline file is an error, and is not treated as an empty baseline."""
+    """A missing baseline file is an error of `check`, and not treated as an empty baseline."""
     with pytest.raises(BadBaseline, match="as known findings"):
         read_baseline(tmp_path / "none.json")

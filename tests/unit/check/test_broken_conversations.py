@@ -32,7 +32,7 @@ def test_nothing_is_found_in_a_clean_conversation(conversation: str) -> None:
 
 @pytest.mark.parametrize("change", BY_HAND + MECHANICAL, ids=named)
 def test_one_change_breaks_one_rule(change: Change) -> None:
-    """A changed conversation has the finding in the table and no other error."""
+    """A change of a clean conversation breaks the rule in the table, and causes no other error."""
     assert sorted(findings(changed(change))) == sorted(change.findings)
     assert change.findings
     assert not any(is_error(finding) for finding in change.findings[1:])
@@ -46,7 +46,7 @@ def test_a_legal_change_breaks_no_rule(change: Change) -> None:
 
 
 def test_half_of_the_changes_are_mechanical() -> None:
-    """At least half of the changes were chosen by a program, so that the choice favours no rule."""
+    """A program chose at least half of the tested changes, so that they favour no rule."""
     assert len(BY_HAND) >= 60
     assert len(MECHANICAL) >= 60
     assert {change.conversation for change in BY_HAND} == {*CONVERSATIONS}

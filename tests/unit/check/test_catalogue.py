@@ -52,7 +52,7 @@ _CUTS = ("start", "middle", "ending", "all")
     ],
 )
 def test_a_place_in_the_documentation_has_its_page(source: str, address: str) -> None:
-    """The address of a source is the address of the page with which the source begins."""
+    """The address of a rule's source is that of the page with which the source begins."""
     assert address_of(source) == f"https://agentclientprotocol.com{address}"
 
 
@@ -66,13 +66,13 @@ def test_every_source_of_a_rule_has_its_place() -> None:
 
 
 def test_a_specification_has_its_own_site() -> None:
-    """The sources of JSON-RPC and JSON have no page on the site of the protocol."""
+    """Sources of rules in JSON-RPC and JSON have no page on the site of the protocol."""
     assert address_of("JSON-RPC 2.0") == "https://www.jsonrpc.org/specification"
     assert address_of("JSON") == "https://www.rfc-editor.org/rfc/rfc8259"
 
 
 def test_a_group_is_all_of_its_rules() -> None:
-    """A group or a pattern selects all of its rules; without names, all rules but one are used."""
+    """A group or a pattern selects all of its rules; without names, `check` uses all but one."""
     every = {name for name in rules() if name.startswith("rpc.")}
     assert chosen_rules(["rpc"], []) == chosen_rules(["rpc.*"], []) == every
     assert chosen_rules([], []) == {*rules()} - {"tool.no-progress"}
@@ -85,7 +85,7 @@ def test_a_rule_that_many_break_is_chosen_by_its_own_name_only() -> None:
 
 
 def test_what_is_ignored_is_not_chosen() -> None:
-    """An ignored rule is not chosen, even if its group is."""
+    """A rule that `check` is told to ignore is not checked, even if its group is selected."""
     chosen = chosen_rules(["rpc", "init.first"], ["rpc.unanswered", "init"])
     assert "rpc.id-reused" in chosen
     assert not chosen & {"rpc.unanswered", "init.first"}
@@ -104,21 +104,21 @@ def test_what_is_ignored_is_not_chosen() -> None:
     ],
 )
 def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
-    """The error about an unknown rule suggests the nearest name, or says why it is not checked."""
+    """The error about an unknown rule suggests the nearest name, or says why there is no check."""
     with pytest.raises(NoSuchRule) as raised:
         chosen_rules([name], [])
     assert str(raised.value).startswith(said)
 
 
 def test_a_rule_is_looked_at_in_its_dialects() -> None:
-    """Rules are checked in their own dialects; in an unknown dialect, those of v1 are checked."""
+    """A rule is only checked in its own dialects; rules of v1 also in an unknown dialect."""
     chosen = chosen_rules(["rpc", "s4"], [])
     assert not [name for name in looked_at(chosen, "v1") if name.startswith("s4.")]
     assert looked_at(chosen, "v1") == looked_at(chosen, None)
 
 
 def test_names_begin_with_the_groups() -> None:
-    """The names of rules that completion offers begin with the groups."""
+    """Completion of rules offers the groups before the rules."""
     assert names()[:2] == ["frame", "rpc"]
     assert len(names()) == len({*names()})
 
@@ -181,7 +181,7 @@ def test_inferred_directions_break_no_rule() -> None:
     ],
 )
 def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) -> None:
-    """Messages with omissions in dots, and texts from Lisp, are not judged."""
+    """Rules do not judge messages with omissions in dots, nor messages that Lisp printed."""
     with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
         result = Checker(reader).read()
     assert result.findings == []
@@ -197,7 +197,7 @@ def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
 
 
 def test_a_session_is_known_though_its_opening_is_missing() -> None:
-    """Rules about two messages are checked even if the session's opening is missing."""
+    """Rules about two messages are checked even if an import lacks the session's opening."""
     call = '{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run"}}'
     line = f'<- {{"jsonrpc":"2.0","method":"session/update","params":{call}}}'
     result = _check([line, line], ("start", "middle", "ending"))
@@ -218,7 +218,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
 def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
     error: str, *, is_broken: bool
 ) -> None:
-    """If a session's opening is missing, only an error about the session may refuse its prompt."""
+    """If an import lacks a session's opening, a refused prompt is only explained by its error."""
     prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
     result = _check(
         [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',
@@ -229,7 +229,7 @@ def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
 
 
 def test_a_report_counts_and_lists_what_was_not_checked() -> None:
-    """A report lists the unchecked rules and does not count them as checked."""
+    """The report of a check lists the unchecked rules and does not count them as checked."""
     rows = text_form_of(['<- {"jsonrpc":"2.0","id":7,"result":{}}'])
     with RecordingReader(Path("cut.jsonl"), iter([_head(rows, ("start",)), *rows[1:]])) as reader:
         outcome = reported(reader, Checker(reader).read(), rules())

@@ -29,7 +29,7 @@ LSP: dict[str, Any] = {"processId": None, "rootUri": "file:///proj", "capabiliti
     ],
 )
 def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> None:
-    """Another protocol is recognized by members of its initialize that ACP does not have."""
+    """A recording of another protocol is recognized by members of its initialize message."""
     assert note_of(params) == f"this is not ACP: initialize looks like that of {name}"
 
 
@@ -49,12 +49,12 @@ def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
 
 @given(st.dictionaries(st.sampled_from([*MCP, *LSP]), st.none() | st.integers() | st.text()))
 def test_any_values_are_read(params: dict[str, Any]) -> None:
-    """Recognizing the protocol never raises, whatever the values are."""
+    """Recognizing the protocol of a recording never raises, whatever the values are."""
     note_of(params)
 
 
 def test_a_check_says_so() -> None:
-    """The first note of a check says that the recording is not ACP."""
+    """The first note of a check says that the recording is not ACP, if that is so."""
     result = check_lines([f"-> #0 initialize {json.dumps(MCP)}"])
     assert result.notes[0] == note_of(MCP)
     assert check_lines(['-> #0 initialize {"protocolVersion": 1}']).notes == []

@@ -88,7 +88,7 @@ def test_every_example_of_the_documents_ends_a_conversation(example: Example) ->
     ],
 )
 def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) -> None:
-    """A text field that asks for a secret by its name or title is found; a choice is not."""
+    """A form's text field that asks for a secret is a finding; a choice with such a name is not."""
     for label, form in (
         (name, {"type": "string"}),
         ("x", {"type": "string", "title": name}),
@@ -104,7 +104,7 @@ def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) ->
 
 @pytest.mark.parametrize("modes", [[{"id": ["a"]}], [None], {}, "ask", [{"id": "a"}, 7]])
 def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
-    """Invalid lists break no rules about modes and options, only rules about types."""
+    """Invalid lists of modes and options break only the rules about types."""
     state = {"currentModeId": "b", "availableModes": modes}
     opened = {"sessionId": "s", "modes": state, "configOptions": modes}
     lines = [
@@ -117,7 +117,7 @@ def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
 
 
 def test_the_last_announcement_of_a_tool_call_is_named() -> None:
-    """A finding names the latest announcement of a tool call, not the first one."""
+    """A finding about a tool call names the latest announcement of the call, not the first one."""
     call = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call",'
         ' "toolCallId": "c", "title": "Run", "status": "completed"}}'
@@ -170,7 +170,7 @@ def test_names_that_version_2_leaves_open_are_found_by_their_places(
 
 
 def test_what_only_other_dialects_have_is_not_asked_for() -> None:
-    """Rules of other dialects are not checked while the dialect is unknown, nor in v1."""
+    """Rules of other dialects are not checked in v1, nor while the dialect is unknown."""
     lines = [
         update("state_update", state="thinking"),
         update("agent_message_chunk", content={"type": "text"}),

@@ -21,13 +21,13 @@ EXAMPLES = [example for group in GROUPS for example in examples(group)]
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda case: f"{case.rule}-{case.is_broken}")
 def test_finds_what_is_written(example: Example) -> None:
-    """An example has exactly the findings that are written below its messages."""
+    """An example of a rule has exactly the findings that are written below its messages."""
     is_whole = rules()[example.rule].group in CONVERSATION
     assert judge(example.lines, example.after, is_whole=is_whole) == list(example.lines)
 
 
 def test_each_rule_is_kept_and_broken() -> None:
-    """The broken examples of a rule break the rule, and the legal examples do not."""
+    """The broken examples of a rule break the rule, and its legal examples do not."""
     for rule_id in rules():
         mine = examples_of(rule_id)
         breaks = [

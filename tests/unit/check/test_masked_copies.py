@@ -75,7 +75,7 @@ def _blanked() -> list[str]:
     ],
 )
 def test_a_text_that_stands_for_another_is_not_judged(redaction: str, broken: set[str]) -> None:
-    """Blanks count neither as words nor as paths, and equal blanks do not count as equal texts."""
+    """Blanks in a masked copy count neither as words nor as paths, nor as equal texts."""
     header, *rest = text_form_of(_blanked())
     first = json.loads(header)
     first["recording"]["redaction"] = redaction

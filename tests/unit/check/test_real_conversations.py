@@ -127,7 +127,7 @@ def _opened(path: Path, directory: Path) -> Iterator[RecordingReader]:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=_name)
 def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) -> None:
-    """The findings about real conversations are exactly those in the table."""
+    """The findings about real conversations are exactly those in the table of this module."""
     with _opened(path, tmp_path) as reader:
         findings, summary = Checker(reader).read().findings, summarize(reader)
     _agree(findings, summary.error_codes)
@@ -141,7 +141,7 @@ def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) 
 
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("*.jsonl")), ids=_name)
 def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
-    """Only the side that the bug report blames is charged by rules and by errors in `show`."""
+    """Rules and errors in `show` charge only the side that the bug report blames."""
     with RecordingReader(path) as reader:
         findings, errors = Checker(reader).read().findings, summarize(reader).error_codes
     _agree(findings, errors)
@@ -152,7 +152,7 @@ def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
 
 
 def test_the_table_is_about_conversations_that_exist() -> None:
-    """Every entry of the table belongs to an existing conversation."""
+    """Every entry of the table of findings belongs to an existing real conversation."""
     assert {*EXPECTED, *WENT_WRONG} <= {_name(path) for path in CONVERSATIONS}
 
 

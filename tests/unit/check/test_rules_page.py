@@ -12,7 +12,7 @@ def test_the_page_is_current() -> None:
 
 
 def test_every_rule_has_its_row() -> None:
-    """The page has a row for every rule, including those that are not checked."""
+    """The page of rules has a row for every rule, including those that are not checked."""
     text = page()
     for name in (*rules(), *left_out()):
         anchor = f'<a id="{name.replace(".", "-")}"></a>' * (name in rules())

@@ -118,7 +118,7 @@ def test_the_draft_requires_what_its_tables_require(
 
 
 def test_the_draft_requires_members_of_results() -> None:
-    """The schema requires the results that the draft's tables require, and allows other members."""
+    """The schema requires the results that the draft's tables require, and allows more members."""
     told = wrong_result(DRAFT, TO_AGENT, "session/set_mode", {"currentMode": "plan"})
     assert [*map(str, told)] == ["/result/previousMode: expected a value, got nothing"]
     exited = {"exitCode": None, "signal": "SIGTERM"}
@@ -140,7 +140,7 @@ def test_unknown_methods_are_no_problem() -> None:
 
 
 def test_params_may_be_absent_where_none_are_required() -> None:
-    """Missing and null params count as empty, unless members are required."""
+    """For the schema check, missing and null params are empty, unless members are required."""
     for value in (ABSENT, None, {}):
         assert wrong_params(V1, TO_AGENT, "logout", value) == []
     (missing,) = wrong_params(V1, TO_AGENT, "session/new")
@@ -151,28 +151,28 @@ def test_params_may_be_absent_where_none_are_required() -> None:
 
 
 def test_null_is_a_result_without_members() -> None:
-    """A null result is accepted only where the type of the result requires no member."""
+    """The schema check accepts a null result only if the type of the result needs no member."""
     assert wrong_result(V1, TO_AGENT, "session/load", None) == []
     (problem,) = wrong_result(V1, TO_AGENT, "session/new", None)
     assert str(problem) == "/result: expected object, got null"
 
 
 def test_null_metadata_is_accepted() -> None:
-    """Null is accepted as metadata at all places of metadata."""
+    """The schema check accepts null as metadata at all places of metadata."""
     block = {"type": "text", "text": "", "_meta": None}
     params = {"sessionId": "s", "prompt": [block], "_meta": None}
     assert wrong_params(V1, TO_AGENT, "session/prompt", params) == []
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """A forbidden null that readers must take as the default is reported as a separate kind."""
+    """A null that the schema forbids but readers treat as the default is a kind of its own."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL
 
 
 def test_nullable_members_may_be_null() -> None:
-    """Null is accepted only for members whose type allows it."""
+    """The schema check accepts null only for members whose type allows null."""
     assert updated(sessionUpdate="tool_call_update", toolCallId="c", status=None) == []
     assert updated(sessionUpdate="tool_call", toolCallId="c", title="t", status=None) == [
         '/params/update/status: expected "pending", "in_progress", "completed" or "failed", '
@@ -181,7 +181,7 @@ def test_nullable_members_may_be_null() -> None:
 
 
 def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
-    """The discriminator selects the branch to explain, also in nested unions."""
+    """The error about a value of a union is about the branch that the discriminator names."""
     assert updated(sessionUpdate="agent_message_chunk", content={"type": "text"}) == [
         "/params/update/content/text: expected string, got nothing"
     ]
@@ -207,7 +207,7 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
 
 
 def test_a_missing_discriminator_is_named() -> None:
-    """A missing discriminator is reported, and not the missing members of each branch."""
+    """If a discriminator is missing, this is reported, and not each branch's missing members."""
     problems = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
     assert [*map(str, problems)] == [
         '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
@@ -225,7 +225,7 @@ def test_one_of_two_members_is_missing() -> None:
 
 
 def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
-    """A branch of a union may have no discriminator, such as a stdio server of v1."""
+    """A union may have a branch without a discriminator, such as a stdio server of v1."""
     stdio = {"name": "n", "command": "c", "args": [], "env": []}
     for server in (stdio, {**stdio, "type": "stdio"}):
         params = {"cwd": "/", "mcpServers": [server]}
@@ -256,7 +256,7 @@ def test_unstable_types_are_right_too() -> None:
 
 @pytest.mark.parametrize("name", [17, {}, ["x"]])
 def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
-    """A member must match a version that defines it, even if an older one allows any value."""
+    """A member must match a version of the schema that defines it, even if another allows all."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t"}
     assert updated(**call, name="edit_file") == updated(**call, name=None) == []
     (problem,) = updated(**call, name=name)
@@ -272,7 +272,7 @@ def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
 
 
 def test_members_that_no_type_names_are_extra() -> None:
-    """Undefined members of any type are extra, even in wrong messages, except metadata."""
+    """Members that no type defines are extra, even in wrong messages, except in metadata."""
     value = {
         "cwd": 1,
         "mcpServers": [{"name": "n", "command": "c", "args": [], "env": [], "~/": 1}],
@@ -284,7 +284,7 @@ def test_members_that_no_type_names_are_extra() -> None:
 
 
 def test_former_types_are_right_too() -> None:
-    """Types of removed unstable versions and of earlier drafts of v2 are accepted."""
+    """The schema check accepts types of removed unstable versions and of earlier drafts of v2."""
     models = {"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}]}
     result = {"sessionId": "s", "models": models}
     assert wrong_result(V1, TO_AGENT, "session/new", result) == []
@@ -295,7 +295,7 @@ def test_former_types_are_right_too() -> None:
 
 
 def test_members_of_the_unstable_schema_are_not_extra() -> None:
-    """A member is not extra if any schema defines it."""
+    """A member of a message is not extra if any version of the schema defines it."""
     capabilities = {"plan": {}, "fs": {"watch": True}}
     value = {"protocolVersion": 1, "clientCapabilities": capabilities}
     assert extra(V1, TO_AGENT, "initialize", value) == ["/params/clientCapabilities/fs/watch"]
@@ -319,7 +319,7 @@ def test_what_is_free_stays_free() -> None:
 
 
 def test_a_member_whose_name_is_no_text_is_extra() -> None:
-    """A member name with half a surrogate pair is extra, although the validator refuses it."""
+    """A member whose name has half a surrogate pair is extra, although the validator refuses it."""
     value = {**NEW, "\ud800": 1}
     assert wrong_params(V1, TO_AGENT, "session/new", value) == []
     assert extra(V1, TO_AGENT, "session/new", value) == ["/params/\ud800"]
@@ -329,7 +329,7 @@ def test_a_member_whose_name_is_no_text_is_extra() -> None:
 
 @pytest.mark.parametrize("levels", [200, 300, 900])
 def test_a_message_may_be_nested_deeply(levels: int) -> None:
-    """Problems in a deeply nested message are found, including halves of surrogate pairs."""
+    """The schema check finds problems in deeply nested messages, and halves of surrogate pairs."""
     deep: Any = "\ud800"
     for _ in range(levels):
         deep = {"in": deep}
@@ -343,7 +343,7 @@ def test_a_message_may_be_nested_deeply(levels: int) -> None:
 
 
 def test_many_problems_are_not_all_named() -> None:
-    """The number of reported problems in a message is limited."""
+    """The schema check limits the number of problems that it reports in a message."""
     servers = [1] * 100_000
     assert len(wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": servers})) == MOST
     others = {f"h{number}": number for number in range(2_000)}
@@ -351,14 +351,14 @@ def test_many_problems_are_not_all_named() -> None:
 
 
 def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
-    """A problem late in a long list is found, although only the first items are explained."""
+    """A schema problem late in a long list is found, although only early items are explained."""
     servers = [{"name": "n", "command": "c", "args": [], "env": []}] * 5_000
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": [*servers, 1]})
     assert str(problem) == "/params/mcpServers/5000: expected object, got 1"
 
 
 def test_names_that_a_type_leaves_open_are_told_apart() -> None:
-    """Undefined names in open types are reported with their places, only in v2."""
+    """Only in v2, undefined names in open types are reported, with their places."""
     state = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "_tired"}
     value = {"sessionId": "s", "update": state}
     comparison = SCHEMAS[V2].compare(TO_CLIENT, "session/update", False, value)
@@ -367,7 +367,7 @@ def test_names_that_a_type_leaves_open_are_told_apart() -> None:
 
 
 def test_the_validator_is_imported_with_the_first_check() -> None:
-    """The validator is imported with the first check, not with the module."""
+    """The schema validator is imported by the first check, not together with the module."""
     script = (
         "import sys; from acp_proxy.check.schema_check import *\n"
         "schema = DialectSchema.of_dialect('v1'); print('jsonschema_rs' in sys.modules, end=' ')\n"
@@ -379,7 +379,7 @@ def test_the_validator_is_imported_with_the_first_check() -> None:
 
 @pytest.mark.parametrize("source", ["v1", "v1-unstable", "v2", "draft-1.0"])
 def test_hand_written_messages_are_right(source: str) -> None:
-    """Handwritten messages of each dialect are accepted, including unstable members."""
+    """The schema check accepts handwritten messages of each dialect, with unstable members."""
     dialect = source.removesuffix("-unstable")
     examples = [example for example in protocol_documents.schemas() if example.source == source]
     assert [problems for example in examples if any(problems := judged(example, dialect))] == []

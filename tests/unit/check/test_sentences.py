@@ -33,7 +33,7 @@ def sections(kind: str) -> list[tuple[str, str, list[str]]]:
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("obeying"))
 def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> None:
-    """An exchange that obeys a sentence of the specification has at most hints."""
+    """An exchange that obeys a sentence of the specification has at most hints as findings."""
     told = [line for line in lines if not line.startswith(" ")]
     findings = check_lines([*before(after), *told]).findings
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == [], name
@@ -41,7 +41,7 @@ def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> No
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("breaking"))
 def test_who_breaks_a_sentence_is_found(name: str, after: str, lines: list[str]) -> None:
-    """An exchange that disobeys a sentence has the written rule, side and severity."""
+    """An exchange that disobeys a sentence breaks the rule next to it, by the noted side."""
     assert judge(lines, after) == lines, name
 
 

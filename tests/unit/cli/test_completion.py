@@ -55,14 +55,14 @@ def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A word with a slash is a path, which the shell completes by itself."""
+    """Completion leaves a word with a slash to the shell, since it is a path."""
     assert offered(monkeypatch, "inspect", "note", f"{home}/he") == [f"{home}/he"]
 
 
 def test_directories_are_offered_for_directory_arguments(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For `search`, recordings and directories are offered; for `prune`, only directories."""
+    """Completion offers recordings and directories for `search`, only directories for `prune`."""
     (home.parent / "here" / "sub").mkdir()
     assert "sub/" in offered(monkeypatch, "inspect", "search", "x", "")
     assert "sub/" not in offered(monkeypatch, "inspect", "note", "")
@@ -101,7 +101,7 @@ def test_a_filter_is_completed(
 def test_bash_splits_a_filter_at_its_colon(
     home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
 ) -> None:
-    """Only the text after a colon is offered, since bash replaces only this text."""
+    """Completion offers only the text after a colon, since bash replaces only this text."""
     assert home.is_dir()
     assert offered(monkeypatch, "log", "help", *typed) == offers
     assert offered(monkeypatch, "inspect", "log", "--json", "help", *typed) == offers
@@ -109,7 +109,7 @@ def test_bash_splits_a_filter_at_its_colon(
 
 @pytest.mark.usefixtures("home")
 def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rules are offered after the options of `check` that accept one; else recordings are."""
+    """Completion offers rules after options of `check` that accept one, else recordings."""
     assert offered(monkeypatch, "check", "hel") == ["help", "hello"]
     for option in ("--rule", "--ignore-rule", "--explain"):
         assert offered(monkeypatch, "check", option, "ses")[0] == "session"
@@ -131,7 +131,7 @@ def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The values of options are offered, also for `record`, whose options click does not read."""
+    """Completion offers values of options, also for `record`, whose options click does not read."""
     assert offered(monkeypatch, "record", "--redact", "") == ["secrets", "private", "none"]
     assert offered(monkeypatch, "inspect", "export", "x", "--level", "p") == ["private"]
 
@@ -167,7 +167,7 @@ def test_bash_completes(home: Path) -> None:
 def test_clients_and_known_agents_are_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Clients and their agents are offered for `setup`, and ``@NAME`` for a command."""
+    """Completion offers clients and their agents for `setup`, and ``@NAME`` for a command."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (tmp_path / ".acpx").mkdir()

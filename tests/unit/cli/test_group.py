@@ -17,7 +17,7 @@ RECORDINGS = Path(__file__).parents[3] / "recordings"
 
 
 def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
-    """The root has the same command objects as `inspect`, and hides no command of its own."""
+    """Without `inspect`, the same commands exist, and none hides a command of the root."""
     root = click.Context(cli)
     inspect = cli.get_command(root, "inspect")
     assert isinstance(inspect, click.Group)
@@ -43,7 +43,7 @@ def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
 
 
 def test_a_group_without_a_command_prints_its_help() -> None:
-    """The help of a group is printed in lines, and the exit code is that of a mistake."""
+    """The help of a group without a command is printed in lines, with the code of a mistake."""
     result = run("faults")
     assert result.exit_code == 2
     assert "\nCommands:\n  list " in result.stderr
@@ -109,7 +109,7 @@ def test_help_stands_before_a_command_as_well() -> None:
 
 @pytest.mark.parametrize("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
-    """Each word of the table is neither a command nor an option, and its line names a command."""
+    """Words of the table of hints are no commands or options; each hint names a command."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     if name != "*":
@@ -122,7 +122,7 @@ def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
 
 
 def test_nothing_is_meant_that_is_not_like_it() -> None:
-    """A name that is not similar to any other is answered with the list, without a guess."""
+    """A mistyped name that resembles no other is answered with the list, without a guess."""
     assert "did you mean" not in complaint("faults", "explain", "@nosuch")
     assert complaint("faults", "explain", "@nosuch").count(", ") > 5
     assert "did you mean" not in complaint("xyzzy")

@@ -29,7 +29,7 @@ def test_the_help_of_a_command_fits_on_a_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_the_help_of_a_command_begins_with_examples(name: str) -> None:
-    """One or two examples follow the purpose, before the options."""
+    """In the help of a command, one or two examples follow the purpose, before the options."""
     text = "\n".join(help_of(name))
     examples = text.partition("\nExamples:\n")[2].partition("\n\n")[0]
     assert 1 <= len(re.findall(r"^  \S", examples, re.MULTILINE)) <= 2

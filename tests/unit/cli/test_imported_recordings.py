@@ -115,7 +115,7 @@ EVERYTHING = log_of("zed", *LOST)
 
 
 def test_every_loss_has_claims() -> None:
-    """The table of claims has a row for every fact that can be lost."""
+    """The table of claims about imports has a row for every fact that can be lost."""
     assert set(CLAIMS) == set(LOST)
 
 
@@ -123,7 +123,7 @@ def test_every_loss_has_claims() -> None:
 def test_what_was_lost_is_not_claimed(
     output_of: Callable[[Origin | None, str], str], lost: Any
 ) -> None:
-    """Facts that an import lost are not printed; those of a recording made by acp-proxy are."""
+    """Commands do not print facts that an import lost, but those of our own recordings."""
     for name, pattern in CLAIMS[lost].items():
         assert re.search(pattern, output_of(None, name)), name
         match = re.search(pattern, output_of(log_of("zed", lost), name))
@@ -145,7 +145,7 @@ def test_nothing_is_claimed_if_everything_was_lost(
 def test_members_that_are_not_known_are_null(
     output_of: Callable[[Origin | None, str], str], name: str
 ) -> None:
-    """If all facts were lost, all times, durations and sizes in JSON are null."""
+    """If an import lost all facts, all times, durations and sizes in JSON are null."""
     lost = TIMES if name == "list.json" else TIMES | SIZES  # its size is that of the file
     for line in output_of(EVERYTHING, name).splitlines():
         for member, value in members(json.loads(line)):
@@ -172,7 +172,7 @@ def members(value: Any) -> Iterator[tuple[str, Any]]:
 def test_inferred_times_are_shown_and_not_subtracted(
     output_of: Callable[[Origin | None, str], str],
 ) -> None:
-    """A time that was inferred is shown, but no duration is computed from it."""
+    """An inferred time of an import is shown, but no duration is computed from it."""
     origin = log_of("lines", inferred_times=3, inferred_directions=2, skipped=1)
     assert "7.308" in output_of(origin, "log")
     assert "3 inferred times" in output_of(origin, "show")
@@ -207,7 +207,7 @@ def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str
 def test_times_without_a_zone_stay_those_of_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    """Times without a zone are shown as they were logged; other times in the reader's zone."""
+    """Imported times without a zone are shown as logged; other times in the reader's zone."""
     values = []
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "<-05>5")
@@ -241,7 +241,7 @@ def test_no_duration_is_finer_than_the_times(
     said: str,
     unsaid: str,
 ) -> None:
-    """A duration that is shorter than the unit of the times is only shown as shorter."""
+    """An imported duration below the unit of the times is only shown as shorter than the unit."""
     origin = log_of("jetbrains", resolution_ns=step_ns)
     for name in TEXTS:
         assert re.search(unsaid, output_of(origin, name)) is None, name
@@ -281,7 +281,7 @@ def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -
 
 
 def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None:
-    """If the times of a recording are not known, its pace cannot be played; a fixed pace can."""
+    """The pace of an import without known times cannot be replayed; a fixed pace can."""
     path = text_form(tmp_path / "roof.jsonl", log_of("zed", "times"))
     for timing in ("recorded", "x2"):
         words = complaint("verify", path, "--timing", timing, "--", "true")
@@ -293,7 +293,7 @@ def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None
 
 
 def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
-    """The replayed agent stays until its client leaves; the import is not called incomplete."""
+    """A replayed import's agent stays until its client leaves, and is not called incomplete."""
     for origin in (None, log_of("zed", "ending")):
         path = text_form(tmp_path / "roof.jsonl", origin)
         with RecordingReader(path) as reader:
@@ -302,7 +302,7 @@ def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
 
 
 def test_copies_have_the_origin_of_their_recording(tmp_path: Path) -> None:
-    """Copies keep the origin: a masked copy, a bundle, an exported test, and JSON values."""
+    """Copies of an import keep its origin: a masked copy, a bundle, an exported test, JSON."""
     origin = log_of("zed", "times", "ending", skipped=2)
     path = text_form(tmp_path / "roof.jsonl", origin)
     run("inspect", "export", path, "-o", tmp_path / "masked.db", "--level", "private")
@@ -333,7 +333,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("option", NEEDED)
 def test_an_option_is_refused_if_what_it_needs_was_lost(tmp_path: Path, option: str) -> None:
-    """If a needed fact was lost, the option is refused in one line."""
+    """An option that needs a fact that the import lost is refused in one line."""
     words, expected = REFUSED[option]
     for lost in {"times" if fact == "durations" else fact for fact in NEEDED[option][0]}:
         path = text_form(tmp_path / f"{lost}.jsonl", log_of("zed", lost))

@@ -224,7 +224,7 @@ def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_full_disk_is_reported_in_one_line(options: tuple[str, ...]) -> None:
-    """A full disk is reported in one line, with another exit code than a difference."""
+    """A command reports a full disk in one line, with another exit code than a difference."""
     recording = str(Path(__file__).parents[3] / "recordings" / "tour.db")
     command = [sys.executable, "-m", "acp_proxy", "inspect", "log", recording, *options]
     with Path("/dev/full").open("wb") as full:

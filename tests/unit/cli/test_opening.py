@@ -48,7 +48,7 @@ def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]:
     ids=lambda words: words[0],
 )
 def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[str]) -> None:
-    """`latest` prefers the current directory's recordings; a line names a newer one elsewhere."""
+    """`latest` prefers recordings of the current directory; a line names a newer one elsewhere."""
     words = ["search", "x", "latest"] if command[0] == "search" else command
     if command[0] != "search":
         words = [command[0], "latest", *command[1:]]
@@ -61,7 +61,7 @@ def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[s
 def test_the_newest_recording_of_all_gives_no_warning(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If `latest` skips no recording, there is no warning."""
+    """If `latest` skips no recording, the command prints no warning."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "latest", home=home).stderr == ""
 
@@ -100,7 +100,7 @@ def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
 
 @pytest.mark.parametrize("word", ["newer", "newer.db", "bbbb"])
 def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
-    """If a file hides a recording of the same name, a line on stderr names both."""
+    """If a file hides a recording of the same name, a line on stderr names the two of them."""
     here = home.parent / "a"
     record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
     assert run("inspect", "show", word, home=home).stderr.startswith(
@@ -112,7 +112,7 @@ def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
 def test_a_recording_in_its_own_directory_hides_none(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the current directory is the recordings directory, nothing is hidden and nothing said."""
+    """In the recordings directory, a file hides no recording of its name, and none is reported."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "newer", home=home).stderr == ""
 
@@ -155,7 +155,7 @@ def test_following_waits_for_the_next_recording(
 
 
 def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C ends the wait for the next recording, with the usual exit code."""
+    """Ctrl-C ends the wait of `--follow` for the next recording, with the usual exit code."""
 
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
@@ -205,7 +205,7 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, where forks are used")
 def test_many_are_shared_among_processes() -> None:
-    """Many items are divided among processes, in order; Ctrl-C is left to the first process."""
+    """Work on many recordings is divided among processes, in order; the first handles Ctrl-C."""
     actual = list(mapped(where, THINGS))
     assert [number for number, _, _ in actual] == list(THINGS)
     assert os.getpid() not in {process for _, process, _ in actual}
@@ -213,7 +213,7 @@ def test_many_are_shared_among_processes() -> None:
 
 
 def test_few_are_looked_at_here() -> None:
-    """A short list is processed in this process, without other processes."""
+    """Work on a short list of recordings is done in this process, without other processes."""
     actual = list(mapped(where, range(3)))
     assert [(number, process) for number, process, _ in actual] == [
         (number, os.getpid()) for number in range(3)
@@ -221,12 +221,12 @@ def test_few_are_looked_at_here() -> None:
 
 
 def test_other_systems_use_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On other systems than Linux the work stays in one process, since forks are not safe there."""
+    """Only on Linux is work divided among processes, since forks are not safe elsewhere."""
     monkeypatch.setattr(sys, "platform", "darwin")
     assert {process for _, process, _ in mapped(where, THINGS)} == {os.getpid()}
 
 
 def test_a_failure_is_raised() -> None:
-    """An exception of the work is raised to the caller."""
+    """An exception in a process that shares the work is raised in the caller."""
     with pytest.raises(ZeroDivisionError):
         list(mapped(broken, THINGS))

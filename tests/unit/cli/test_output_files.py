@@ -172,7 +172,7 @@ def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> None:
-    """A link that is planted between the check and the writing is not followed."""
+    """A link that is planted between the check and the writing of a report is not followed."""
     target = tmp_path / "target"
     target.write_text("mine")
     (tmp_path / "report").symlink_to(target)
@@ -182,13 +182,13 @@ def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> Non
 
 
 def test_a_device_may_take_two_reports() -> None:
-    """Two reports may both be written to /dev/null."""
+    """Two reports of one command may both be written to /dev/null."""
     check_report_files(Path("/dev/null"), Path("/dev/null"), None)
     write_text(Path("/dev/null"), "x")
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    """The error about a file that cannot be written is one line with the reason."""
+    """The error about a report that cannot be written is one line with the reason."""
     with pytest.raises(Refusal, match=r"^cannot write .*: it is not a plain file$"):
         write_text(tmp_path, "x")
 
@@ -196,7 +196,7 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 def test_a_report_that_fails_does_not_stop_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If one report cannot be written, the error is printed and the others are written."""
+    """If one report cannot be written, the error is printed and the other reports are written."""
     assert write_reports((None, lambda: pytest.fail("made")))
     assert not write_reports((tmp_path, lambda: "x"), (tmp_path / "x", lambda: "hé"))
     assert (tmp_path / "x").read_text(encoding="utf-8") == "hé"
@@ -220,14 +220,14 @@ def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
 
 
 def test_a_file_name_that_is_too_long_is_refused() -> None:
-    """A file name that is too long is refused before anything is written."""
+    """A report whose file name is too long is refused before anything is written."""
     name = "x" * 300
     with pytest.raises(Refusal, match=f"^cannot write {name}: file name too long$"):
         check_report_files(Path(name))
 
 
 def test_a_failed_file_leaves_nothing(tmp_path: Path) -> None:
-    """After an error halfway, no new file is left, and a file that came meanwhile is kept."""
+    """After an error halfway, no new report is left, and a file that came meanwhile is kept."""
 
     def fail() -> Iterator[bytes]:
         yield b"half"

@@ -33,7 +33,7 @@ def test_the_command_of_an_editor_starts_whatever_was_removed(
 
 
 def test_the_manual_lists_all_that_was_removed() -> None:
-    """The manual has a row for each sentence of the table, in the same order."""
+    """The manual has a row for each sentence about a removed word, in the same order."""
     rows: dict[str, list[str]] = {}
     for typed, serves in REMOVED.items():
         rows.setdefault(serves, []).append(f"`{typed}`")
@@ -64,7 +64,7 @@ def test_a_variable_of_a_removed_option_changes_nothing() -> None:
 
 
 def test_only_the_removed_values_of_an_option_are_refused() -> None:
-    """Values that an option still has are accepted; values that it never had are other errors."""
+    """A removed value of an option is named as removed; a value that never was is not."""
     assert instead("verify", "--order", "session") is None
     assert instead("verify", "--timing", "fixed:2.5") == instead("verify", "--timing", "fixed:MS")
     assert instead("verify", "--timing") is None

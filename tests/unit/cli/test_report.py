@@ -32,7 +32,7 @@ def banner(page: str) -> str:
 def test_it_writes_a_page_named_after_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page is written in the current directory, readable for its owner only."""
+    """`report` writes its page into the current directory, readable for the owner only."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", LOST)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -66,7 +66,7 @@ def test_the_same_recording_makes_the_same_page(tmp_path: Path) -> None:
 
 
 def test_a_page_that_is_there_stays(tmp_path: Path) -> None:
-    """An existing page is only replaced with --force, and a recording never is."""
+    """`report` replaces an existing page only with --force, and never a recording."""
     page = tmp_path / "tour.html"
     page.write_text("mine")
     assert "exists" in complaint("inspect", "report", TOUR, "-o", page)
@@ -100,7 +100,7 @@ def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
 
 
 def test_a_filter_without_a_match_is_reported(tmp_path: Path) -> None:
-    """If a filter matches nothing, stderr says so, and the page is written all the same."""
+    """If a filter of `report` matches nothing, stderr says so, and the page is still written."""
     result = run("inspect", "report", TOUR, "method:session/promt", "-o", tmp_path / "x.html")
     assert "did you mean method:session/prompt?" in result.stderr
     assert "has 0 of 62 frames" in result.stderr
@@ -109,7 +109,7 @@ def test_a_filter_without_a_match_is_reported(tmp_path: Path) -> None:
 
 
 def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
-    """If secrets are shown, the first line of the page and a line on stderr say so."""
+    """If `report` shows secrets, the first line of the page and a line on stderr say so."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
     path, output = write(conversation, tmp_path / "x.jsonl"), tmp_path / "x.html"
@@ -209,7 +209,7 @@ def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
 
 
 def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
-    """In a comparison, a secret of one recording is also masked in the other recording."""
+    """In a page that compares two recordings, a secret of one is also masked in the other."""
     for name, secret in (("a", SECRET), ("b", "nothing")):
         with LogWriter(tmp_path / f"{name}.db") as recorder:
             handshake(recorder)

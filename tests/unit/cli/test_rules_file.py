@@ -25,7 +25,7 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=3).
 def test_what_is_written_is_read(
     ignore: tuple[str, ...], alias: tuple[str, ...], apart: tuple[str, ...]
 ) -> None:
-    """Written rules are TOML that reads back the same, without control characters."""
+    """A written file of rules is TOML that reads back the same, without control characters."""
     rules = ComparisonRules(ignore, alias, apart)
     written = {name: values for name, values in asdict(rules).items() if values}
     assert {name: tuple(values) for name, values in tomllib.loads(rules.toml).items()} == written

@@ -27,7 +27,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """Keys with different values in them stay different, even if all their other text is equal."""
+    """For `diff`, keys that contain different values differ, even if their other text is equal."""
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -52,20 +52,20 @@ def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str
 
 
 def test_keys_that_are_values_keep_their_order() -> None:
-    """Keys that are values have the same order in every run."""
+    """`diff` puts keys that are generated values into the same order in every run."""
     a, b = (_output(Run(n), {UUIDS[n]: 1, UUIDS[1 - n]: 2}) for n in (0, 1))
     assert compare(a, b)[0].is_equal
 
 
 def test_a_rule_is_learned_for_keys_that_are_values() -> None:
-    """The rule that is learned for keys that are values has ``*`` in place of the key."""
+    """The rule that `diff` learns for generated keys has ``*`` in place of the key."""
     a, b = (_output(Run(n), {UUIDS[n]: word}) for n, word in ((0, "a"), (1, "b")))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == (("/params/update/rawOutput/*",), Counts())
 
 
 def test_any_number_of_keys_may_be_values() -> None:
-    """Thousands of keys may be values; none of them is searched for among the earlier ones."""
+    """`diff` does not search for each of thousands of generated keys among the earlier keys."""
 
     def run(number: int) -> Run:
         return _output(
@@ -92,12 +92,12 @@ def _asked(number: int, *, parent_first: bool) -> Run:
 
 
 def test_calls_that_name_another_may_still_race() -> None:
-    """An item that names two calls belongs to its own call, not to the call named first."""
+    """For `diff`, an item that names two tool calls belongs to its own, not to the first named."""
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """A call that only names a reading call does not count as a reading call."""
+    """For `diff`, a tool call that only names a reading call does not count as reading."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """Updates that are compared apart still show which calls run in parallel."""
+    """Updates that `diff` compares apart still show which tool calls run in parallel."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -135,7 +135,7 @@ def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
 
 @pytest.mark.parametrize("ids", [UUIDS, ("call_12345678", "call_87654321")], ids=["UUID", "other"])
 def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[str, str]) -> None:
-    """A message may contain the id of a call before the member that introduces it."""
+    """For `diff`, the id of a tool call may stand before the member that introduces it."""
 
     def run(number: int, *, is_swapped: bool) -> Run:
         made, call = Run(number), ids[number]
@@ -165,7 +165,7 @@ def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[
     ],
 )
 def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> None:
-    """Frames that a filter leaves out still introduce directories and ids of calls."""
+    """Frames that a filter of `diff` leaves out still introduce directories and ids of calls."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)
@@ -189,7 +189,7 @@ def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> N
     ["/params", "/params/update", "/params/update/content", "/params/update/content/text"],
 )
 def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
-    """Everything below an ignored place is left out, including texts of chunks."""
+    """`diff` leaves out everything below an ignored place, including texts of chunks."""
     a = Run(0).words("one").tell("plan", entries=[]).words("two").end()
     b = Run(1).words("two").tell("plan", entries=[]).words("something else").end()
     assert not compare(a, b)[0].is_equal
@@ -197,7 +197,7 @@ def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
 
 
 def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
-    """Each of many process ids is recognized in the texts of its message."""
+    """`diff` recognizes each of many process ids in the texts of its message."""
 
     def run(number: int) -> Run:
         pids = range(5000 + number * 777, 5300 + number * 777)
@@ -210,7 +210,7 @@ def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
 
 
 def test_a_directory_may_be_half_a_character_short() -> None:
-    """Directories that end with half a character are compared, although not valid in UTF-8."""
+    """`diff` compares directories that end with half a character, which are not valid UTF-8."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)
@@ -226,7 +226,7 @@ def test_a_directory_may_be_half_a_character_short() -> None:
 
 
 def test_a_directory_is_known_among_many() -> None:
-    """A directory is recognized even if the agent lists many sessions before it."""
+    """`diff` recognizes a directory even if the agent lists many sessions before it."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -241,7 +241,7 @@ def test_a_directory_is_known_among_many() -> None:
 
 
 def test_each_side_has_its_own_limit_of_directories() -> None:
-    """Directories of the other recording do not count against the limit of a side."""
+    """For `diff`, directories of one recording do not count against the limit of the other."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -257,7 +257,7 @@ def test_each_side_has_its_own_limit_of_directories() -> None:
 
 
 def test_a_chunk_that_is_nested_too_deeply_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chunk that is too deep for the canonicalizer, but not for the decoder, is reported."""
+    """`diff` reports a chunk that is too deep for the canonicalizer, but not for the decoder."""
     canonical = Walk.canonical
 
     def shallow(self: Walk, message: Any, *rest: Any) -> Any:

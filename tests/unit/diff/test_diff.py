@@ -55,7 +55,7 @@ def told(run: Run) -> Run:
 
 
 def test_ids_times_and_directories_of_two_runs_may_differ() -> None:
-    """Ids, times, directories and process ids of two runs may differ at any place."""
+    """For `diff`, ids, times, directories and process ids of two runs may differ at any place."""
     result, entries = compare(told(Run(0)), told(Run(1)))
     assert (result.counts, entries) == (Counts(), [])
     assert result.aliases["path:cwd"] == ("/home/a/project", "/home/bx/project")
@@ -63,7 +63,7 @@ def test_ids_times_and_directories_of_two_runs_may_differ() -> None:
 
 
 def test_a_value_may_be_named_before_it_is_introduced() -> None:
-    """A value may occur before it is introduced: in the same message, as with codex, or earlier."""
+    """For `diff`, a generated value may occur before the member that introduces it."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -77,7 +77,7 @@ def test_a_value_may_be_named_before_it_is_introduced() -> None:
 
 
 def test_a_directory_may_lack_its_slash() -> None:
-    """A directory may lack its slash, as with opencode outside of a repository."""
+    """For `diff`, a directory may lack its slash, as with opencode outside of a repository."""
     a, b = (Run(number).tell("plan", at=f"{Run(number).cwd[1:]}/notes.txt") for number in (0, 1))
     assert compare(a.end(), b.end())[0].is_equal
     a, b = (Run(number).tell("plan", at="/mnt/home/a/project/x") for number in (0, 1))
@@ -85,7 +85,7 @@ def test_a_directory_may_lack_its_slash() -> None:
 
 
 def test_a_title_is_cut_somewhere() -> None:
-    """Titles are equal if one was cut within or after its directory; others are compared whole."""
+    """For `diff`, two cut titles are equal if both were cut within or after their directory."""
 
     def run(number: int, title: str) -> Run:
         return Run(number).tell("session_info_update", title=title).end()
@@ -98,7 +98,7 @@ def test_a_title_is_cut_somewhere() -> None:
 
 
 def test_an_agent_may_write_spaces() -> None:
-    """An agent may write spaces between members, as Python does; texts are still joined."""
+    """`diff` joins texts even if an agent writes spaces between members, as Python does."""
 
     def spaced(run: Run) -> Run:
         run.said[5:] = [(stream, json.dumps(message)) for stream, message in run.said[5:]]
@@ -109,7 +109,7 @@ def test_an_agent_may_write_spaces() -> None:
 
 
 def test_the_same_id_of_two_kinds_is_two_values() -> None:
-    """A call and a terminal with the same id are two separate values."""
+    """`diff` names a call and a terminal with the same id as two separate values."""
 
     def run(number: int, call: str, terminal: str) -> Run:
         made = Run(number).tell("tool_call", toolCallId=call, title="x")
@@ -121,7 +121,7 @@ def test_the_same_id_of_two_kinds_is_two_values() -> None:
 
 
 def test_a_call_may_be_named_as_a_uuid_first() -> None:
-    """A call whose id first occurs as a UUID is recognized, whatever its id is in the other run."""
+    """`diff` recognizes a call whose id is a UUID, whatever its id is in the other run."""
 
     def run(number: int, call: str) -> Run:
         made = Run(number).tell("tool_call", rawInput={"about": call}, toolCallId=call, title="x")
@@ -131,7 +131,7 @@ def test_a_call_may_be_named_as_a_uuid_first() -> None:
 
 
 def test_the_handshake_has_values_too() -> None:
-    """Values in the handshake get names, except those that are equal in both runs."""
+    """`diff` names values in the handshake, except those that are equal in both runs."""
 
     def run(number: int, **capabilities: object) -> Run:
         made = Run(number).end()
@@ -151,7 +151,7 @@ def test_the_handshake_has_values_too() -> None:
 
 
 def test_a_repeated_update_is_counted_twice() -> None:
-    """A repeated update is a difference, unless it repeats the update directly before it."""
+    """For `diff`, a repeated update is a difference, unless it repeats the update before it."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -165,7 +165,7 @@ def test_a_repeated_update_is_counted_twice() -> None:
 
 
 def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None:
-    """Lines that are too large or too deep are compared by their bytes."""
+    """`diff` compares lines that are too large or too deep by their bytes."""
 
     def large(number: int, letter: str) -> Run:
         return Run(number).tell("plan", text=letter * (5 << 20)).end()
@@ -183,7 +183,7 @@ def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None
 
 @pytest.mark.parametrize("cwd", ["/app", "/workspace", "/root", "/tmp"])
 def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
-    """A project directory at the root is recognized, but a system directory must be known."""
+    """`diff` recognizes a project directory at the root; a system directory must be known."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -195,7 +195,7 @@ def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
 
 
 def test_values_in_the_output_of_commands_have_names() -> None:
-    """Values in the output of commands get names next to known words."""
+    """`diff` names values in the output of commands that stand next to known words."""
 
     def run(number: int) -> Run:
         said = f"Chunk ID: a{number}6caf\nthread 'main' (1859{number}) panicked at src/x.rs:1"
@@ -205,7 +205,7 @@ def test_values_in_the_output_of_commands_have_names() -> None:
 
 
 def test_a_directory_below_a_known_one_gets_no_name() -> None:
-    """A command's directory below a known directory is compared by its own name."""
+    """`diff` compares a command's directory below a known directory by its own name."""
 
     def run(number: int, below: str) -> Run:
         made = Run(number)
@@ -218,7 +218,7 @@ def test_a_directory_below_a_known_one_gets_no_name() -> None:
 
 
 def test_a_directory_is_recognized_in_a_uri() -> None:
-    """A directory is recognized in a URI, even with escaped characters."""
+    """`diff` recognizes a directory in a URI, even with escaped characters."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -229,19 +229,19 @@ def test_a_directory_is_recognized_in_a_uri() -> None:
 
 
 def test_a_null_is_a_line() -> None:
-    """A line with null is compared, although it is not a message."""
+    """`diff` compares a line with null, although it is not a message."""
     a, b = Run(0), Run(1).add(IN, "null")
     assert compare(a, b)[0].counts == Counts(only_b=1)
 
 
 def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
-    """A text that looks like a stable name stays a text."""
+    """For `diff`, a recorded text that looks like a stable name stays a text."""
     a = Run(0).tell("plan", entries=[], of=Run(0).session)
     assert not compare(a, Run(1).tell("plan", entries=[], of="session:1"))[0].is_equal
 
 
 def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
-    """A call and a terminal with the same id are two values, even if a text mentions the id."""
+    """For `diff`, a call and a terminal share an id but not a name, even if a text has the id."""
 
     def run(number: int, text: str) -> Run:
         made = Run(number).tell("plan", entries=[{"content": text}])
@@ -252,7 +252,7 @@ def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
 
 
 def test_sessions_are_paired_by_their_contents() -> None:
-    """Sessions are paired by what was said in them, and not by the order of their creation."""
+    """`diff` pairs sessions by the texts in them, and not by the order of their creation."""
 
     def two(number: int, *words: str) -> Run:
         run = Run(number)
@@ -270,7 +270,7 @@ def test_sessions_are_paired_by_their_contents() -> None:
 
 
 def test_updates_of_a_state_may_come_at_any_time() -> None:
-    """Updates of a state may come at another place, and may repeat what is known already."""
+    """For `diff`, updates of a state may move, and may repeat what is known already."""
     commands = [{"name": "a", "description": "b"}]
     a = Run(0).tell("available_commands_update", availableCommands=commands).words("hi")
     b = Run(1).words("hi").tell("available_commands_update", availableCommands=commands)
@@ -282,7 +282,7 @@ def test_updates_of_a_state_may_come_at_any_time() -> None:
 
 
 def test_a_new_item_of_a_list_is_one_field() -> None:
-    """A new item of a list is one field, even at the front of the list."""
+    """For `diff`, a new item of a list is one field, even at the front of the list."""
     commands = [{"name": name, "description": name} for name in "bcd"]
     a = Run(0).tell("available_commands_update", availableCommands=commands)
     new = {"name": "a", "description": "a"}
@@ -292,7 +292,7 @@ def test_a_new_item_of_a_list_is_one_field() -> None:
 
 
 def test_capabilities_come_first() -> None:
-    """Differences in capabilities are part of the handshake, not of a lane."""
+    """`diff` lists differences in capabilities with the handshake, not with a lane."""
     b = Run(1)
     b.said[1] = (IN, result(0, protocolVersion=1, agentCapabilities={"loadSession": False}))
     outcome, entries = compare(Run(0).end(), b.end())
@@ -301,7 +301,7 @@ def test_capabilities_come_first() -> None:
 
 
 def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
-    """Lines that are not messages are compared as text, including batches."""
+    """`diff` compares lines that are not messages as text, including batches."""
     a = Run(0).add(IN, "debug: started in /home/a/project").add(IN, [notification("x"), result(9)])
     b = Run(1).add(IN, "debug: started in /home/bx/project").add(IN, [notification("x"), result(8)])
     assert compare(a.end(), b.end())[0].is_equal
@@ -311,7 +311,7 @@ def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
 
 
 def test_short_ids_are_ordinary_words() -> None:
-    """A short id is an ordinary word in texts, so that differences of texts are not hidden."""
+    """For `diff`, a short id is an ordinary word in texts, so that no differences are hidden."""
 
     def run(number: int, call: str) -> Run:
         made = Run(number).tell("tool_call", toolCallId=call, title="x")
@@ -321,7 +321,7 @@ def test_short_ids_are_ordinary_words() -> None:
 
 
 def test_a_system_directory_is_not_recognized_inside_texts() -> None:
-    """A system directory is recognized at typed places, but not inside texts."""
+    """`diff` recognizes a system directory at typed places, but not inside texts."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -351,7 +351,7 @@ def test_the_structure_is_what_was_done() -> None:
 
 
 def test_options_ignore_and_name() -> None:
-    """Options ignore a place, name the values at a place, and select frames."""
+    """Options of `diff` ignore a place, name the values at a place, and select frames."""
     a = Run(0).tell("plan", x="same-1234", y="one", z="same-1234")
     b = Run(1).tell("plan", x="other-5678", y="two", z="other-5678")
     ignored = ("/params/update/y",)
@@ -363,7 +363,7 @@ def test_options_ignore_and_name() -> None:
 
 
 def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
-    """Two places that share an aliased value in A must share a value in B."""
+    """For `diff`, two places that share an aliased value in A must share a value in B."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -371,7 +371,7 @@ def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
 
 
 def test_two_directories_can_be_one() -> None:
-    """Two directories can be declared equal, as `verify` does for the live agent's directory."""
+    """`diff` can treat two directories as equal, as `verify` does for the live agent's one."""
     a = Run(0).words("wrote /home/a/project/x").end()
     b = Run(1).words("wrote /home/a/project/x").end()
     assert not compare(a, b)[0].is_equal
@@ -379,7 +379,7 @@ def test_two_directories_can_be_one() -> None:
 
 
 def test_rules_are_learned_names_first() -> None:
-    """Learned rules name generated values and ignore other changes; missing frames remain."""
+    """Rules that `diff` learns name generated values and ignore changes; missing frames remain."""
 
     def run(number: int, *gone: str) -> Run:
         made = Run(number)
@@ -409,7 +409,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """If a kind of message is compared apart, its messages may move, but not be missing."""
+    """If `diff` compares a kind of message apart, its messages may move, but not be missing."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)
@@ -422,7 +422,7 @@ def test_one_kind_of_message_can_be_compared_apart() -> None:
 
 
 def test_an_order_is_learned_last() -> None:
-    """A kind of messages is set apart only if that removes differences."""
+    """`diff` sets a kind of messages apart only if that removes differences."""
     learned = rules(_raced(0, tool_first=True), _raced(1, tool_first=False))
     assert learned == Learned((), (), ("tool_call_update",), Counts())
     a, b = Run(0).tell("plan", entries=[1]), Run(1).tell("plan", entries=[2])
@@ -433,7 +433,7 @@ def test_an_order_is_learned_last() -> None:
 
 @pytest.mark.parametrize("second", ["[redacted:token:0000000b]", "[redacted:key:0000000c]"])
 def test_secrets_of_two_runs_are_paired(second: str) -> None:
-    """Different secrets are paired, but a secret that changes within a run is a difference."""
+    """`diff` pairs different secrets, but a secret that changes within a run is a difference."""
 
     def run(number: int, *markers: str) -> Run:
         said = Run(number)

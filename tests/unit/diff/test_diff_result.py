@@ -24,7 +24,7 @@ def sessions(number: int, *words: str) -> Run:
 @pytest.mark.parametrize("change", [Change.ONLY_A, Change.ONLY_B])
 @pytest.mark.parametrize("more", ["cats", "dogs"])
 def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> None:
-    """All frames of a session that only one side has are reported, including its creation."""
+    """`diff` reports all frames of a session that only one side has, also those that create it."""
     both, single = ("cats", "dogs"), "dogs" if more == "cats" else "cats"
     if change is Change.ONLY_A:
         result, entries = compare(sessions(0, *both), sessions(1, single))
@@ -46,7 +46,7 @@ def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> No
 
 
 def test_a_session_that_was_never_opened_is_reported() -> None:
-    """A session that was never opened is reported, whichever recording has it."""
+    """`diff` reports a session that was never opened, whichever recording has it."""
 
     def run(number: int, *, has_more: bool) -> Run:
         made = Run(number).words("hello").end()
@@ -61,7 +61,7 @@ def test_a_session_that_was_never_opened_is_reported() -> None:
 
 
 def test_only_one_direction_may_count() -> None:
-    """A comparison may be restricted to one direction, if the other follows from it."""
+    """`diff` may compare one direction only, if the other follows from it."""
 
     def run(number: int, word: str) -> Run:
         made = sessions(number, "cats")
@@ -78,7 +78,7 @@ def test_only_one_direction_may_count() -> None:
 
 
 def test_only_one_half_of_the_handshake_may_count() -> None:
-    """If one direction is compared, only its half of the handshake counts."""
+    """If `diff` compares one direction, only its half of the handshake counts."""
     a, b = Run(0).end(), Run(1).end()
     b.said[0] = (OUT, request(0, "initialize", protocolVersion=2, clientCapabilities={}))
     b.said[1] = (IN, result(0, protocolVersion=2, agentCapabilities={"loadSession": True}))
@@ -89,14 +89,14 @@ def test_only_one_half_of_the_handshake_may_count() -> None:
 
 
 def test_a_directory_of_b_is_not_recognized_in_a() -> None:
-    """A known directory of B is not recognized in texts of A."""
+    """`diff` does not recognize a known directory of B in texts of A."""
     a = Run(0).words(f"wrote {Run(1).cwd}/x").end()
     b = Run(1).words(f"wrote {Run(1).cwd}/x").end()
     assert compare(a, b, same=((Run(1).cwd, Run(0).cwd),))[0].counts == Counts(changed=1)
 
 
 def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
-    """The result has the first hundred names of each kind, with their values in A and B."""
+    """The result of `diff` has the first hundred names of each kind, with their values."""
 
     def run(number: int, calls: int) -> Run:
         made = Run(number)

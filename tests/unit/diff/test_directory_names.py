@@ -57,7 +57,7 @@ SPELLED = {
 def test_a_directory_is_recognized(
     cwd: str, spelled: str, other: str, there: str, words: str
 ) -> None:
-    """A directory is recognized alone and inside a text, but the path below it counts."""
+    """`diff` recognizes a directory alone and inside a text, but the path below it counts."""
     a = run(0, cwd, words.format(spelled))
     assert compare(a, run(1, other, words.format(there)))[0].is_equal
     result, (entry,) = compare(a, run(1, other, words.format(f"{there}/y")))
@@ -68,7 +68,7 @@ def test_a_directory_is_recognized(
 
 @pytest.mark.parametrize("words", ["{}", "cd {}", "{}/a"])
 def test_a_short_directory_is_recognized(words: str) -> None:
-    """A short directory, such as a container's, is recognized in a text of a few words."""
+    """`diff` recognizes a short directory, such as a container's, in a text of a few words."""
     a, b = (run(n, cwd, words.format(cwd)) for n, cwd in enumerate(("/app", "/home/me/project")))
     assert compare(a, b)[0].is_equal
     assert compare(b, a)[0].is_equal
@@ -76,7 +76,7 @@ def test_a_short_directory_is_recognized(words: str) -> None:
 
 @pytest.mark.parametrize("cwd", ["p", "w/p", ".", "~/p"])
 def test_a_relative_directory_is_told(cwd: str) -> None:
-    """A relative directory is a difference, since it depends on the agent's own directory."""
+    """For `diff`, a relative directory is a difference: it depends on the agent's directory."""
     a, b = (run(0, path, "").end() for path in ("/w/p", cwd))
     result, (entry,) = compare(a, b)
     assert result.counts == Counts(changed=1)
@@ -85,7 +85,7 @@ def test_a_relative_directory_is_told(cwd: str) -> None:
 
 
 def test_a_relative_directory_of_a_command_is_told() -> None:
-    """A relative directory of a command is a difference, like that of a session."""
+    """For `diff`, a command's relative directory is a difference, like that of a session."""
     runs = [run(0, "/w/p", "") for _ in range(2)]
     for made, cwd in zip(runs, ("/w/p", "p"), strict=True):
         made.add(IN, request(9, "terminal/create", sessionId=made.session, command="x", cwd=cwd))
@@ -96,7 +96,7 @@ def test_a_relative_directory_of_a_command_is_told() -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1.0), (0, -0.0), (100, 1e2), (0.5, 5e-1)])
 def test_a_number_is_its_value(a: float, b: float) -> None:
-    """Numbers are compared by value, except byte by byte with --exact."""
+    """`diff` compares numbers by value, except byte by byte with --exact."""
     runs = [Run(0).tell("plan", n=n).end() for n in (a, b)]
     assert compare(*runs)[0].is_equal
     assert compare(*runs, exact=True)[0].is_equal == (str(a) == str(b))
@@ -104,13 +104,13 @@ def test_a_number_is_its_value(a: float, b: float) -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1, True), (0, False), (1, "1"), (1, 1.5), (None, 0)])
 def test_different_values_are_a_difference(a: Any, b: Any) -> None:
-    """Different values are a difference, even if Python considers them equal."""
+    """For `diff`, values of different types differ, even if Python considers them equal."""
     runs = [Run(0).tell("plan", n=n).end() for n in (a, b)]
     assert compare(*runs)[0].counts == Counts(changed=1)
 
 
 def test_small_numbers_are_no_processes() -> None:
-    """Small numbers in texts are not recognized as process ids."""
+    """`diff` does not recognize small numbers in texts as process ids."""
     said = [{"pid": n, "said": f"there are {n} files"} for n in (7, 8)]
     runs = [Run(n).tell("tool_call_update", rawOutput=said[n]).end() for n in (0, 1)]
     assert compare(*runs)[0].counts == Counts(changed=1)

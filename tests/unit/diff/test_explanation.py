@@ -19,7 +19,7 @@ def told(a: Any, b: Any) -> list[Field]:
     "name", ["id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri"]
 )
 def test_list_items_are_matched_by_their_names(name: str) -> None:
-    """Items of a list are matched by their names, even if one is missing and others changed."""
+    """`diff` matches items of a list by their names, even if one is missing and others changed."""
     a = [{name: text, "v": 1} for text in ("first", "second", "third")]
     b = [{name: text, "v": 2} for text in ("second", "third")]
     assert told(a, b) == [
@@ -35,7 +35,7 @@ def test_list_items_are_matched_by_their_names(name: str) -> None:
 
 
 def test_list_items_without_names_are_matched_by_their_places() -> None:
-    """Items without names are matched by their positions, and only different ones reported."""
+    """`diff` matches items without names by their positions, and reports only different ones."""
     assert told([1, 2, 3], [1, 5, 3]) == [Field("/1", 2, 5)]
     assert told([1, 2, 3], [1, 3]) == [Field("/1", a=2, only="a")]
     assert told([{"v": 1}, {"v": 2}], [{"v": 3}, {"v": 4}]) == [
@@ -46,7 +46,7 @@ def test_list_items_without_names_are_matched_by_their_places() -> None:
 
 
 def test_a_list_item_with_another_name_is_another_item() -> None:
-    """An item with another name replaces the item at its position."""
+    """For `diff`, an item with another name replaces the item at its position."""
     a, b = [{"id": "x", "v": 1}], [{"id": "y", "v": 2}, {"id": "z"}]
     assert told(a, b) == [
         Field("/0/id", "x", "y"),
@@ -56,7 +56,7 @@ def test_a_list_item_with_another_name_is_another_item() -> None:
 
 
 def test_keys_are_reported_in_the_order_of_a() -> None:
-    """Keys are reported in the order of A, followed by keys that only B has."""
+    """`diff` reports keys in the order of A, followed by keys that only B has."""
     assert told({"z": 1, "y": 2}, {"y": 2, "z": 1}) == []
     assert told({"z": 1, "a/b": 2}, {"x": 1, "a/b": 3, "~": None}) == [
         Field("/z", a=1, only="a"),
@@ -70,7 +70,7 @@ def test_keys_are_reported_in_the_order_of_a() -> None:
     ("a", "b"), [(1, "1"), (0, False), (1, True), (None, 0), ({}, []), ("", None), ([], None)]
 )
 def test_another_type_is_another_value(a: Any, b: Any) -> None:
-    """Values of different types differ, even if Python considers them equal."""
+    """A value of another type is reported as different, even if Python considers it equal."""
     assert told(a, b) == [Field("", a, b)]
     assert told({"x": [a]}, {"x": [b]}) == [Field("/x/0", a, b)]
 
@@ -92,7 +92,7 @@ MARKER = "[redacted:env:0a0b0c0d]"
     ],
 )
 def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, hidden: Any) -> None:
-    """A text is hidden where the other recording has a marker; the text around it is shown."""
+    """`diff` hides a text where the other recording has a marker, and shows the text around it."""
     masked = f"sign in with {marker} now"
     assert hide_secrets(Field("/a", masked, text)) == Field("/a", masked, hidden)
     assert hide_secrets(Field("/a", text, masked)) == Field("/a", hidden, masked)
@@ -109,12 +109,12 @@ def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, h
     ],
 )
 def test_what_has_markers_on_both_sides_is_shown(a: Any, b: Any) -> None:
-    """Texts are shown if both recordings have markers in them, or if neither has."""
+    """`diff` shows texts if both recordings have markers in them, or if neither has."""
     assert hide_secrets(Field("/a", a, b)) == Field("/a", a, b)
 
 
 def test_each_marker_hides_what_stands_in_its_place() -> None:
-    """Each marker hides only the text in its own place."""
+    """In an explained difference, each marker hides only the text in its own place."""
     hidden = hide_secrets(
         Field("/a", f"user {NAMED} key {OTHER} end", f"user {OTHER} key pin7 end")
     )
@@ -122,5 +122,5 @@ def test_each_marker_hides_what_stands_in_its_place() -> None:
 
 
 def test_a_value_that_only_one_has_is_shown() -> None:
-    """A value that only one side has is shown, since no marker replaces it."""
+    """`diff` shows a value that only one side has, since no marker replaces it."""
     assert hide_secrets(Field("/a", a="pin7", only="a")) == Field("/a", a="pin7", only="a")

@@ -37,14 +37,14 @@ def pushes(run: Run, *said: tuple[str, str], stream: str | None = None) -> Run:
 def test_the_number_and_the_cut_of_pushes_do_not_count(
     said: list[tuple[str, str]], expect: Expect
 ) -> None:
-    """Pushes of a terminal's output are compared as one text, however often they were cut."""
+    """`diff` compares the pushes of a terminal's output as one text, however they were cut."""
     a = pushes(Run(0), ("t", "ab"), ("u", "xy"), ("t", "c"))
     result, entries = compare(a, pushes(Run(1), *said), expect=expect)
     assert (result.is_equal, entries) == (True, [])
 
 
 def test_different_output_is_reported_as_one_text() -> None:
-    """If the output of a terminal differs, its whole text is one difference."""
+    """If the output of a terminal differs, its whole text is one difference for `diff`."""
     a, b = pushes(Run(0), ("t", "ab"), ("t", "c")), pushes(Run(1), ("t", "a"), ("t", "bd"))
     _, (entry,) = compare(a, b)
     assert (entry.change, entry.title, entry.a_frames) == (Change.CHANGED, "terminal/output", 2)
@@ -53,14 +53,14 @@ def test_different_output_is_reported_as_one_text() -> None:
 
 
 def test_output_of_another_stream_is_another_text() -> None:
-    """Output on stderr and output on stdout are different texts."""
+    """For `diff`, output on stderr and output on stdout are different texts."""
     a, b = (pushes(Run(n), ("t", "x"), stream=s) for n, s in enumerate(("stdout", "stderr")))
     _, (entry,) = compare(a, b)
     assert [field.pointer for field in entry.fields] == ["/params/stream"]
 
 
 def test_a_push_that_the_agent_refuses_is_reported() -> None:
-    """If the agent refuses a push, its answer is reported; an acknowledgement is not."""
+    """If the agent refuses a push of output, `diff` reports the answer, but no acknowledgement."""
     a, b = Run(0), Run(1)
     for run in (a, b):
         run.add(OUT, request(7, "terminal/output", terminalId="t-1", data="x"))
@@ -71,7 +71,7 @@ def test_a_push_that_the_agent_refuses_is_reported() -> None:
 
 
 def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
-    """An unusual answer to pushed output is reported once, however often it occurs."""
+    """`diff` reports an unusual answer to pushed output once, however often it occurs."""
 
     def run(number: int, *pieces: str, first: int = 7, **answer: Any) -> Run:
         made = Run(number)
@@ -91,14 +91,14 @@ def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
 
 
 def test_output_may_be_left_out() -> None:
-    """A rule that ignores the place of a terminal's output ignores the whole output."""
+    """A rule that ignores the place of a terminal's output makes `diff` ignore all of it."""
     a, b = pushes(Run(0), ("t", "x")), pushes(Run(1), ("t", "y"), ("t", "z"))
     assert compare(a, b, ignored=("/params/data",))[0].is_equal
     assert not compare(a, b, exact=True)[0].is_equal
 
 
 def test_long_output_is_not_held() -> None:
-    """Long output is compared piece by piece, whatever the boundaries of its pushes are."""
+    """`diff` compares long output piece by piece, whatever the boundaries of its pushes are."""
     words = "some words " * 50_000
     a = pushes(Run(0), *(("t", words[i : i + 7000]) for i in range(0, len(words), 7000)))
     b = pushes(Run(1), *(("t", words[i : i + 4099]) for i in range(0, len(words), 4099)))
@@ -107,7 +107,7 @@ def test_long_output_is_not_held() -> None:
 
 @pytest.mark.parametrize("params", [{"terminalId": "t"}, {"data": 7}, [1], None])
 def test_pushes_without_output_are_messages_like_others(params: Any) -> None:
-    """Pushes without text as output are compared like other messages."""
+    """`diff` compares pushes without text as output like other messages."""
     push = {"jsonrpc": "2.0", "id": 7, "method": "terminal/output", "params": params}
     a, b = Run(0).add(OUT, push).end(), Run(1).add(OUT, push).end()
     assert compare(a, b)[0].is_equal
@@ -115,7 +115,7 @@ def test_pushes_without_output_are_messages_like_others(params: Any) -> None:
 
 
 def test_the_requests_of_a_v1_agent_still_count() -> None:
-    """In v1, it counts how often the agent asks for output."""
+    """In v1, the number of the agent's requests for output counts for `diff`."""
     a, b = Run(0), Run(1)
     for run, times in ((a, 1), (b, 2)):
         for number in range(times):

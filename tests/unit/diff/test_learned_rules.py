@@ -31,7 +31,7 @@ def said(number: int, *values: Any) -> Run:
     ],
 )
 def test_an_alias_is_proposed_for_values_that_look_generated(a: list[Any], b: list[Any]) -> None:
-    """An alias is proposed for values that look generated and correspond one to one."""
+    """`diff` proposes an alias for values that look generated and correspond one to one."""
     learned = rules(said(0, *a), said(1, *b))
     assert (learned.aliases, learned.ignored, learned.rest) == ((PLACE,), (), Counts())
 
@@ -60,7 +60,7 @@ def test_no_alias_is_proposed_for_other_values(a: list[Any], b: list[Any]) -> No
 
 
 def test_a_refusal_is_never_left_out() -> None:
-    """No rule is proposed for all results or all errors, since it would hide every outcome."""
+    """`diff` proposes no rule for all results or all errors: it would hide every outcome."""
     a, b = Run(0).end(), Run(1).add(IN, error(2, -32603, "no"))
     learned = rules(a, b)
     assert (learned.aliases, learned.ignored, learned.apart) == ((), (), ())
@@ -68,20 +68,20 @@ def test_a_refusal_is_never_left_out() -> None:
 
 
 def test_all_parameters_are_never_left_out() -> None:
-    """No rule is proposed for all params, even if it would make both recordings equal."""
+    """`diff` proposes no rule for all params, even if it would make both recordings equal."""
     a, b = (Run(n).add(IN, {"jsonrpc": "2.0", "method": "x", "params": n}) for n in (0, 1))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == ((), Counts(changed=1))
 
 
 def test_an_item_of_a_list_can_be_left_out() -> None:
-    """A rule can be proposed for an item of a list."""
+    """`diff` can propose a rule for an item of a list."""
     learned = rules(said(0, ["a", 1]), said(1, ["b", 1]))
     assert (learned.ignored, learned.rest) == ((f"{PLACE}/*",), Counts())
 
 
 def test_rules_are_learned_from_the_handshake_too() -> None:
-    """Rules are also learned from the handshake, for example for build numbers."""
+    """`diff` also learns rules from the handshake, for example for build numbers."""
     a, b = Run(0).end(), Run(1).end()
     for run in (a, b):
         info = {"version": "1.0", "build": f"build-77{run.number}"}
@@ -92,6 +92,6 @@ def test_rules_are_learned_from_the_handshake_too() -> None:
 
 
 def test_without_a_difference_there_is_no_rule() -> None:
-    """No rules are proposed for two equal recordings."""
+    """`diff` proposes no rules for two equal recordings."""
     learned = rules(said(0, 1), said(1, 1))
     assert (learned.aliases, learned.ignored, learned.apart, learned.rest) == ((), (), (), Counts())

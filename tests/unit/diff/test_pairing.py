@@ -36,13 +36,13 @@ def aliases(a: Run, b: Run) -> dict[str, Any]:
 
 
 def test_sessions_with_equal_contents_are_paired_by_their_ids() -> None:
-    """Sessions with equal contents and equal ids are paired, whatever their order."""
+    """`diff` pairs sessions with equal contents and equal ids, whatever their order."""
     names = aliases(sessions(one=["x"], two=["x"]), sessions(two=["x"], one=["x"]))
     assert (names["session:1"], names["session:2"]) == (("one", "one"), ("two", "two"))
 
 
 def test_sessions_with_most_in_common_are_paired() -> None:
-    """Sessions with other ids are paired if they have the most in common."""
+    """`diff` pairs sessions with other ids if they have the most in common."""
     a = sessions(one=["a", "b", "c"], two=["d", "e", "f"])
     b = sessions(first=["d", "e", "other"], second=["a", "b", "another"])
     names = aliases(a, b)
@@ -50,7 +50,7 @@ def test_sessions_with_most_in_common_are_paired() -> None:
 
 
 def test_values_are_paired_by_their_first_place() -> None:
-    """Values are paired by the place of their first occurrence."""
+    """`diff` pairs generated values by the place of their first occurrence."""
     a = calls(("a-1111111", "x", "1"), ("b-1111111", "y", "2"), ("c-1111111", "z", "3"))
     b = calls(("c-2222222", "z", "4"), ("b-2222222", "y", "5"), ("a-2222222", "x", "6"))
     names = aliases(a, b)
@@ -59,7 +59,7 @@ def test_values_are_paired_by_their_first_place() -> None:
 
 
 def test_values_are_paired_by_their_text() -> None:
-    """Values that share no place are paired by their text."""
+    """`diff` pairs generated values that share no place by their text."""
     a = calls(("a-1111111", "x", "1"), ("b-1111111", "y", "2"))
     b = calls(("b-1111111", "v", "3"), ("a-1111111", "w", "4"))
     names = aliases(a, b)

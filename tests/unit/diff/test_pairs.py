@@ -23,18 +23,18 @@ def differences(a: Path, b: Path, **options: object) -> int:
 @pytest.mark.parametrize("expect", Expect)
 @pytest.mark.parametrize("path", FIRST, ids=lambda path: path.name.partition(".")[0])
 def test_two_runs_of_an_agent_are_equal(path: Path, expect: Expect) -> None:
-    """Two runs of a real agent are equal with the default rules."""
+    """For `diff`, two runs of a real agent are equal with the default rules."""
     assert differences(path, path.with_name(path.name.replace(".a.", ".b.")), expect=expect) == 0
 
 
 @pytest.mark.parametrize("path", FIRST, ids=lambda path: path.name.partition(".")[0])
 def test_exactly_they_are_not(path: Path) -> None:
-    """Two runs of a real agent differ with --exact, at least in the ids of their sessions."""
+    """Two runs of a real agent differ with `diff --exact`, at least in the ids of sessions."""
     assert differences(path, path.with_name(path.name.replace(".a.", ".b.")), exact=True) > 3
 
 
 def test_two_agents_are_different() -> None:
-    """Recordings of two different agents have many differences."""
+    """For `diff`, recordings of two different agents have many differences."""
     a, b = (PAIRS / f"{name}-edit.a.jsonl" for name in ("gemini", "vibe"))
     assert differences(a, b) > 10
     assert differences(a, b, expect=Expect.OUTCOME) > 1

@@ -215,7 +215,7 @@ def differs_in(a: Run, b: Run) -> str:
 
 @pytest.mark.parametrize(("a", "b", "where"), {**TOLD, **ASKED}.values(), ids=[*TOLD, *ASKED])
 def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], where: str) -> None:
-    """A change is reported at the right levels, whichever run comes first."""
+    """`diff` reports a change at the right levels, whichever run comes first."""
     runs = Run(0), Run(0)
     for run, said in zip(runs, (a, b), strict=True):
         run.said += said
@@ -224,7 +224,7 @@ def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], 
 
 @pytest.mark.parametrize(("a", "b", "where"), HANDSHAKES.values(), ids=HANDSHAKES)
 def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, where: str) -> None:
-    """Capabilities of the agent count as outcome, but those of the client do not."""
+    """Capabilities of the agent belong to the outcome that `diff` compares, the client's do not."""
     runs = Run(0).end(), Run(0).end()
     for run, said in zip(runs, (a, b), strict=True):
         run.said[said[0] == IN] = said
@@ -233,7 +233,7 @@ def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, w
 
 @pytest.mark.parametrize("dialect", ["v1", "draft-1.0"])
 def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None:
-    """Granting the first permission and denying the second differs from the opposite."""
+    """To grant the first permission and deny the second differs from the opposite for `diff`."""
 
     def decided(*granted: bool) -> Run:
         run = Run(0)
@@ -251,7 +251,7 @@ def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None
 
 
 def test_a_handshake_without_an_answer_has_no_outcome() -> None:
-    """A handshake without an answer has the same outcome as no handshake."""
+    """For `diff`, a handshake without an answer has the same outcome as no handshake."""
     a, b = Run(0), Run(0)
     a.said, b.said = a.said[:1], []
     assert (differs_in(a, b), differs_in(b, a)) == (DONE, DONE)

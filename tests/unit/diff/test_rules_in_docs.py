@@ -13,7 +13,7 @@ PAGE = page("diff.md")
 
 
 def test_every_default_rule_has_its_row() -> None:
-    """Every default rule has a row in the docs, in order, with the name of its values."""
+    """Every default rule of `diff` has a row in the docs, in order, with the name of its values."""
     rows = re.findall(
         r"^\| `(/[^`]*)` \| (.*) \|$", section(PAGE, "What differs between any two runs"), re.M
     )
@@ -30,6 +30,6 @@ def test_every_strictness_has_its_row() -> None:
 
 
 def test_state_updates_are_named() -> None:
-    """The docs list all state updates that have separate lanes."""
+    """The docs list all state updates for which `diff` has separate lanes."""
     for update in STATE_UPDATES:
         assert f"`{update}`" in section(PAGE, "How it compares")

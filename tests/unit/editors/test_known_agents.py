@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_table_is_as_it_was_made() -> None:
-    """The table of agents has the form that `make agents` writes, with its source's checksum."""
+    """The table of known agents is as `make agents` writes it, with its source's checksum."""
     text = TABLE.read_text("utf-8")
     assert text == written(AGENTS, json.loads(text)["sha256"])
 
@@ -51,7 +51,7 @@ def test_the_manual_has_every_agent() -> None:
 
 
 def test_each_name_leads_to_an_agent() -> None:
-    """Ids, ids without ``-acp`` and programs name an agent, in any case of letters."""
+    """A known agent is named by its id, its id without ``-acp`` or its program, in any case."""
     assert {agent_id(name) for name in known_names()} == {*AGENTS}
     assert agent_id("Claude") == agent_id("claude-agent-acp") == "claude-acp"
     assert agent_id("copilot") == "github-copilot-cli"
@@ -59,7 +59,7 @@ def test_each_name_leads_to_an_agent() -> None:
 
 
 def test_an_installed_agent_is_preferred() -> None:
-    """An agent that is not installed is run from its package, or by its program if it has none."""
+    """An agent that is not installed is run from its package, or by its program without one."""
     assert command_of("gemini", lambda name: name == "gemini") == ["gemini", "--acp"]
     package = ["npx", "-y", "@google/gemini-cli", "--acp"]
     assert command_of("gemini", lambda _: False) == package
@@ -68,7 +68,7 @@ def test_an_installed_agent_is_preferred() -> None:
 
 
 def test_a_package_that_was_not_compared_is_only_named() -> None:
-    """The command of a package that was not compared is only printed."""
+    """The command of an agent's package that was not compared is only printed."""
     assert advice("opencode", lambda _: False) == (
         "opencode is not in PATH, and nobody has compared the package @opencode/cli with the"
         " project of the agent; if you trust it, type: npx -y @opencode/cli acp"
@@ -78,7 +78,7 @@ def test_a_package_that_was_not_compared_is_only_named() -> None:
 
 
 def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
-    """The row of a compared package has the day of the comparison and the repository."""
+    """The row of a known agent with a compared package has the day and the repository."""
     for agent in AGENTS.values():
         assert bool(agent["compared"]) == bool(agent["repository"])
         if agent["compared"]:
@@ -90,13 +90,13 @@ def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("id_", [id_ for id_, agent in AGENTS.items() if agent["compared"]])
 def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
-    """The package of a row still names the repository of the row on npm or PyPI."""
+    """The package of a known agent still names the agent's repository on npm or PyPI."""
     agent = AGENTS[id_]
     assert agent["repository"] in named_repositories(agent["runner"])
 
 
 def test_only_the_first_word_is_replaced() -> None:
-    """Only the first word of a command is replaced; all later words are passed on unchanged."""
+    """Only the first word of a command may be `@NAME`; later words are passed on unchanged."""
     actual = expanded(["@opencode", "--x", "@gemini"], lambda _: True)
     assert actual == (["opencode", "acp", "--x", "@gemini"], {}, "")
     assert expanded(["@nosuch"], lambda _: True) is None
@@ -113,7 +113,7 @@ def comparison(agent: KnownAgent) -> tuple[str, str]:
 
 
 def test_rows_are_made_of_the_registry() -> None:
-    """Rows of the table are made of the registry: packages without versions, and programs."""
+    """Rows of known agents come from the registry: packages without versions, and programs."""
     agent = {
         "id": "x",
         "name": "X",
@@ -140,7 +140,7 @@ def test_rows_are_made_of_the_registry() -> None:
 
 
 def test_a_package_is_compared_by_its_repository() -> None:
-    """A package is compared by its repository, however the address is spelled."""
+    """An agent's package is compared by its repository, however the address is spelled."""
     agent = {"id": "x", "name": "X", "version": "1", "distribution": {"uvx": {"package": "a"}}}
     named = [plain_repository("git+https://github.com/Them/x.git")]
     assert comparison(row(agent, lambda _: named)) == ("", "")
@@ -175,7 +175,7 @@ def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
 def test_an_agent_whose_package_was_not_compared_is_not_run(
     words: list[str], code: int, tmp_path: Path
 ) -> None:
-    """A package that was not compared is not run, not even with npx; its command is printed."""
+    """An agent's package that was not compared is printed as a command and not run."""
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\ntouch ran\n")
     npx.chmod(0o755)
@@ -199,7 +199,7 @@ def test_an_agent_whose_package_was_not_compared_is_not_run(
 
 
 def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
-    """The name of an agent becomes the agent's program, and the starter imports no table for it."""
+    """`@NAME` becomes the program of a known agent, and the starter imports no table for that."""
     agent = tmp_path / "opencode"
     agent.write_text('#!/bin/sh\necho "$0 $@"\n')
     agent.chmod(0o755)
@@ -227,7 +227,7 @@ def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
 def test_the_command_line_expands_names_as_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`verify` and `record` expand names of agents, and keep variables that are set."""
+    """`verify` and `record` expand names of known agents, and keep variables that are set."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("VT_ACP_ENABLED", "0")
     monkeypatch.delenv("VT_ACP_ZED_ENABLED", raising=False)

@@ -35,7 +35,7 @@ NOBODY = Machine({"HOME": "/nowhere", "PATH": ""}, "linux", Path("/nowhere"))
 
 @pytest.mark.parametrize("is_mac", [False, True], ids=["linux", "macos"])
 def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
-    """Each client is found on Linux and macOS, with its agents and with its recorded agents."""
+    """Each client is found on Linux and macOS, with all its agents and the recorded ones."""
     actual = {
         client.client.name: client for client in find_clients(make_home(tmp_path, is_mac=is_mac))
     }
@@ -62,7 +62,7 @@ def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
 
 
 def test_directories_of_the_environment_count(tmp_path: Path) -> None:
-    """XDG_CONFIG_HOME and NVIM_APPNAME are respected; a relative path is ignored."""
+    """The search for clients respects XDG_CONFIG_HOME and NVIM_APPNAME, if they are absolute."""
     environ = {
         "HOME": str(tmp_path),
         "XDG_CONFIG_HOME": str(tmp_path / "c"),
@@ -80,7 +80,7 @@ def test_directories_of_the_environment_count(tmp_path: Path) -> None:
     "text", ["{", "[1]", '{"agent_servers": 1}', '{"agent_servers": {}, "agent_servers": {}}']
 )
 def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path, text: str) -> None:
-    """If settings cannot be read, only their client has a problem, with the path and the reason."""
+    """If a client's settings cannot be read, only this client has a problem, with the reason."""
     machine = make_home(tmp_path)
     (tmp_path / ".jetbrains/acp.json").write_text(text)
     actual = {client.client.name: client for client in find_clients(machine)}
@@ -149,7 +149,7 @@ def test_each_known_agent_has_a_snippet() -> None:
 
 
 def test_a_script_gets_a_path_with_its_interpreter(tmp_path: Path) -> None:
-    """A script in a graphical client gets a PATH with its interpreter, unless PATH is set."""
+    """In a graphical client, a script gets a PATH with its interpreter, unless PATH is set."""
     machine = make_home(tmp_path)
     npx = ConfiguredAgent("x", ("npx", "x"), tmp_path / "settings.json")
     path = {"PATH": f"{tmp_path}/bin:/usr/local/bin:/usr/bin:/bin"}
@@ -173,7 +173,7 @@ def test_agents_are_recognized() -> None:
 
 
 def test_acp_proxy_is_recognized() -> None:
-    """acp-proxy is recognized as a program and as a module, but not after `--`."""
+    """In settings, acp-proxy is recognized as a program and as a module, but not after `--`."""
     for words, proxy in (
         (("env", "A=b", "/x/acp-proxy", "record", "--", "a"), ("env", "A=b", "/x/acp-proxy")),
         (("python3", "-m", "acp_proxy", "record", "a"), ("python3", "-m", "acp_proxy")),
@@ -184,7 +184,7 @@ def test_acp_proxy_is_recognized() -> None:
 
 
 def test_values_are_hidden(tmp_path: Path) -> None:
-    """Values of variables and headers are hidden, and secrets in arguments are masked."""
+    """Settings are shown without values of variables and headers, and with masked secrets."""
     machine = make_home(tmp_path)
     mask = Masker(
         lambda text: text.replace(KEY, "*"), lambda words: [w.replace(KEY, "*") for w in words]

@@ -66,13 +66,13 @@ def story(tmp_path: Path) -> Iterator[RecordingReader]:
 def test_frames_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, expected: list[int]
 ) -> None:
-    """The frames around a frame match the filter; the frame and its pair are always included."""
+    """The frames around a frame match the filter, but always include the frame and its pair."""
     rows = Neighborhood(story, seq, context).rows(parse(filter_))
     assert [row["seq"] for row in rows] == expected
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """A neighborhood knows the pair of its frame, so that the pair can be marked."""
+    """The frames around a frame know its pair, so that the pair can be marked."""
     assert Neighborhood(story, 6, 1).pair == 15
     assert Neighborhood(story, 16, 1).pair is None
     assert Neighborhood(story, 23, 1).pair is None
@@ -120,7 +120,7 @@ def record_sessions(path: Path, *sessions: str) -> Path:
     [("ab-1", "ab-1"), ("ab-12", "ab-12"), ("x*", "x*[y]"), ("xy", "xy"), ("heard", "heard-of")],
 )
 def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) -> None:
-    """A complete id means itself, and its characters are not a pattern."""
+    """A complete session id means itself, and its characters are not a pattern."""
     path = record_sessions(tmp_path / "x.db", "ab-1", "ab-12", "xy", "x*[y]", "xz")
     with RecordingReader(path) as reader:
         rows = list(reader.rows(of_session(reader, start)))
@@ -146,7 +146,7 @@ def test_an_ambiguous_or_unknown_session_is_an_error(
 
 
 def test_a_recording_may_have_no_sessions(tmp_path: Path) -> None:
-    """The error for a recording without sessions says that it has none."""
+    """The error for a session of a recording without sessions says that it has none."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:
@@ -262,7 +262,7 @@ def test_each_command_says_that_nothing_matches(
 
 
 def test_a_kind_is_suggested_where_there_is_one(tmp_path: Path) -> None:
-    """For a plural word without matches, the kind of the same name is suggested."""
+    """For a plural word in a filter without matches, the kind of the same name is suggested."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x"))
         recorder.to_client({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})

@@ -47,7 +47,7 @@ def sessions_of(lines: list[str]) -> list[tuple[Any, Any]]:
 
 
 def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> None:
-    """An MCP message belongs to the session that declared its server, and to its turn."""
+    """An MCP message over ACP belongs to the session that declared its server, and its turn."""
     told = said("->", None, "mcp/message", {"serverId": "m1", "requestId": "1", "method": "log"})
     lines = [*mcp("s", prompted="s"), *asked(1, {"result": {}}), told]
     assert sessions_of(lines) == [("s", 1)] * 3
@@ -55,13 +55,13 @@ def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> N
 
 
 def test_of_several_sessions_with_a_server_the_one_at_work_counts() -> None:
-    """Of several sessions with one server, the session with an open turn counts."""
+    """Of several sessions with one MCP server, its messages belong to the one with a turn."""
     assert sessions_of([*mcp("s", "t", prompted="t"), *asked(1, {"result": {}})]) == [("t", 1)] * 2
     assert sessions_of([*mcp("s", "t"), *asked(1, {"result": {}})]) == [(None, None)] * 2
 
 
 def test_a_connection_belongs_to_the_session_of_its_server() -> None:
-    """Messages of a connection belong to the session that declared its server."""
+    """Messages of an MCP connection belong to the session that declared its server."""
     lines = [
         *mcp("s", "t", prompted="s"),
         said("<-", 1, "mcp/connect", {"serverId": "m1"}),

@@ -17,6 +17,6 @@ def test_sentences_that_differ_in_a_name_are_alike() -> None:
 
 
 def test_findings_about_the_conversation_stay_alone() -> None:
-    """Each finding about the conversation itself is told, though its words repeat."""
+    """Each finding about the conversation itself is listed, even if its words repeat."""
     later = evolve(SILENCE, seq=9)
     assert alike([SILENCE, later]) == [[SILENCE], [later]]

@@ -77,7 +77,7 @@ def texts(path: Path) -> dict[int, str]:
 
 
 def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -> None:
-    """Each update of a tool call has the title of the call's first update."""
+    """The timeline shows each update of a tool call with the title of the call's first update."""
     said = texts(worked)
     assert said[5] == "pytest -q (…789XyZ) [pending]"
     assert said[9] == "Read a.py (b) [completed]"
@@ -85,20 +85,20 @@ def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -
 
 
 def test_a_permission_and_its_answer_are_described(worked: Path) -> None:
-    """A permission request shows the call's title and the options; its answer the chosen option."""
+    """The timeline shows a permission request with its call's title, its answer by the option."""
     said = texts(worked)
     assert said[7] == "pytest -q (…789XyZ): Allow (allow_once) | Never (reject_always)"
     assert said[8] == "selected allow_once 'Allow'"
 
 
 def test_the_title_is_found_outside_of_the_filter(worked: Path) -> None:
-    """The title of a call is found even if the timeline begins after it."""
+    """The timeline finds the title of a call even if the timeline begins after it."""
     out = run("inspect", "log", worked, "seq:9").stdout
     assert "Read a.py (b) [completed]" in out
 
 
 def test_a_failed_tool_call_is_red(worked: Path) -> None:
-    """A failed tool call is red, like an error."""
+    """The timeline shows a failed tool call in red, like an error."""
     with RecordingReader(worked) as reader:
         tones = {row["seq"]: frame_line(row).tone for row in reader.frames()}
     assert tones[10] is Tone.TROUBLE
@@ -144,7 +144,7 @@ def test_a_tool_call_is_named_alike_everywhere(
 def test_an_error_code_has_the_name_of_its_dialect(
     tmp_path: Path, dialect: str, code: int, said: str
 ) -> None:
-    """An error code has the name of its dialect."""
+    """The timeline shows an error code by the name of its dialect."""
     with LogWriter(tmp_path / "x.db", dialect=dialect) as recorder:
         recorder.to_agent(request(1, "session/list"))
         recorder.to_client(error(1, code, "no"))
@@ -152,7 +152,7 @@ def test_an_error_code_has_the_name_of_its_dialect(
 
 
 def test_a_permission_of_the_draft_has_the_name_of_its_tool(tmp_path: Path) -> None:
-    """A draft permission has its tool's name, although the request has only the call's id."""
+    """The timeline names the tool of a draft permission, which has only the call's id."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         data = {"id": "tc_123", "tool": "fs/write_text_file", "status": "pending"}
         recorder.to_client(
@@ -192,7 +192,7 @@ def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_each_call_has_frames_of_its_own() -> None:
-    """The span of a call ends before the next call with its id."""
+    """The span of a tool call ends before the next call with its id."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
@@ -211,7 +211,7 @@ def test_log_gives_each_update_the_title_of_its_call() -> None:
 
 
 def test_show_counts_each_call() -> None:
-    """`show` counts each call with its own kind and status, even a failed one."""
+    """`show` counts each of several calls with one id by its own kind and status."""
     with used_again().reader() as reader:
         summary = summarize(reader)
     assert [(call.kind, call.statuses) for call in summary.tool_calls] == [
@@ -232,7 +232,7 @@ def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
 
 
 def test_stats_counts_each_call() -> None:
-    """The statistics of calls that share an id have their own frames and steps."""
+    """In `stats`, each of the calls that share an id has its own frames and steps."""
     with used_again().reader() as reader:
         statistics = gather(reader)
         steps = waterfall(reader, statistics.turns[0]).steps
@@ -288,7 +288,7 @@ def live(conversation: Talk) -> None:
 def test_a_history_repeats_calls(
     parts: list[Callable[[Talk], None]], count: int, tmp_path: Path
 ) -> None:
-    """A replayed history adds no calls to a recording that has them already."""
+    """A replayed history adds no tool calls to a recording that has them already."""
     conversation = Talk()
     for part in parts:
         part(conversation)
@@ -303,7 +303,7 @@ def test_a_history_repeats_calls(
 
 
 def test_calls_outside_of_turns_are_counted() -> None:
-    """Tool calls outside of turns are counted, as in an excerpt that begins within a turn."""
+    """Tool calls outside of turns count, as in an excerpt that begins within a turn."""
     conversation = Talk()
     conversation.lines.pop()
     conversation.call("c", **READ)
@@ -316,7 +316,7 @@ def test_calls_outside_of_turns_are_counted() -> None:
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
-    """Later frames of a live recording are read when needed, and only once."""
+    """Titles in later frames of a running recording are read when needed, and only once."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:
@@ -331,7 +331,7 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
-    """A large update with a final status ends the call, though it is not read whole."""
+    """A large update with a final status ends its tool call, though it is not read whole."""
     large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):

@@ -27,7 +27,7 @@ def waits_after(*lines: tuple[int, str, bytes]) -> Intervals:
 
 
 def test_only_the_longest_hangs_are_kept() -> None:
-    """Only the twenty longest hangs are kept, but all are counted."""
+    """Only the twenty longest hangs of a recording are kept, but all hangs are counted."""
     lines: list[tuple[int, str, bytes]] = []
     t_ns = 0
     for n in range(50):
@@ -43,7 +43,7 @@ def test_only_the_longest_hangs_are_kept() -> None:
 
 
 def test_an_answer_to_nothing_changes_nothing() -> None:
-    """An answer without a request changes no wait."""
+    """An answer without a request changes none of the open waits."""
     waits = waits_after(
         (0, "to-client", frame("#7 result 1")),
         (1, "to-agent", frame('#8 error {"code": 1}')),

@@ -20,7 +20,7 @@ RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_the_labels_are_those_that_were_stored(path: Path) -> None:
-    """The pass gives each frame its stored labels, and leaves unanswered requests open."""
+    """A pass over the messages gives each frame its stored labels, and keeps open requests."""
     names = ("method", "exchange", "session", "turn", "tool_call", "terminal")
     with RecordingReader(path) as reader:
         stored = {head.seq: [getattr(head, name) for name in names] for head in reader.heads()}
@@ -39,7 +39,7 @@ def test_the_labels_are_those_that_were_stored(path: Path) -> None:
 
 
 def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
-    """Of a large line, only both ends are read, which have its id and session."""
+    """A pass over the messages reads only both ends of a large line, with its id and session."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * (3 << 20))]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -81,7 +81,7 @@ def test_a_batch_is_taken_apart() -> None:
 
 
 def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -> None:
-    """A history ends with the answer to the oldest request that opens its session."""
+    """A replayed history ends with the answer to the oldest request that opens its session."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/load", sessionId="s"))
         recorder.to_agent(request(2, "session/resume", sessionId="s"))
@@ -94,7 +94,7 @@ def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -
 
 
 def test_a_fork_opens_its_session_again_until_it_is_answered(tmp_path: Path) -> None:
-    """A fork opens its session again until the answer, although the answer names a new session."""
+    """Until its answer, a fork opens its session again, although the answer names a new one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/fork", sessionId="s"))
         recorder.to_client(result(1, sessionId="t"))

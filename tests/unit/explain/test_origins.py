@@ -53,7 +53,7 @@ def test_of_a_recording_of_ours_all_is_known() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    """Lost facts remove the members that need them; inferred times remove durations."""
+    """Facts that an import lost remove members of values; inferred times remove durations."""
     lost = a_recording(Origin("zed", ("bytes", "times")))
     assert known_value(lost, WHOLE) == Measured(1, None, None, None, None)
     assert known_members(lost, {"seq": 1, "t_ns": 0, "size": 5}) == {
@@ -90,7 +90,7 @@ def test_every_time_that_is_printed_declares_what_it_needs() -> None:
 
 
 def test_the_reason_is_said() -> None:
-    """The remark about unknown times gives the reason."""
+    """The remark about unknown times of an import gives the reason."""
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: zed, from which it was imported, has none"
     untimed = a_recording(Origin("lines", inferred_times=1))

@@ -87,7 +87,7 @@ END = says(result(1, stopReason="end_turn"))
 def test_a_pause_is_marked_from_a_tenth_of_its_turn_on(
     tmp_path: Path, pause_ns: int, turn_ns: int, *, is_marked: bool
 ) -> None:
-    """A pause of 1 s to 5 s is marked if it is at least a tenth of its turn, and others by size."""
+    """A pause of 1 s to 5 s is marked if it takes a tenth of its turn, a longer one always."""
     rest_ns = turn_ns - pause_ns
     steps = [step for _ in range(200) for step in (wait(rest_ns // 200), CHUNK)]
     path = record(tmp_path / "x.db", PROMPT, *steps, wait(pause_ns), END)
@@ -114,7 +114,7 @@ def test_a_running_recording_may_pause_now(tmp_path: Path) -> None:
 
 
 def test_an_open_answer_never_ended(tmp_path: Path) -> None:
-    """A pause of a turn that never ended says so, and names its running calls."""
+    """A pause in a turn that never ended says so, and names the turn's running calls."""
     calls = [
         update("s", "tool_call", toolCallId=name, title=name, status="in_progress") for name in "ab"
     ]
@@ -155,7 +155,7 @@ def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", ["middle", "times"])
 def test_an_import_without_times_has_no_pause(tmp_path: Path, lost: Lost) -> None:
-    """Nothing is said of pauses if the source of an import does not show them."""
+    """No pause is marked if the source of an import does not show times."""
     path = record(tmp_path / "x.db", PROMPT, wait(9 * SECOND), END)
     with RecordingReader(path) as reader:
         pauses = Pauses(reader)
@@ -174,7 +174,7 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 
 def test_each_pause_names_who_was_waited_for(tmp_path: Path) -> None:
-    """A pause names the agent, a tool call, a person or the client."""
+    """The text about a pause names the agent, a tool call, a person or the client."""
     path = record_waiting_chat(tmp_path / "x.db").path
     assert [(pause.length_ns // SECOND, pause.awaited) for pause in pauses_of(path)] == [
         (31, "a person: permission"),

@@ -28,7 +28,7 @@ def update(kind: str, /, **fields: Any) -> str:
 
 
 def test_a_prompt_is_its_text() -> None:
-    """Content that is not text is shown by its type, with its size or name."""
+    """The preview of content that is not text has its type, with its size or name."""
     blocks = [
         {"type": "text", "text": "Look at"},
         {"type": "image", "mimeType": "image/png", "data": "AAAA" * 100},
@@ -42,7 +42,7 @@ def test_a_prompt_is_its_text() -> None:
 
 
 def test_the_text_of_a_prompt_is_returned_alone() -> None:
-    """The text of a prompt is returned in either dialect, whatever its shape."""
+    """The text of a prompt is previewed in either dialect, whatever its shape."""
     assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
@@ -74,7 +74,7 @@ def test_a_tool_call_is_its_title_and_status() -> None:
 
 
 def test_the_files_of_a_tool_call_are_listed() -> None:
-    """The files of a call are listed with their lines, unless the title or content names them."""
+    """The preview of a call lists its files with lines, unless the title or content does."""
     places = [{"path": "/a.py", "line": 3}, {"path": "/b.py"}, {"path": "/c.py", "line": 0}]
     assert update("tool_call", title="Read /b.py", kind="read", locations=places) == (
         "tool_call: Read /b.py [read] /a.py:3, /c.py"
@@ -86,7 +86,7 @@ def test_the_files_of_a_tool_call_are_listed() -> None:
 
 
 def test_a_tool_call_without_more_is_its_input_and_output() -> None:
-    """A tool call without content is shown by its input and output."""
+    """The preview of a tool call without content has its input and output."""
     given = {"command": "ls -la", "timeout": 10}
     assert update("tool_call", title="`ls -la`", rawInput=given) == "tool_call: `ls -la` timeout=10"
     blocks = [{"type": "text", "text": "3 files"}]
@@ -100,7 +100,7 @@ def test_a_tool_call_without_more_is_its_input_and_output() -> None:
 
 
 def test_a_permission_is_the_question_and_the_choice() -> None:
-    """A permission is shown by its options, and the answer by the chosen option."""
+    """The preview of a permission has its options, and that of the answer the chosen option."""
     method = "session/request_permission"
     options = [
         {"optionId": "a", "name": "Allow", "kind": "allow_once"},
@@ -126,7 +126,7 @@ def test_a_grant_of_the_draft_has_its_scope(scope: str, said: str) -> None:
 
 
 def test_files_and_terminals() -> None:
-    """Requests for files and terminals show paths with lines, sizes, commands and exits."""
+    """Previews of requests for files and terminals have paths, lines, sizes and commands."""
     read, write = "fs/read_text_file", "fs/write_text_file"
     assert show(read, "request", path="/a", line=10, limit=5) == "/a, lines 10-14"
     assert show(read, "request", path="/a", line=10) == "/a, lines 10-"
@@ -145,7 +145,7 @@ def test_files_and_terminals() -> None:
 
 
 def test_secrets_of_the_environment_are_not_shown() -> None:
-    """The values of variables, headers and credentials are left out."""
+    """Previews leave out the values of variables, headers and credentials."""
     server = {"name": "x", "command": "c", "args": [], "env": [{"name": "KEY", "value": "secret"}]}
     headers = [{"name": "Authorization", "value": "secret"}]
     remote = {"type": "http", "name": "y", "url": "https://example.com", "headers": headers}
@@ -160,7 +160,7 @@ def test_secrets_of_the_environment_are_not_shown() -> None:
 
 
 def test_capabilities_are_named_if_they_are_on() -> None:
-    """A capability is off if it is false, null or an empty group of v1; `{}` of v2 is on."""
+    """In a preview, a false, null or (in v1) empty capability is off; `{}` of v2 is on."""
     v1 = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": None, "auth": {}}
     assert show("initialize", "request", protocolVersion=1, clientCapabilities=v1) == (
         "protocol 1: fs.readTextFile"
@@ -215,7 +215,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_an_invalid_line_is_shown_as_text() -> None:
-    """An invalid line is shown with the reason, and stderr unchanged."""
+    """The preview of an invalid line has the reason; that of stderr is the unchanged line."""
     assert preview(b"Loading\t\xff", "invalid", None, "not JSON") == "(not JSON) Loading \ufffd"
     assert preview(b"\x1b[31mred\x07", "stderr", None) == "\\x1b[31mred\\x07"
     assert preview(b"", "blank", None) == ""
@@ -223,7 +223,7 @@ def test_an_invalid_line_is_shown_as_text() -> None:
 
 
 def test_an_unexpected_shape_is_shown_by_its_members() -> None:
-    """An unexpected shape is shown by its members."""
+    """The preview of a message of unexpected shape lists its members."""
     for method in ("session/prompt", "session/update", "terminal/create", "initialize"):
         odd = {"prompt": 5, "update": 5, "args": 5, "clientInfo": 5, "command": []}
         assert show(method, "request", **odd)
@@ -239,7 +239,7 @@ def test_what_a_strict_decoder_refuses_is_described() -> None:
 
 @pytest.mark.parametrize(("size", "shown"), [(2_000_000, "1.5 MB"), (7_900_000, "5.9 MB")])
 def test_a_large_frame_is_described_like_a_small_one(size: int, shown: str) -> None:
-    """A frame of up to 8 MB is read as a whole, and its preview is like any other."""
+    """A frame of up to 8 MB is previewed as a whole, like any other frame."""
     block = {"type": "image", "mimeType": "image/png", "data": "A" * size}
     prompt = [{"type": "text", "text": "See"}, block]
     assert show("session/prompt", "request", prompt=prompt) == f"See [image/png, {shown}]"
@@ -276,7 +276,7 @@ def test_text_is_cut() -> None:
     ],
 )
 def test_base64_within_text_is_hidden(text: str) -> None:
-    """Base64 is hidden in a link, alone, in lines, in JSON, or at the end of the preview."""
+    """Previews hide base64 in a link, alone, in lines, in JSON, or at the preview's end."""
     shown = update("agent_message_chunk", content={"type": "text", "text": text})
     assert not any(PICTURE[i : i + 40] in shown for i in range(len(PICTURE) - 40))
 
@@ -293,26 +293,26 @@ def test_base64_within_text_is_hidden(text: str) -> None:
     ],
 )
 def test_no_text_controls_the_terminal(text: str, shown: str) -> None:
-    """Control characters, and those that change the direction of text, become visible."""
+    """Previews show control characters, and those that change the direction of text."""
     assert plain(text) == shown
     assert visible("a\nb") == "a\\nb"
 
 
 def test_any_depth_is_shown() -> None:
-    """Deeply nested content raises nothing."""
+    """The preview of deeply nested content raises nothing."""
     for depth in range(900, 1010):
         raw = b'{"params":{"prompt":%s%s}}' % (b"[" * depth, b"]" * depth)
         preview(raw, "request", "session/prompt")
 
 
 def test_a_timeout_is_shown_with_its_signal() -> None:
-    """A command that timed out is shown as timed out, even if it also has a signal."""
+    """The preview of a command that timed out says so, even if the command has a signal."""
     raw = b'{"id":1,"result":{"exitCode":null,"signal":"SIGKILL","timedOut":true}}'
     assert preview(raw, "response", "terminal/wait_for_exit") == "timed out, signal SIGKILL"
 
 
 def test_an_option_may_be_an_object() -> None:
-    """A changed option is shown with its value, even if the value is an object."""
+    """The preview of a changed option has its value, even if the value is an object."""
     data = b'{"key":"limits","currentValue":{"tokens":5},"previousValue":[1],"source":"user"}'
     raw = b'{"params":{"sessionId":"s","type":"config_option_update","data":' + data + b"}}"
     assert preview(raw, "notification", "session/update") == (

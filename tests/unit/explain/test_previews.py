@@ -138,7 +138,7 @@ def test_the_previews_are_those_that_were_reviewed() -> None:
 
 
 def test_each_example_has_a_preview_of_its_own() -> None:
-    """Each example has a preview of one line, in words, without JSON or data."""
+    """Each example of the specifications has a preview of one line, in words, without JSON."""
     for case in CASES:
         shown = case.preview
         assert shown.strip(), case.source
@@ -223,7 +223,7 @@ def test_a_wrapped_message_is_described(method: str) -> None:
     ],
 )
 def test_a_form_is_among_the_examples(part: str, shown: str) -> None:
-    """Every form that only one dialect or extension has is among the examples."""
+    """The previewed examples have every form that only one dialect or extension has."""
     assert any(case.preview.startswith(shown) for case in CASES), part
 
 

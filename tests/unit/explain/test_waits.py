@@ -222,7 +222,7 @@ def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_session_without_a_prompt_waits_for_nothing(recorder: LogWriter) -> None:
-    """A session without a prompt waits for nothing."""
+    """A session without a prompt is not listed as waiting for a peer."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.t_ns += HOUR
     assert summary_of(recorder, live=True).waiting == []
@@ -243,7 +243,7 @@ def test_an_agent_whose_client_does_not_read_is_not_blamed(recorder: LogWriter) 
 
 
 def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> None:
-    """After the agent's end there is no silence, since nothing more can come."""
+    """After the agent's end `show` reports no silence, since nothing more can come."""
     recorder.event(capture_log.EXIT, code=0)
     recorder.t_ns += HOUR
     recorder.close()
@@ -317,7 +317,7 @@ def test_a_client_that_does_not_answer_hangs(recorder: LogWriter) -> None:
 
 
 def test_a_hang_until_the_end_is_found(recorder: LogWriter) -> None:
-    """In an ended recording both the cut turn and the silence are found."""
+    """In an ended recording, `show` finds both the cut turn and the silence."""
     recorder.t_ns += HOUR
     recorder.event(capture_log.EXIT, signal=9)
     recorder.close()
@@ -329,7 +329,7 @@ def test_a_hang_until_the_end_is_found(recorder: LogWriter) -> None:
 
 
 def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> None:
-    """Silence is followed in each session separately."""
+    """Silence is measured in each session separately."""
     recorder.to_agent(request(3, "session/new", cwd="/srv", mcpServers=[]))
     recorder.to_client(result(3, sessionId="other"))
     prompt(recorder, 4, "other")
@@ -365,7 +365,7 @@ def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: Log
 
 
 def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
-    """In v2 the answer to the prompt only accepts it; idle ends the turn."""
+    """In v2, the answer to a prompt only accepts the prompt; the state idle ends the turn."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize", protocolVersion=2, info={"name": "c"}))
         recorder.to_client(result(0, protocolVersion=2, info={"name": "a"}, capabilities={}))
@@ -386,7 +386,7 @@ def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
 
 
 def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
-    """Each member of a batch has its own wait."""
+    """Each request of a batch is waited for on its own."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent([request(1, "session/list"), request(2, "session/new")])
         recorder.t_ns += HOUR

@@ -55,7 +55,7 @@ def written(schedule: DeliverySchedule, now: int, outlet: Stream = CLIENT) -> li
 
 
 def test_bytes_go_out_when_they_are_due() -> None:
-    """Bytes leave in the order of their due times; equal times keep the order of adding."""
+    """Faulted bytes leave in the order of their due times; equal times keep their order."""
     schedule = added(write(b"c", 3), write(b"a", 1), write(b"b", 1), write(b"d", 3))
     assert written(schedule, 0) == []
     assert schedule.outboxes[CLIENT].due_at == 1
@@ -67,7 +67,7 @@ def test_bytes_go_out_when_they_are_due() -> None:
 
 
 def test_outlets_do_not_wait_for_each_other() -> None:
-    """The outlets have separate orders and do not wait for each other."""
+    """The outlets of a faulted connection have separate orders and do not wait for each other."""
     schedule = DeliverySchedule()
     assert schedule.add(write(b"late", 9), 0) is CLIENT
     assert schedule.add(write(b"a", 1, Direction.TO_AGENT), 0) is AGENT
@@ -77,7 +77,7 @@ def test_outlets_do_not_wait_for_each_other() -> None:
 
 
 def test_lines_on_stderr_are_due_at_once() -> None:
-    """Lines on stderr are due at once, even if bytes of other outlets are delayed."""
+    """Lines of a fault on stderr are due at once, even if bytes of other outlets are delayed."""
     schedule = added(write(b"late", 9))
     flood = RuleEffect("r", "stderr-flood", StderrEffect(b"lines"))
     assert schedule.add(flood, 4) is STDERR
@@ -87,7 +87,7 @@ def test_lines_on_stderr_are_due_at_once() -> None:
 
 
 def test_what_was_taken_is_written_before_more_is_taken() -> None:
-    """Bytes that were taken must be written before more are due on their outlet."""
+    """Bytes taken from the schedule must be written before more are due on their outlet."""
     schedule = added(write(b"a"), write(b"b"))
     assert schedule.outboxes[CLIENT].take(0) == b"a"
     assert schedule.outboxes[CLIENT].take(0) is None
@@ -116,7 +116,7 @@ def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
-    """An outlet has room for a megabyte, or for one frame; bytes count until they are written."""
+    """An outlet has room for a megabyte, or for one frame, until its bytes are written."""
     schedule = added(write(b"x" * (WAITING_BYTES - 1)))
     assert schedule.outboxes[CLIENT].has_room
     schedule.add(write(b"y" * WAITING_BYTES), 0)
@@ -135,7 +135,7 @@ def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
 
 
 def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
-    """A side effect waits until all bytes before it are written, on every outlet."""
+    """A fault's side effect waits until all bytes before it are written, on every outlet."""
     schedule = added(
         write(b"a"),
         write(b"b", 7, Direction.TO_AGENT),
@@ -153,7 +153,7 @@ def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
 
 
 def test_side_effects_keep_their_order() -> None:
-    """Side effects stay in order, and each waits for the frames before it only."""
+    """Side effects of faults stay in order, and each waits only for the frames before it."""
     schedule = added(KILL, write(b"late", 5), EXIT, KILL)
     waits = [schedule.has_effects]
     assert schedule.take_effects(0) == [KILL]
@@ -163,7 +163,7 @@ def test_side_effects_keep_their_order() -> None:
 
 
 def test_a_side_effect_can_have_a_moment() -> None:
-    """A side effect with a set time waits only for that time."""
+    """A fault's side effect with a set time waits only for that time."""
     schedule = added(write(b"late", 50))
     assert schedule.effect_due_at() is None
     schedule.add_later(KILL, 8)
@@ -177,7 +177,7 @@ def test_a_side_effect_can_have_a_moment() -> None:
 
 
 def test_a_side_effect_without_a_moment_is_never_due() -> None:
-    """A side effect without a set time has no due time."""
+    """A fault's side effect without a set time has no due time."""
     assert added(write(b"a"), KILL).effect_due_at() is None
 
 
@@ -203,7 +203,7 @@ def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
 
 
 def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
-    """An outlet is ending at once, but ends only when the waiting bytes are gone."""
+    """An outlet is ending at once, but ends only when its waiting bytes are gone."""
     schedule = added(write(b"a", 4), DirectionEnd(Direction.TO_CLIENT))
     assert schedule.outboxes[CLIENT].is_ending
     assert not schedule.outboxes[AGENT].is_ending
@@ -237,7 +237,7 @@ def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
 
 
 def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
-    """When a write breaks, only the bytes not yet written are lost."""
+    """If a write of faulted bytes breaks, only the bytes not yet written are lost."""
     schedule = added(plain(b"abc"), plain(b"de"), write(b"f", 5))
     assert schedule.outboxes[CLIENT].take(0) == b"abcde"
     schedule.outboxes[CLIENT].fail(2)
@@ -247,7 +247,7 @@ def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
 
 
 def test_nothing_waits_once_it_is_hurried() -> None:
-    """Once the schedule is told to hurry, all bytes are due at once, in order."""
+    """Once the schedule of faults is told to hurry, all bytes are due at once, in order."""
     schedule = added(write(b"b", 9), write(b"a", 5))
     hurried = [schedule.outboxes[CLIENT].is_hurried]
     schedule.hurry()

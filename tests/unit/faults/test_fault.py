@@ -47,7 +47,7 @@ class NumberedFault(Fault):
 def test_a_kind_keeps_its_state_for_each_rule_and_direction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A kind's state is separate for each rule and direction, and common to all sessions."""
+    """The state of a kind of fault is separate for each rule and direction, not per session."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     rules = ["numbered where='not text:zz'", "numbered name=other where=text:zz"]
     for _ in range(2):
@@ -71,7 +71,7 @@ def test_a_kind_keeps_its_state_for_each_rule_and_direction(
 
 
 def test_each_copy_of_a_frame_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If an earlier rule copies a frame, later rules apply to each copy."""
+    """If an earlier rule copies a frame, later rules of the plan apply to each copy."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     check(["duplicate", "numbered"], "1 <- | a\n<- | 1 0\n<- | 2 0\n2 <- | b\n<- | 3 0\n<- | 4 0")
 
@@ -80,7 +80,7 @@ CHANCE = Chance(42, "rule", "to-client s", 7)
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    """A draw for the same place always returns the same number."""
+    """A random draw of a fault for the same place always returns the same number."""
     first = CHANCE.draw("place")
     CHANCE.draw("other")
     assert CHANCE.draw("place") == first == Chance(42, "rule", "to-client s", 7).draw("place")
@@ -90,18 +90,18 @@ def test_the_same_question_has_the_same_answer() -> None:
     "change", [{"seed": 43}, {"rule": "r"}, {"scope": "to-agent s"}, {"match": 8}]
 )
 def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
-    """A draw for another seed, rule, scope or match returns another number."""
+    """A fault's draw for another seed, rule, scope or match returns another number."""
     assert CHANCE._replace(**change).draw() != CHANCE.draw()
 
 
 def test_parts_of_the_key_do_not_run_together() -> None:
-    """Two keys whose parts are divided in another way draw different numbers."""
+    """Two keys whose parts are divided in another way draw different random numbers."""
     assert Chance(1, "ab", "c", 1).draw() != Chance(1, "a", "bc", 1).draw()
     assert Chance(1, "a", "b", 11).draw("") != Chance(1, "a", "b", 1).draw("1")
 
 
 def test_draws_are_spread_evenly() -> None:
-    """A tenth of many draws is below 0.1, and all of them are below 1."""
+    """A tenth of a fault's many draws is below 0.1, and all of them are below 1."""
     draws = [Chance(0, "r", "l", match).draw() for match in range(10_000)]
     assert all(0 <= draw < 1 for draw in draws)
     assert 900 < sum(draw < 0.1 for draw in draws) < 1100
@@ -112,7 +112,7 @@ def test_draws_are_spread_evenly() -> None:
 
 
 def test_the_numbers_of_a_seed_are_written_down() -> None:
-    """A seed draws the same numbers in every version."""
+    """A seed of a plan draws the same numbers in every version."""
     draws = [
         round(Chance(42, "drop", "to-client s", match).draw("fires"), 6) for match in (1, 2, 3)
     ]

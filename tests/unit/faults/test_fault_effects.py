@@ -18,7 +18,7 @@ def delivery(*pieces: DeliveryPiece) -> Delivery:
 
 
 def test_a_piece_is_due_after_the_one_before_it() -> None:
-    """A piece is due after the piece before it; the first piece after the frame's arrival."""
+    """A piece of a delivery is due after the piece before it, the first after the frame."""
     pieces = (
         DeliveryPiece(b"a", after_ns=5),
         DeliveryPiece(b"b", after_ns=3, takes_ns=10),
@@ -29,7 +29,7 @@ def test_a_piece_is_due_after_the_one_before_it() -> None:
 
 
 def test_a_piece_waits_for_all_before_it() -> None:
-    """A piece begins after all earlier bytes were written, and then takes its full time."""
+    """A piece of a delivery begins after all earlier bytes, and then takes its full time."""
     late = delivery(DeliveryPiece(b"a", after_ns=5, takes_ns=2), DeliveryPiece(b"b", after_ns=1))
     assert list(late.schedule(at=100, free_at=200)) == [(202, b"a"), (203, b"b")]
 
@@ -42,7 +42,7 @@ def test_a_delivery_is_delayed_as_a_whole() -> None:
 
 
 def test_replaced_bytes_are_as_late_as_the_original() -> None:
-    """Replaced bytes are one piece with the delay and the duration of the original."""
+    """Replaced bytes of a delivery are one piece with the delay and duration of the original."""
     parts = delivery(DeliveryPiece(b"a", 5, 1), DeliveryPiece(b"b", 2, 3))
     assert parts.with_data(b"x").pieces == (DeliveryPiece(b"x", 5, 4),)
     assert delivery().with_data(b"x").pieces == (DeliveryPiece(b"x"),)
@@ -50,7 +50,7 @@ def test_replaced_bytes_are_as_late_as_the_original() -> None:
 
 @pytest.mark.parametrize("fault", [SliceFault(bytes=1, delay_ms=0), BandwidthFault(10**9)])
 def test_a_wait_behind_the_last_byte_is_kept(fault: Fault) -> None:
-    """An empty piece writes nothing, but later pieces wait for it."""
+    """An empty piece of a delivery writes nothing, but later pieces wait for it."""
     rest = DeliveryPiece(b"", after_ns=70)
     whole = delivery(DeliveryPiece(b"ab"), rest)
     frame = PassingFrame(Direction.TO_CLIENT, {}, b"\n", 0, 0, whole)

@@ -31,7 +31,7 @@ def row(setting: Setting) -> str:
 
 @pytest.mark.parametrize("word", KINDS)
 def test_every_kind_has_its_section(word: str) -> None:
-    """The page has a section for each kind, with its summary and a row for each setting."""
+    """The page on faults has a section for each kind, with its summary and its settings."""
     text = section(PAGE, word)
     manual = manual_of(KINDS[word])
     assert manual.about in text
@@ -41,18 +41,18 @@ def test_every_kind_has_its_section(word: str) -> None:
 
 
 def test_each_section_is_about_a_kind() -> None:
-    """The page has a section for each kind, in the order of the registry."""
+    """The sections of the page on faults have the order of the registry of kinds."""
     assert re.findall(r"^### (.*)$", section(PAGE, "Kinds"), re.MULTILINE) == list(KINDS)
 
 
 def test_every_trigger_has_its_row() -> None:
-    """Every trigger has a row with name, default, type and description, in order."""
+    """On the page on faults, every trigger has a row with name, default, type and text."""
     rows = section(PAGE, "What lets a rule fire").splitlines()
     assert [line for line in rows if line.startswith("| `")] == [row(s) for s in trigger_manual()]
 
 
 def test_every_ready_plan_has_its_row() -> None:
-    """Every ready plan has a row with its `about`, and all plans named on the page exist."""
+    """On the page on faults, every ready plan has a row, and all named plans exist."""
     plans = section(PAGE, "Ready plans")
     for name in ready_plans():
         assert f"| `@{name}` | {load_plan(f'@{name}').about} |" in plans
@@ -64,13 +64,13 @@ def test_every_ready_plan_has_its_row() -> None:
 
 
 def test_the_example_is_a_plan() -> None:
-    """The example on the page is a valid plan."""
+    """The example on the page on faults is a valid plan."""
     (example,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert len(structure_plan(tomllib.loads(example), "page").rules) == 2
 
 
 def test_the_example_of_explain_is_its_output() -> None:
-    """The `faults explain` command on the page prints the lines on the page."""
+    """The `faults explain` command on the page on faults prints the lines on that page."""
     from tests.support.command_line import run
 
     text = section(PAGE, "What a plan does")
@@ -80,7 +80,7 @@ def test_the_example_of_explain_is_its_output() -> None:
 
 
 def test_the_kind_of_the_how_to_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kind of the how-to acts as described, and `faults list` describes it."""
+    """The kind of fault in the how-to acts as described, and `faults list` describes it."""
     text = section(PAGE, "To add a kind")
     (source,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (rule,) = re.findall(r"`(shout [^`]*=[^`]*)`", text)
@@ -129,7 +129,7 @@ def files_with(*words: str) -> set[str]:
 
 
 def test_a_kind_is_named_only_where_the_how_to_says() -> None:
-    """The class of a kind is named only in its own file, and the file only in the registry."""
+    """The class of a kind of fault is named only in its file, the file only in the registry."""
     listed = places("To add a kind")
     own, registry, manual, playbooks = listed
     assert (ROOT / registry).is_file()

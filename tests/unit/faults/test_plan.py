@@ -37,7 +37,7 @@ def refused(path: Path, text: str) -> str:
 
 
 def test_a_plan_is_read(tmp_path: Path) -> None:
-    """A plan has the rules, settings, triggers and seed of its file."""
+    """A plan of faults has the rules, settings, triggers and seed of its file."""
     (tmp_path / "p.toml").write_text("""
         about = "slow"
         seed = 42
@@ -66,7 +66,7 @@ def test_a_plan_is_read(tmp_path: Path) -> None:
 
 
 def test_a_rule_of_the_command_line_equals_that_of_a_file() -> None:
-    """A rule of the command line equals the same rule in a file."""
+    """A fault rule on the command line equals the same rule in a plan's file."""
     rule = parse_rule(
         "latency latency_ms=500 where='dir:to-client method:x' after=3 times=1 window=1s..2s"
     )
@@ -83,7 +83,7 @@ def test_a_rule_of_the_command_line_equals_that_of_a_file() -> None:
 
 
 def test_a_text_setting_takes_a_number_as_text() -> None:
-    """A value for a text setting stays a text even if it looks like a number."""
+    """A value for a text setting of a rule stays a text even if it looks like a number."""
     assert parse_rule("stray-stdout text=5").fault.text == "5"  # type: ignore[attr-defined]
     assert parse_rule("drop name=7").name == "7"
 
@@ -106,7 +106,7 @@ def test_a_text_setting_takes_a_number_as_text() -> None:
     ],
 )
 def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    """The error about a wrong plan has the place, the expected and the actual value, and a hint."""
+    """The error about a wrong plan has the place, both values, and a hint."""
     assert refused(tmp_path, text) == message
 
 
@@ -179,19 +179,19 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     ],
 )  # fmt: skip
 def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> None:
-    """A filter is refused if it is wrong or needs values not known when a frame passes."""
+    """A rule's filter is refused if it is wrong or needs values that come after the frame."""
     text = f"[[fault]]\nkind = 'drop'\nwhere = '{where}'"
     assert refused(tmp_path, text) == f"fault[0].where: {message}"
 
 
 def test_an_escape_in_a_literal_text_ends_no_line(tmp_path: Path) -> None:
-    """An escape within a literal text does not end the line."""
+    """An escape within a literal text of a plan does not end the line."""
     (tmp_path / "p.toml").write_text("[[fault]]\nkind = 'replace'\nframe = 'a\\nb'")
     assert load_plan(tmp_path / "p.toml").rules
 
 
 def test_invalid_toml_is_refused(tmp_path: Path) -> None:
-    """The error about invalid TOML has the position that the parser reports."""
+    """The error about invalid TOML in a plan has the position that the parser reports."""
     assert refused(tmp_path, "[[fault]\n").startswith("not TOML: ")
     assert "line 1" in refused(tmp_path, "[[fault]\n")
 
@@ -227,14 +227,14 @@ def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_rule_is_refused(text: str, message: str) -> None:
-    """The error about a wrong rule quotes the option as it was written."""
+    """The error about a wrong rule on the command line quotes the option as written."""
     with pytest.raises(BadPlan) as refusal:
         parse_rule(text)
     assert str(refusal.value) == f"--fault {text!r}: {message}"
 
 
 def test_a_rule_has_to_be_utf_8() -> None:
-    """A rule that is not UTF-8 is refused."""
+    """A fault rule on the command line that is not UTF-8 is refused."""
     with pytest.raises(BadPlan, match=r"expected UTF-8$"):
         parse_rule("noop where=method:\udcff")
 
@@ -253,7 +253,7 @@ def test_ready_plans_go_by_their_names() -> None:
 
 
 def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
-    """A rule without a name is named after its kind; if two have the same kind, a hash is added."""
+    """A fault rule without a name is named after its kind, with a hash if two share the kind."""
     names = [rule.name for rule in plan_of("drop", "latency", "drop times=1").rules]
     assert names[1] == "latency"
     assert len(set(names)) == 3
@@ -261,7 +261,7 @@ def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
 
 
 def test_names_and_keys_do_not_depend_on_the_order() -> None:
-    """The names and keys of rules do not depend on the order of the rules."""
+    """The names and keys of fault rules do not depend on the order of the rules."""
     rules = ["drop", "drop times=1", "drop times=2", "latency"]
     forth = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*rules[:3]).rules}
     back = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*reversed(rules[:3])).rules}
@@ -277,14 +277,14 @@ def test_a_rule_that_is_added_moves_no_key() -> None:
 
 
 def test_equal_rules_have_different_names() -> None:
-    """Equal rules have different names and draw different numbers."""
+    """Equal fault rules have different names and draw different numbers."""
     first, second = plan_of("drop", "drop").rules
     assert first.name != second.name
     assert first.key != second.key
 
 
 def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
-    """Two rules with the same name are refused, in a file and on the command line."""
+    """Two fault rules with the same name are refused, in a file and on the command line."""
     text = "[[fault]]\nkind = 'drop'\nname = 'x'\n[[fault]]\nkind = 'noop'\nname = 'x'\n"
     message = refused(tmp_path, text)
     assert message.startswith("fault[1]: name: 'x' is the name of ")
@@ -293,14 +293,14 @@ def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_wins_over_a_kind() -> None:
-    """A rule that is named like a kind keeps its name; an unnamed rule gets another name."""
+    """A rule that is named like a kind of fault keeps its name; an unnamed one gets another."""
     named, unnamed = plan_of("noop name=drop", "drop").rules
     assert named.name == "drop"
     assert unnamed.name.startswith("drop-")
 
 
 def test_two_seeds_are_refused() -> None:
-    """Two different seeds are refused."""
+    """Two different seeds, in the plan and on the command line, are refused."""
     assert joined([Plan(seed=1)], [], 1).seed == 1
     assert joined([], [], None).seed is None
     with pytest.raises(BadPlan, match="two seeds are given: 2 and 1; expected one"):
@@ -310,14 +310,14 @@ def test_two_seeds_are_refused() -> None:
 
 
 def test_no_setting_has_the_name_of_a_trigger() -> None:
-    """No setting has the name of a trigger, or a member of a rule would be ambiguous."""
+    """No setting of a fault has the name of a trigger, or a member would be ambiguous."""
     reserved = {"kind", "name", *settings_of(Trigger)}
     for kind in KINDS.values():
         assert not reserved & set(settings_of(kind)), kind
 
 
 def test_every_kind_and_setting_explains_itself() -> None:
-    """Every kind and setting has a sentence for `faults list`."""
+    """Every kind of fault and every setting has a sentence for `faults list`."""
     from acp_proxy.faults.manual import manual_of, trigger_manual
 
     for kind in KINDS.values():

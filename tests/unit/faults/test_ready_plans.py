@@ -188,7 +188,7 @@ LOST = {
 
 @pytest.mark.parametrize("name", LOST)
 def test_lost_frames_never_arrive(name: str) -> None:
-    """Lost frames never arrive, and the others arrive unchanged."""
+    """Frames that a ready plan loses never arrive, and the others arrive unchanged."""
     run = applied(name)
     assert [hit.seq for hit in run.hits if hit.delivered is None] == LOST[name] == seqs(run)
 
@@ -210,7 +210,7 @@ CHANGED: dict[str, Callable[[bytes], bool]] = {
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_changed_frames_arrive_changed(name: str) -> None:
-    """Changed frames arrive in the form that the plan describes."""
+    """Frames that a ready plan changes arrive in the form that the plan describes."""
     run = applied(name)
     assert run.hits
     for hit in run.hits:
@@ -224,14 +224,14 @@ SLOW = {"slow-agent": 300, "slow-handshake": 5000, "slow-pipe": 1000, "split-utf
 
 @pytest.mark.parametrize("name", SLOW)
 def test_slow_frames_arrive_whole_and_in_order(name: str) -> None:
-    """Slow frames arrive unchanged and in order, with the delay of the plan."""
+    """Frames that a ready plan slows arrive unchanged and in order, with the plan's delay."""
     run = applied(name)
     assert run.delivered(CLIENT) == original(CLIENT)
     assert max(hit.late_ms for hit in run.hits) >= SLOW[name]
 
 
 def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
-    """Late updates arrive after the answer that ends their turn."""
+    """Updates that a ready plan delays arrive after the answer that ends their turn."""
     run = applied("late-updates")
     delivered = run.delivered(CLIENT)
     assert sorted(delivered.splitlines()) == sorted(original(CLIENT).splitlines())
@@ -249,7 +249,7 @@ def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
     ],
 )
 def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> None:
-    """Stray lines are added between the lines of the agent, which stay unchanged."""
+    """A plan with stray lines adds them between the agent's lines, which stay unchanged."""
     lines = applied(name).delivered(CLIENT).splitlines()
     said = original(CLIENT).splitlines()
     assert [line for line in lines if line in said] == said
@@ -259,7 +259,7 @@ def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> N
 
 @pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
 def test_doubled_frames_follow_each_other(name: str) -> None:
-    """A doubled frame arrives unchanged, and then once more; orphan-reply changes the second id."""
+    """A frame that a plan doubles arrives twice; `orphan-reply` changes the second id."""
     run = applied(name)
     for hit in run.hits:
         (copy,) = hit.injected
@@ -270,7 +270,7 @@ def test_doubled_frames_follow_each_other(name: str) -> None:
 
 
 def test_an_error_is_answered_to_a_prompt() -> None:
-    """The plan answers the prompt with an error, so that the client gets no turn."""
+    """The ready plan that refuses a prompt answers with an error, so the client gets no turn."""
     (hit,) = applied("error-on-prompt").hits
     assert json.loads(hit.injected[0])["error"]["data"] == {"details": "429 too many requests"}
     (hit,) = applied("auth-required").hits
@@ -305,7 +305,7 @@ def test_a_needed_login_has_the_code_of_its_dialect() -> None:
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """If the client writes initialize like the draft, the code of the agreed dialect is used."""
+    """With a draft-like initialize, `auth-required` uses the code of the agreed dialect."""
     (initialize, *_), cwd = DRAFT_SAID, {"id": 1, "params": {"cwd": "/p", "mcpServers": []}}
     answer = (CLIENT, None, {"id": 0, "result": {"protocolVersion": 1}})
     said = [initialize, answer, (AGENT, "session/new", cwd)]
@@ -322,7 +322,7 @@ def test_an_unknown_update_comes_in_the_draft_too() -> None:
 
 
 def test_a_crash_leaves_half_a_frame() -> None:
-    """The plan of a crash ends the output with half a frame."""
+    """The ready plan of a crash ends the output with half a frame."""
     run = applied("crash-mid-frame")
     first = run.hits[0]
     assert first.seq == 10
@@ -333,14 +333,14 @@ def test_a_crash_leaves_half_a_frame() -> None:
 
 
 def test_a_late_reply_is_the_last_of_all() -> None:
-    """If nothing is cancelled, a late reply is delivered at the very end."""
+    """If nothing is cancelled, the plan with a late reply delivers it at the very end."""
     run = applied("late-reply")
     assert seqs(run) == [34]
     assert run.delivered(CLIENT).endswith(run.hits[0].delivered or b"?")
 
 
 def test_side_effects_leave_the_prompt_unchanged() -> None:
-    """Signals and lines on stderr do not change the prompt."""
+    """Ready plans with signals and lines on stderr do not change the prompt."""
     for name in ("agent-killed", "noisy-stderr"):
         (hit,) = applied(name).hits
         assert hit.seq == 6

@@ -48,7 +48,7 @@ def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]
     ],
 )
 def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
-    """`after` skips the first matches, `every` uses each n-th match, `times` limits them."""
+    """In a rule, `after` skips matches, `every` takes each n-th match, `times` limits them."""
     assert hits(FaultTranscript([f"drop {trigger}"]), 6) == lost
 
 
@@ -71,7 +71,7 @@ def test_a_window_opens_and_closes() -> None:
 
 
 def test_triggers_count_in_scopes() -> None:
-    """Matches are counted separately for each session, even if sessions interleave."""
+    """A rule counts matches separately for each session, even if sessions interleave."""
     recorded = FaultTranscript(["drop after=1 times=1 where=dir:to-client"])
     arrived = []
     for session in "ababab":
@@ -88,7 +88,7 @@ def test_a_probability_holds_over_many_frames() -> None:
 
 
 def test_a_seed_has_a_fixed_schedule() -> None:
-    """The same plan, seed and frames give the same faults and delays in every version."""
+    """A plan with the same seed and frames gives the same faults and delays in every version."""
     assert hits(FaultTranscript(["drop name=flaky probability=0.3"], seed=42), 24) == SCHEDULE
     recorded = FaultTranscript(["latency name=slow latency_ms=100 jitter_ms=50"], seed=42)
     late = []
@@ -104,7 +104,7 @@ LATE = [128.389, 85.12, 66.8, 122.929]
 
 
 def test_other_seeds_have_other_schedules() -> None:
-    """Another seed gives another schedule, but the seed in a plan takes precedence."""
+    """Another seed gives a plan another schedule, but the plan's own seed takes precedence."""
     plan = plan_of("drop probability=0.3")
     schedules = {tuple(hits(FaultTranscript(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5
@@ -147,7 +147,7 @@ def test_what_a_plan_reaches() -> None:
 
 
 def test_rules_that_can_fire() -> None:
-    """Rules that can never fire in a direction are left out, and the others keep their order."""
+    """Rules that can never fire in a direction are left out; the others keep their order."""
     rules = [parse_rule(f"drop name={name} {rest}") for name, rest in RULES.items()]
     plan = joined([], rules, None)
     assert [rule.name for rule in firing_in(plan, A)] == ["every", "agent"]

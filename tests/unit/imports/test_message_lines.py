@@ -25,7 +25,7 @@ _PRETTY = json.dumps(json.loads(INITIALIZE), indent=2)
 
 
 def test_a_byte_order_mark_hides_no_message() -> None:
-    """A byte order mark before the first message is ignored."""
+    """In a foreign log, a byte order mark before the first message is ignored."""
     _, entries = read(f"\ufeff{_PRETTY}\n{_A}\n", "acpx")
     assert [json.loads(message.raw) for message in messages(entries)] == [
         json.loads(_I),
@@ -59,7 +59,7 @@ def test_the_messages_of_an_array_are_read_one_by_one() -> None:
     ],
 )  # fmt: skip
 def test_any_other_line_is_named(line: str, reason: str) -> None:
-    """A line with other text is an error, and the messages around it are read."""
+    """In a foreign log, a line with other text is an error, and the messages around are read."""
     entries = read_as("lines", f"> {_I}\n{line}\n< {_A}\n")
     (unread,) = [entry for entry in entries if isinstance(entry, UnreadLines)]
     assert (unread.first, unread.last) == (2, 2)
@@ -68,7 +68,7 @@ def test_any_other_line_is_named(line: str, reason: str) -> None:
 
 
 def test_fences_comments_and_blanks_are_skipped() -> None:
-    """Fences, comments, blanks, colours of a terminal and a comma after a message are skipped."""
+    """In a foreign log, fences, comments, blanks, colours and commas are skipped."""
     text = f"# Report\n```json\n// one\n  \x1b[32m→\x1b[0m {_I},\n\n---\n← {_A}\n```\n"
     entries = read_as("lines", text)
     assert [message.raw for message in messages(entries)] == [INITIALIZE, ANSWER]
@@ -90,12 +90,12 @@ def test_time_and_mark_may_stand_on_the_lines_before() -> None:
 
 @pytest.mark.parametrize("tail", ['{"', '{"jsonrpc', '{"jsonrpc":"2.0","id":0,', "[{"])
 def test_a_last_message_that_is_cut_off_is_named(tail: str) -> None:
-    """An incomplete last message is an error, as in a log that is still being written."""
+    """In a foreign log, an incomplete last message is an error, as in one still being written."""
     assert bad(read_as("lines", f"→ {_I}\n← {tail}")) == [(2, 2)]
 
 
 def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
-    """The messages after an incomplete message are read, whatever their layout is."""
+    """In a foreign log, messages after an incomplete one are read, whatever their layout is."""
     _, entries = read(f"    → {_I[:40]}\n    ← {_A}\n    ← {_U}\n", "lines")
     assert (bad(entries), [message.raw for message in messages(entries)]) == (
         [(1, 1)],
@@ -123,7 +123,7 @@ def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
     ],
 )  # fmt: skip
 def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None:
-    """Arrows, words and names of peers show the direction of a message; a time does not."""
+    """In a foreign log, arrows, words and names of peers show directions; a time does not."""
     heading = read_heading(f"{prefix} ".encode())
     assert heading is not None
     assert (heading.mark and heading.mark.stream) is stream
@@ -131,26 +131,26 @@ def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None
 
 @pytest.mark.parametrize("prefix", ["See", "json", "1. ", "echo '", "It says: ", "x" * 400])
 def test_words_are_no_mark(prefix: str) -> None:
-    """A sentence before a message is an error, not a mark."""
+    """In a foreign log, a sentence before a message is an error, not a mark of direction."""
     assert read_heading(prefix.encode()) is None
 
 
 def test_arrows_of_an_agents_log_are_turned_round() -> None:
-    """If the first methods contradict the arrows, all arrows are reversed and marked inferred."""
+    """If first methods contradict the arrows of a log, all arrows are reversed as inferred."""
     entries = read_as("lines", f"received {_I}\nsent {_A}\n")
     directions = [(message.stream, message.is_inferred) for message in messages(entries)]
     assert directions == [(TO_AGENT, True), (TO_CLIENT, True)]
 
 
 def test_an_arrow_is_believed_though_a_method_contradicts_it() -> None:
-    """If only one message contradicts its arrow, the arrow is trusted."""
+    """If only one message of a log contradicts its arrow, the arrow is trusted."""
     entries = read_as("lines", f"→ {_I}\n← {_I}\n← {_A}\n")
     directions = [(message.stream, message.is_inferred) for message in messages(entries)]
     assert directions == [(TO_AGENT, False), (TO_CLIENT, False), (TO_CLIENT, False)]
 
 
 def test_a_direction_that_nothing_shows_is_asked_for() -> None:
-    """If nothing shows the direction of a message, the error asks for a mark."""
+    """If nothing shows the direction of a message in a log, the error asks for a mark."""
     text = f'{_U}\n{_A}\n{{"jsonrpc":"2.0","method":"_x/y"}}\n'
     update, *unknown = connections(read_as("lines", text))
     assert isinstance(update, Sent)
@@ -161,7 +161,7 @@ def test_a_direction_that_nothing_shows_is_asked_for() -> None:
 
 
 def test_a_line_of_many_objects_is_read_once() -> None:
-    """A megabyte of JSON after a word is read in linear time, and is not a message."""
+    """A megabyte of JSON after a word in a log is read in linear time, and is no message."""
     entries = read_as("lines", "error " + '{"a":1} ' * 20_000 + f"\n→ {_I}\n")
     assert ([message.raw for message in messages(entries)], bad(entries)) == (
         [INITIALIZE],

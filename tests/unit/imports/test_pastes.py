@@ -28,7 +28,7 @@ def imported(paste: dict[str, Any], home: Path) -> tuple[int, str]:
 
 
 def test_the_index_has_every_paste() -> None:
-    """The index lists every paste, and at least eight can be read."""
+    """The index of pastes lists every paste, and at least eight pastes can be read."""
     names = [paste["file"] for paste in PASTES]
     assert sorted(names) == sorted(path.stem for path in DIRECTORY.glob("*.txt"))
     assert len(_READ) >= 8

@@ -79,7 +79,7 @@ def test_each_log_is_claimed_by_one_format() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"Hello\n{}\nWorld [1]\n", b"{'a': 1}\n", b"{...}\n"])
 def test_text_without_messages_has_no_format(text: bytes) -> None:
-    """No format recognizes text that has no message."""
+    """No log format recognizes text that has no message."""
     assert source_of(text) is None
 
 
@@ -114,13 +114,13 @@ def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_read_is_named(text: str, where: list[tuple[int, int]]) -> None:
-    """In every format, an unreadable line is named by its number, and the others are read."""
+    """In every log format, an unreadable line is named by number, and the others are read."""
     _, entries = read(text)
     assert bad(entries) == where
 
 
 def test_a_client_that_starts_again_begins_a_connection() -> None:
-    """A second ``initialize`` request of a client begins another connection."""
+    """In a log, a second ``initialize`` request of a client begins another connection."""
     sent = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, INITIALIZE), Sent(TO_AGENT, INITIALIZE)]
     _, entries = read(WRITERS["arrows"].write(sent))
     begun = [isinstance(entry, ConnectionBegins) for entry in connections(entries)]
@@ -128,7 +128,7 @@ def test_a_client_that_starts_again_begins_a_connection() -> None:
 
 
 def test_streams_without_a_direction_are_inferred() -> None:
-    """Directions are inferred even if both peers use the same id one after the other."""
+    """Directions of a log are inferred even if both peers use the same id one after another."""
     conversation: list[tuple[Stream, dict[str, Any]]] = [
         (TO_AGENT, {"id": 1, "method": "session/prompt"}),
         (TO_CLIENT, {"id": 1, "method": "fs/read_text_file"}),

@@ -22,7 +22,7 @@ def failures(*verdicts: JobVerdict) -> dict[str | None, ET.Element | None]:
 
 
 def test_junit_has_a_case_for_each_recording() -> None:
-    """The cases of a batch are sorted by name; each recording that is not clean is a failure."""
+    """JUnit cases of a batch are sorted by name; each recording that is not clean is a failure."""
     actual = failures(
         verdict("b.db", VerdictKind.DIFFERS, "end_turn →\n  max_tokens"), verdict("a.db")
     )
@@ -34,7 +34,7 @@ def test_junit_has_a_case_for_each_recording() -> None:
 
 
 def test_a_case_lists_findings_and_runs() -> None:
-    """The lines of a failed case list all reasons for the failure, the worst first."""
+    """The lines of a failed JUnit case list all reasons for the failure, the worst first."""
     members: dict[str, Any] = {"command": "check", "broken": 7}
     findings = (FINDING | {"severity": "warning"}, FINDING, FINDING | {"known": True})
     item = verdict("a.db", VerdictKind.FINDINGS, findings=findings, **members)
@@ -52,7 +52,7 @@ def test_a_case_lists_findings_and_runs() -> None:
 
 
 def test_a_reason_is_one_printable_line() -> None:
-    """Control characters in a verdict are not sent to the terminal."""
+    """Control characters in a verdict of a batch are not sent to the terminal."""
     item = verdict("a", VerdictKind.DIFFERS, "a\n\tb\x1b[2J" + "x" * 5000)
     assert reason(item).startswith("#13: a b\\x1b[2Jxxx")
     assert len(reason(item)) <= 2000

@@ -89,7 +89,7 @@ def verdicts(*paths: Path) -> dict[str, Any]:
 
 
 def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Path, Kinds]) -> None:
-    """Each bad recording has a line of output, and each recording a case in the report."""
+    """A batch prints a line for each bad recording; its report has a case for each recording."""
     whole = run("check", "recs", "--results", "whole.jsonl", "--junit", "whole.xml")
     assert whole.exit_code == 2
     once = verdicts(here / "whole.jsonl")
@@ -117,7 +117,7 @@ def test_what_is_still_being_recorded_is_named(here: Path) -> None:
 
 
 def test_a_changed_recording_is_checked_anew(here: Path) -> None:
-    """A changed recording is checked again; other recordings with a verdict are skipped."""
+    """A batch checks a changed recording again, and skips other recordings with a verdict."""
     (here / "some").mkdir()
     for name in ("hello", "crash", "tour"):
         shutil.copy(RECORDINGS / f"{name}.db", here / "some")
@@ -139,7 +139,7 @@ def test_a_changed_recording_is_checked_anew(here: Path) -> None:
 
 
 def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
-    """A pipe is not read: its verdict says so, and the other recordings have their verdicts."""
+    """A batch does not read a pipe: the pipe's verdict says so, and the others have theirs."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     os.mkfifo(here / "some" / "pipe.jsonl")
@@ -158,7 +158,7 @@ def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
 
 
 def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
-    """If an error message is cut, the cut is in the long name, not in the reason at the end."""
+    """If the error message of a verdict is cut, its long name is cut, and not its reason."""
     name = f"{'n' * 250}.db"
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some" / name)
@@ -172,7 +172,7 @@ def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
 
 
 def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
-    """Verdicts on recordings that are not named this time are kept in the file, but not counted."""
+    """Verdicts on recordings that a batch does not name are kept in its file, but not counted."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
     assert run("check", "*.db", "--results", "r.jsonl").exit_code == 1
@@ -243,7 +243,7 @@ def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("here")
 def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files of options belong to the identity of a batch; an unreadable file ends the batch."""
+    """The files of options belong to the identity of a batch; an unreadable one ends the batch."""
 
     def refuse(path: str) -> str:
         raise PermissionError(13, "Permission denied", path)
@@ -258,7 +258,7 @@ def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch
 def test_a_file_of_rules_travels_with_each_verification(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The rules of a file are sent with each job; a changed file makes another batch."""
+    """The rules of a file are sent with each job; a changed file of rules makes another batch."""
     jobs: list[Job] = []
 
     class Kept(Inline):
@@ -290,7 +290,7 @@ def test_a_file_of_rules_travels_with_each_verification(
 def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A batch whose terminal was closed still ends by the signal that it got."""
+    """A batch whose terminal was closed ends by the signal that the closing sent."""
 
     def fail(_: BatchScreen) -> None:
         raise OSError(errno.EIO, "input/output error")
@@ -332,13 +332,13 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
 )
 @pytest.mark.usefixtures("here")
 def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
-    """Wrong use is refused in one line, before anything is started."""
+    """Wrong use of a batch is refused in one line, before anything is started."""
     assert why in complaint(*words)
 
 
 @pytest.mark.parametrize("word", [".", "home"])
 def test_new_runs_are_not_recorded_among_those_to_verify(here: Path, word: str) -> None:
-    """New runs are not recorded beside the recordings, since the next batch would verify them."""
+    """A batch does not record new runs beside the recordings, since the next one would use them."""
     (here / "home").mkdir()
     said = complaint("verify", word, "--", "true", home=here / "home")
     assert said.startswith(f"new runs would be recorded into {here}/home, and be verified")
@@ -375,12 +375,12 @@ def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
     ],
 )
 def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any, ...]) -> None:
-    """The words after `--` are the command; options are passed on in a fixed order."""
+    """In a batch, the words after `--` are the command; options are sent in a fixed order."""
     assert example.main(words.split(), standalone_mode=False) == expected
 
 
 def test_variables_are_repeated_as_options() -> None:
-    """A switch that was set by a variable is passed on as an option."""
+    """A switch that a variable sets is passed to the jobs of a batch as an option."""
     env = {"X_LENIENT": "1", "X_STRICT": "0", "X_CHECK": "1", "X_IGNORE": "/a /b", "X_JOBS": "3"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -390,7 +390,7 @@ def test_variables_are_repeated_as_options() -> None:
 
 
 def test_a_verdict_is_one_line() -> None:
-    """A verdict is one line, whatever its texts contain."""
+    """The verdict of a batch on a recording is one line, whatever its texts contain."""
     verdict = JobVerdict(
         *("a\x1b.db", "verify", "d", 1, VerdictKind.DIFFERS, 0.0),
         first_divergence=FirstDivergence(3, "it left"),
@@ -399,7 +399,7 @@ def test_a_verdict_is_one_line() -> None:
 
 
 def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
-    """The line of a sweep has each failed run with its exit code and last line of output."""
+    """The line of a batch about a sweep names each failed run, its exit code and last output."""
     runs = (
         {"plan": "@x", "outcome": "crashed", "exit_code": 1, "output": "no module"},
         {"plan": "@y", "outcome": "not reached", "exit_code": 0, "output": ""},
@@ -410,7 +410,7 @@ def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
 
 
 def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
-    """Verdicts are printed in the order of names, each when those before it are there."""
+    """Verdicts are printed in the order of names, each as soon as all before it are there."""
     screen = BatchScreen("abcd", [], clock=lambda: 0.0)
 
     def show(name: str) -> list[str]:
@@ -446,7 +446,7 @@ def test_the_summary_counts_and_times() -> None:
 
 
 def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The progress is shown from the beginning of a batch, below the lines of the verdicts."""
+    """The progress of a batch is shown from the beginning, below the lines of the verdicts."""
     shown = io.StringIO()
     monkeypatch.setattr(shown, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", shown)

@@ -179,7 +179,7 @@ def test_json_has_all_of_it(tmp_path: Path) -> None:
 
 
 def test_rules_are_chosen(tmp_path: Path) -> None:
-    """A check can be limited to some rules, or can leave out some rules, by name or by group."""
+    """`check` can be limited to some rules, or can leave out some rules, by name or by group."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert {finding["rule"] for finding in findings(path, "--rule", "rpc.id-reused")} == {
         "rpc.id-reused"
@@ -198,7 +198,7 @@ def test_what_fails_can_be_chosen(tmp_path: Path, fail_on: str, code: int) -> No
 
 
 def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
-    """By default only errors make the check fail."""
+    """By default only errors make `check` fail."""
     lines = [re.sub(r', "(client|agent)Info": \{[^}]*\}', "", line) for line in HANDSHAKE]
     path = written(tmp_path / "x.jsonl", lines)
     assert {finding["severity"] for finding in findings(path)} == {"info"}
@@ -207,7 +207,7 @@ def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
 
 
 def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
-    """Findings in the baseline do not fail the check, but new findings do."""
+    """Findings in the baseline do not make `check` fail, but new findings do."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     made = run("check", path, "--baseline", known, "--update-baseline")
     assert made.exit_code == 0
@@ -224,7 +224,7 @@ def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
 
 
 def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
-    """An invalid baseline is an error of one line, and is not overwritten."""
+    """An invalid baseline is an error of one line, and `check` does not overwrite it."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     assert "cannot read" in complaint("check", path, "--baseline", known)
     known.write_text("{", encoding="utf-8")
@@ -238,7 +238,7 @@ def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path) -> None:
-    """--dialect overrides the detected dialect, and the report says so."""
+    """`check --dialect` overrides the detected dialect, and the report says so."""
     path = written(tmp_path / "x.jsonl", REUSED)
     report = json.loads(run("check", "--json", "--dialect", "v2", path).stdout)
     assert report["recordings"][0]["dialect"] == "v2"
@@ -246,7 +246,7 @@ def test_a_dialect_can_be_forced(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
-    """An unreadable recording does not stop the check of others; the exit code is 2."""
+    """`check` goes on after an unreadable recording, and exits with 2."""
     path = written(tmp_path / "x.jsonl", HANDSHAKE)
     result = run("check", tmp_path / "none.db", path)
     assert result.exit_code == 2
@@ -255,7 +255,7 @@ def test_a_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path
 
 
 def test_a_rule_is_explained() -> None:
-    """--explain prints a rule with a good and a bad example, and checks nothing."""
+    """`check --explain` prints a rule with a good and a bad example, and checks nothing."""
     told = run("check", "--explain", "rpc.id-reused").stdout
     assert told.startswith("rpc.id-reused\n  An id is not reused while its request is open.\n")
     for word in ("JSON-RPC 2.0", "keeps it, after a v1 handshake", "breaks it, after", "-> #2"):
@@ -275,19 +275,19 @@ def test_a_rule_that_no_specification_states_says_so() -> None:
 
 @pytest.mark.parametrize("name", ["meta", "meta.*"])
 def test_the_rules_of_a_group_are_listed(name: str) -> None:
-    """--explain lists the requirement of each rule in a group."""
+    """`check --explain` of a group lists the requirement of each rule in the group."""
     lines = run("check", "--explain", name).stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["meta.type", "meta.root-field", "meta.trace"]
 
 
 def test_a_hint_cannot_be_less_severe() -> None:
-    """A rule that is only a hint is explained without a condition for a lower severity."""
+    """`check --explain` of a rule that only gives hints names no condition for less severity."""
     assert "severity    info\n" in run("check", "--explain", "meta.trace").stdout
     assert "severity    error, or less" in run("check", "--explain", "rpc.version").stdout
 
 
 def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
-    """If all chosen rules belong to another dialect, the report says that nothing was checked."""
+    """If all chosen rules belong to another dialect, `check` says that nothing was checked."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert run("check", path, "--rule", "v2").stdout == (
         "judged  (c0ffee000001)  not checked: no chosen rule belongs to v1\n"
@@ -296,7 +296,7 @@ def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
 
 
 def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path) -> None:
-    """The baseline is not updated if a recording is unreadable: its findings would be lost."""
+    """If a recording is unreadable, `check` updates no baseline, since findings would be lost."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, "--baseline", known, "--update-baseline")
     before = known.read_bytes()
@@ -307,7 +307,7 @@ def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path
 
 
 def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
-    """The summary says that nothing is new if all findings are known."""
+    """The summary of `check` says that nothing is new if all findings are known."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, path, "--baseline", known, "--update-baseline")
     last = run("check", path, path, "--baseline", known).stdout.splitlines()[-1]
@@ -325,7 +325,7 @@ def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.Monkey
 
 
 def test_another_protocol_is_said_to_be_one(tmp_path: Path) -> None:
-    """A recording of MCP is reported as another protocol."""
+    """`check` reports a recording of MCP as a recording of another protocol."""
     lines = [
         '-> #0 initialize {"protocolVersion": "2025-06-18", "capabilities": {},'
         ' "clientInfo": {"name": "ed", "version": "1"}}'

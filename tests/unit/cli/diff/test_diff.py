@@ -114,7 +114,7 @@ def values(*arguments: str | Path, code: int = 1) -> list[dict[str, Any]]:
 
 
 def test_screens_match_the_golden_files() -> None:
-    """The output on terminals and pipes matches the golden screens."""
+    """The output of `diff` on terminals and pipes matches the golden screens."""
     for name, content in screens():
         assert content == (GOLDEN / name).read_text(encoding="utf-8"), name
 
@@ -122,13 +122,13 @@ def test_screens_match_the_golden_files() -> None:
 @pytest.mark.parametrize("columns", [1, 39, 40, 80, 110, 400])
 @pytest.mark.parametrize("color", [False, True])
 def test_no_line_is_wider_than_the_terminal(columns: int, color: bool) -> None:
-    """No line of the screen is wider than the terminal, at any width, with colours or without."""
+    """No line of the screen of `diff` is wider than the terminal, with colours or without."""
     for line in screen(differing(), columns, color=color).splitlines():
         assert columns_of(plain(line)) <= columns
 
 
 def test_colours_take_the_place_of_brackets() -> None:
-    """Without colours, changed words of a text are in brackets."""
+    """Without colours, `diff` puts changed words of a text in brackets."""
     bare, colored = (screen(differing(), None, color=color) for color in (False, True))
     assert "[-41-]{+42+} passed" in bare
     assert "\x1b[38;5;196m41\x1b[0m\x1b[1;38;5;28m42\x1b[0m passed" in colored
@@ -137,7 +137,7 @@ def test_colours_take_the_place_of_brackets() -> None:
 
 
 def test_changed_whitespace_is_visible() -> None:
-    """Changed whitespace is in brackets, even with colours."""
+    """`diff` puts changed whitespace in brackets, even with colours."""
     words = "one two three four five six seven eight nine ten eleven twelve thirteen"
     field = Field("/params/text", f"{words} {words}", f"{words}  {words}")
     result = differing([evolve(ENTRIES[0], fields=(field,))])
@@ -145,7 +145,7 @@ def test_changed_whitespace_is_visible() -> None:
 
 
 def test_texts_with_little_in_common_are_shown_apart() -> None:
-    """Texts with little in common are shown separately."""
+    """`diff` shows two texts with little in common one after the other."""
     field = Field(
         "/params/text", "Done.\n", "The edit was rejected; greeting.txt is as it was " * 2
     )
@@ -154,7 +154,7 @@ def test_texts_with_little_in_common_are_shown_apart() -> None:
 
 
 def test_recorded_text_does_not_control_the_terminal() -> None:
-    """Recorded text cannot control the terminal: only our own escape codes are printed."""
+    """Recorded text in `diff` cannot control the terminal: only our escape codes are printed."""
     for color in (False, True):
         shown = plain(screen(differing(), 80, color=color))
         assert shown.replace("\n", "").isprintable()
@@ -162,7 +162,7 @@ def test_recorded_text_does_not_control_the_terminal() -> None:
 
 
 def test_equal_recordings_need_few_lines() -> None:
-    """The screen of equal recordings has names, latencies and the verdict, but no legend."""
+    """The screen of `diff` for equal recordings has names, latencies and the verdict."""
     shown = screen(equal(), None)
     assert len(shown.splitlines()) == 8
     assert "only in" not in shown
@@ -172,7 +172,7 @@ def test_equal_recordings_need_few_lines() -> None:
 
 
 def test_many_differences_are_counted_first() -> None:
-    """If there are many differences, their number is printed above the list as well."""
+    """If there are many differences, `diff` prints their number above the list, too."""
     few, many = differing(), differing(ENTRIES * 200)
     assert screen(few, None).count(verdict(few)) == 1
     assert screen(many, None).count(verdict(many)) == 2
@@ -184,7 +184,7 @@ def test_many_differences_are_counted_first() -> None:
 
 
 def test_recordings_of_one_name_are_distinguished_by_path() -> None:
-    """Recordings with the same name are distinguished by path."""
+    """`diff` distinguishes recordings with the same name by their paths."""
     result = equal()
     result = evolve(result, b=evolve(result.b, name=result.a.name))
     first, second = screen(result, None).splitlines()[:2]
@@ -193,7 +193,7 @@ def test_recordings_of_one_name_are_distinguished_by_path() -> None:
 
 
 def test_the_ending_is_shown_in_words() -> None:
-    """The ending of a recording is shown in words, a signal by its name."""
+    """`diff` shows the ending of a recording in words, and a signal by its name."""
 
     def ending(*fields: Field) -> list[str]:
         shown = screen(evolve(differing(()), ending=fields), None)
@@ -208,7 +208,7 @@ def test_the_ending_is_shown_in_words() -> None:
 
 
 def test_a_long_value_is_cut() -> None:
-    """Long values and lists are cut, and the number of omitted items is shown."""
+    """`diff` cuts long values and lists, and shows the number of omitted items."""
     fields = (
         Field("/params/a", ["x" * 10_000], only="a"),
         Field("/params/b", "y" * 10_000 + " end", "end"),
@@ -223,7 +223,7 @@ def test_a_long_value_is_cut() -> None:
 
 
 def test_deeply_nested_values_are_not_shown() -> None:
-    """Deeply nested values are replaced, since no encoder accepts them."""
+    """`diff --json` replaces deeply nested values, since no encoder accepts them."""
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
@@ -237,7 +237,7 @@ def test_deeply_nested_values_are_not_shown() -> None:
 
 
 def test_json_has_a_line_for_each_part() -> None:
-    """The JSON of a comparison has a line for each part; invalid values become null."""
+    """`diff --json` prints a line for each part of the comparison; invalid values become null."""
     fields = (Field("/params/a", float("nan"), "\ud800"), Field("/params/b", 2**70, 1.5))
     result = differing([*ENTRIES, evolve(ENTRIES[0], fields=fields)])
     lines = [json.loads(line) for line in printed(result, DiffJson).splitlines()]
@@ -266,7 +266,7 @@ def junit(result: Diff) -> str:
 
 
 def test_junit_has_a_case_for_each_lane() -> None:
-    """The JUnit report has a case for each lane; a case fails with the lines of the screen."""
+    """The JUnit report of `diff` has a case per lane; a failed case has the lines of the screen."""
     report = ET.fromstring(junit(differing()))
     failures = {case.get("name"): case.find("failure") for case in report}
     assert [*failures] == ["handshake", "connection", "session:1", "session:2", "ending"]
@@ -280,7 +280,7 @@ def test_junit_has_a_case_for_each_lane() -> None:
 
 
 def test_a_junit_failure_has_at_most_500_lines() -> None:
-    """A JUnit failure has at most 500 lines and then the number of the others."""
+    """A JUnit failure of `diff` has at most 500 lines, and then the number of omitted lines."""
     entry = DiffEntry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
     lines = junit(differing([entry] * 10_000)).splitlines()
     assert len(lines) < 520
@@ -288,7 +288,7 @@ def test_a_junit_failure_has_at_most_500_lines() -> None:
 
 
 def test_a_junit_failure_begins_with_the_first_difference() -> None:
-    """A JUnit failure begins with the first difference, which is cut if it is too long."""
+    """A JUnit failure of `diff` begins with the first difference, cut if it is too long."""
     fields = tuple(Field(f"/params/{n}", 1, 2) for n in range(1000))
     long = DiffEntry(Change.CHANGED, "connection", "to-agent", "long", 5, 5, 1, 1, fields)
     short = DiffEntry(Change.ONLY_A, "connection", "to-agent", "short", 6, a_frames=1)
@@ -303,7 +303,7 @@ def test_a_junit_failure_begins_with_the_first_difference() -> None:
 
 
 def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
-    """Two runs of one conversation with different ids are equal; the exit code is 0."""
+    """For `diff`, two runs of one conversation with different ids are equal: exit code 0."""
     a = record(tmp_path / "a.db")
     result = run("inspect", "diff", a, record(tmp_path / "b.db", session="s-2"))
     assert (result.exit_code, result.stderr) == (0, "")
@@ -311,7 +311,7 @@ def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
 
 
 def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
-    """Differences are printed with exit code 1, and stderr names rules that ignore them."""
+    """`diff` exits with 1 if there are differences, and names rules that ignore them on stderr."""
     result = run("inspect", "diff", *pair)
     assert result.exit_code == 1
     assert '      /result/stopReason  "end_turn" → "refusal"\n' in result.stdout
@@ -331,7 +331,7 @@ def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
 
 
 def test_exact_compares_bytes(tmp_path: Path) -> None:
-    """--exact compares bytes: ids count, and no rules are suggested."""
+    """`diff --exact` compares bytes: ids count, and no rules are suggested."""
     a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", session="s-2")
     result = run("inspect", "diff", a, b, "--exact")
     assert result.exit_code == 1
@@ -340,7 +340,7 @@ def test_exact_compares_bytes(tmp_path: Path) -> None:
 
 
 def test_a_filter_restricts_what_is_compared(pair: tuple[Path, Path]) -> None:
-    """With a filter, other frames and the exit of the agent are not compared."""
+    """`diff` with a filter compares neither the other frames nor the exit of the agent."""
     assert run("inspect", "diff", *pair, "dir:to-agent").exit_code == 0
     result = run("inspect", "diff", *pair, "dir:to-client", "kind:notification")
     assert result.exit_code == 1
@@ -348,21 +348,21 @@ def test_a_filter_restricts_what_is_compared(pair: tuple[Path, Path]) -> None:
 
 
 def test_how_the_agent_ended_counts_without_a_filter(tmp_path: Path) -> None:
-    """Without a filter, the exit code of the agent is compared, but does not count as a frame."""
+    """`diff` without a filter compares the exit code of the agent, but not as a frame."""
     a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", code=7)
     assert "\n\nending\n~ exit code  0 → 7\n" in run("inspect", "diff", a, b).stdout
     assert run("inspect", "diff", a, b, "seq:1..99").exit_code == 0
 
 
 def test_a_filter_without_matches_is_reported(pair: tuple[Path, Path]) -> None:
-    """A filter that matches no frames is reported, although nothing differs."""
+    """A filter of `diff` that matches no frames is reported, although nothing differs."""
     result = run("inspect", "diff", *pair, "method:nothing")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: no frame matches FILTER\n"
 
 
 def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> None:
-    """If one recording has no exit code, this is not a difference; another exit code is one."""
+    """For `diff`, a missing exit code is not a difference from a code; another exit code is one."""
     recorded = record_conversation(tmp_path / "a.db")
     header, *lines = run("inspect", "export", recorded).stdout.splitlines()
     silent, failed = json.loads(header), json.loads(header)
@@ -377,7 +377,7 @@ def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> 
 
 
 def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
-    """An incomplete or running recording is compared as far as it goes, with a warning."""
+    """`diff` compares an incomplete or running recording as far as it goes, with a warning."""
     a = record_conversation(tmp_path / "a.db")
     with LogWriter(tmp_path / "b.db") as recorder:
         handshake(recorder)
@@ -392,7 +392,7 @@ def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Pat
 
 
 def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    """The option --junit does not change what is printed."""
+    """The option `diff --junit` does not change what is printed."""
     bare = run("inspect", "diff", *pair)
     result = run("inspect", "diff", *pair, "--junit", tmp_path / "report.xml")
     assert (result.exit_code, result.stdout) == (1, bare.stdout)
@@ -429,7 +429,7 @@ def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
 
 
 def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    """Recordings are equal with the learned rules, which include the given ones."""
+    """Recordings are equal for `diff` with the rules it learned, which include the given rules."""
     result = run("inspect", "diff", *pair, "--learn")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: with 2 rules A and B are equal\n"
@@ -443,7 +443,7 @@ def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
-    """Values that correspond one to one get an alias; they are not ignored."""
+    """Values that correspond one to one get an alias in learned rules, and are not ignored."""
     a = record(tmp_path / "a.db", said="build-1234")
     b = record(tmp_path / "b.db", said="build-5678")
     result = run("inspect", "diff", a, b, "--learn")
@@ -456,7 +456,7 @@ def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
 
 
 def test_differences_that_no_rule_removes_are_printed(tmp_path: Path) -> None:
-    """A frame that only one recording has is a difference under any rules; the exit code is 1."""
+    """A frame that only one recording has is a difference under any rules of `diff`."""
     a, b = record(tmp_path / "a.db"), record_conversation(tmp_path / "b.db")
     result = run("inspect", "diff", a, a, "--learn")
     assert (result.exit_code, result.stdout) == (0, "")
@@ -471,7 +471,7 @@ def test_differences_that_no_rule_removes_are_printed(tmp_path: Path) -> None:
 
 
 def test_rules_as_json(pair: tuple[Path, Path]) -> None:
-    """With --json, learned rules are one JSON object."""
+    """`diff --json` prints learned rules as one JSON object."""
     (summary,) = values(*pair, "--learn", code=0)
     assert summary == {
         "type": "learned",
@@ -485,7 +485,7 @@ def test_rules_as_json(pair: tuple[Path, Path]) -> None:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="expected bash")
 def test_a_rule_can_be_pasted_into_a_shell() -> None:
-    """A suggested rule can be pasted into a shell as one word on one line."""
+    """A rule that `diff` suggests can be pasted into a shell as one word on one line."""
     for pointer in ("/params/x", "/params/*/a b", "/it's", "/$HOME`id`", f"/{EVIL}'\\7", "/é\t你"):
         rule = quoted(pointer)
         assert rule.isprintable()
@@ -514,12 +514,12 @@ def test_a_rule_can_be_pasted_into_a_shell() -> None:
     ],
 )
 def test_bad_use_is_one_line(pair: tuple[Path, Path], arguments: list[str], said: str) -> None:
-    """The error about wrong use is one line that says what was expected."""
+    """The error about a wrong use of `diff` is one line that says what was expected."""
     assert said in complaint("inspect", "diff", *pair, *arguments)
 
 
 def test_recordings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    """An unreadable recording is refused on either side."""
+    """`diff` refuses an unreadable recording on either side."""
     a = record(tmp_path / "a.db")
     (tmp_path / "x.db").write_bytes(b"nothing of the kind")
     for pair_ in ((a, tmp_path / "x.db"), (tmp_path / "x.db", a), (a, tmp_path / "gone.db")):
@@ -528,7 +528,7 @@ def test_recordings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_is_not_an_error(pair: tuple[Path, Path]) -> None:
-    """A closed pipe is not an error, and the exit code still tells whether recordings differ."""
+    """For `diff`, a closed pipe is not an error, and the exit code still tells the result."""
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(
@@ -543,7 +543,7 @@ def test_a_closed_pipe_is_not_an_error(pair: tuple[Path, Path]) -> None:
 
 
 def test_help_has_valid_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The examples in the help are valid commands."""
+    """The examples in the help of `diff` are valid commands."""
     monkeypatch.chdir(tmp_path)
     for name in ("yesterday", "today", "old", "new"):
         record(tmp_path / f"{name}.db", said=name)
@@ -555,7 +555,7 @@ def test_help_has_valid_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_cause_comes_before_its_effects() -> None:
-    """Differences of both directions are in the order of A, with an arrow each."""
+    """`diff` lists differences of both directions in the order of A, each with an arrow."""
     pair = (DIRECTORY / f"edit-{word}.db" for word in ("allowed", "rejected"))
     lines = run("diff", *pair).stdout.splitlines()
     places = [line.split() for line in lines if re.match(r"[-~+] +#", line)]
@@ -567,7 +567,7 @@ def test_a_cause_comes_before_its_effects() -> None:
 
 
 def test_very_many_differences_are_printed_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Above a number of differences, the screen prints lane by lane, and loses none."""
+    """Above a number of differences, `diff` prints lane by lane, and loses none of them."""
     whole = screen(differing(), 80)
     monkeypatch.setattr("acp_proxy.cli.diff.diff_screen._SORTED", 0)
     assert sorted(screen(differing(), 80).splitlines()) != whole.splitlines()

@@ -53,7 +53,7 @@ def answering(home: Path, how: str = "echo acp-proxy, version 0.1.0") -> Path:
 
 
 def test_a_healthy_machine(tmp_path: Path) -> None:
-    """The results of doctor have no cross if all is well, and the exit code is 0."""
+    """If all is well, the results of `doctor` have no cross, and the exit code is 0."""
     configure(tmp_path, str(answering(tmp_path)), "record", "--", f"{tmp_path}/bin/agent")
     record_conversation(tmp_path / "x.db")
     result = doctor(tmp_path)
@@ -68,7 +68,7 @@ def test_a_healthy_machine(tmp_path: Path) -> None:
 
 
 def test_a_sick_machine(tmp_path: Path) -> None:
-    """Doctor prints the commands that solve a problem below the problem, and exits with 1."""
+    """`doctor` prints the commands that solve a problem below the problem, and exits with 1."""
     configure(tmp_path, f"{tmp_path}/gone/acp-proxy", "--", "gone")
     machine(tmp_path).recordings.chmod(0o777)
     result = doctor(tmp_path, ACP_PROXY_OFF="1", ACP_PROXY_KEEP="30")
@@ -117,7 +117,7 @@ def test_what_setup_writes_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_secrets_are_masked(tmp_path: Path) -> None:
-    """Secrets in commands, variables and recordings are masked unless ``--unredacted`` is given.
+    """`doctor` masks secrets in commands, variables and recordings without ``--unredacted``.
 
     Values in settings are never shown.
     """
@@ -137,7 +137,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
-    """The screen shows the first results of a check and counts the others; JSON has all results."""
+    """`doctor` shows the first results of a check and counts the others; JSON has all results."""
     entry = {"type": "custom", "command": "/gone/acp-proxy", "args": ["record", "--", "/gone/a"]}
     path = configure(tmp_path, "x")
     path.write_text(json.dumps({"agent_servers": {f"{n}": entry for n in range(8)}}), "utf-8")
@@ -148,7 +148,7 @@ def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
 
 
 def test_arguments_are_read_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bad value of a variable in this shell is not reported as a mistake in the settings."""
+    """`doctor` does not report a bad variable of this shell as a mistake in the settings."""
     monkeypatch.setenv("ACP_PROXY_GRACE", "x")
     assert command.read_record(["--check", "-o", "a", "--", "x", "--", "y"]) == ["x", "--", "y"]
 

@@ -41,7 +41,7 @@ def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_module_has_the_script_beside_its_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A module uses the script beside its Python, or else the script in PATH, or else itself."""
+    """Our own command is the script beside this Python, or one in PATH, or else the module."""
     monkeypatch.setattr(sys, "argv", ["/x/acp_proxy/__main__.py"])
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
     actual = script(tmp_path / "bin")
@@ -55,7 +55,7 @@ def test_a_module_has_the_script_beside_its_python(
 
 
 def test_a_path_that_goes_away_is_known() -> None:
-    """A command in a temporary directory is recognized, such as one made by uvx."""
+    """`setup` recognizes that acp-proxy is in a temporary directory, such as one made by uvx."""
     assert is_temporary(("/home/me/.cache/uv/archive-v0/abc/bin/acp-proxy",))
     assert is_temporary(("/tmp/clone/.venv/bin/acp-proxy",))
     assert not is_temporary(("/home/me/.local/bin/acp-proxy",))

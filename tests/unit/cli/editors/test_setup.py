@@ -102,7 +102,7 @@ def test_it_finds_nothing(tmp_path: Path) -> None:
 
 
 def test_settings_are_ready_to_paste(home: Path) -> None:
-    """The printed entry has absolute paths and all members of the original one, without values."""
+    """The entry that `setup` prints has absolute paths and all members of the original entry."""
     result = setup(home, "zed", "--agent", "opencode")
     actual = json.loads(result.stdout)["agent_servers"]["OpenCode (recorded)"]
     assert actual["command"].startswith("/")
@@ -144,7 +144,7 @@ def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Pa
 
 
 def test_an_entry_is_written_and_taken_back(home: Path) -> None:
-    """An entry is written beside the others, with the values that the screen hides, and undone."""
+    """`setup` writes an entry beside the others, with the values that its screen hides."""
     path = home / ZED
     path.chmod(0o640)
     before = path.read_bytes()
@@ -171,7 +171,7 @@ def test_an_entry_is_written_and_taken_back(home: Path) -> None:
 
 
 def test_a_missing_file_is_made_and_removed(home: Path) -> None:
-    """Undo removes a file that setup made; several changes are undone one by one, latest first."""
+    """`setup --undo` removes a file that `setup` made, and undoes changes from the latest on."""
     path = home / JETBRAINS
     path.unlink()
     path.parent.rmdir()
@@ -185,7 +185,7 @@ def test_a_missing_file_is_made_and_removed(home: Path) -> None:
 
 
 def test_an_agent_is_recorded_once(home: Path) -> None:
-    """A second entry for the same command is refused; for another command, its name is numbered."""
+    """`setup` refuses a second entry for a command, and numbers the name for another command."""
     words = ("jetbrains", "--agent", "opencode", "--write", "--yes")
     setup(home, *words)
     path = home / JETBRAINS
@@ -196,7 +196,7 @@ def test_an_agent_is_recorded_once(home: Path) -> None:
 
 
 def test_what_was_changed_since_stays(home: Path) -> None:
-    """Undo keeps later changes of other settings, and does not remove a changed entry."""
+    """`setup --undo` keeps later changes of other settings, and does not remove a changed entry."""
     path = home / ZED
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
     path.write_bytes(path.read_bytes().replace(b"One Dark", b"Other"))
@@ -215,7 +215,7 @@ def test_what_was_changed_since_stays(home: Path) -> None:
 def test_it_asks_on_a_terminal(
     home: Path, monkeypatch: pytest.MonkeyPatch, answer: bool, code: int
 ) -> None:
-    """On a terminal setup asks, and writes nothing without a yes."""
+    """On a terminal `setup` asks, and writes nothing without a yes."""
 
     class Terminal:
         platform = "linux"
@@ -241,7 +241,7 @@ def test_it_asks_on_a_terminal(
 def test_an_agent_of_ones_own_is_recorded(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """File names in the agent's command become absolute, since a client may start it anywhere."""
+    """`setup` makes file names in the agent's command absolute: a client starts it anywhere."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").touch()
     (tmp_path / "acp").touch()
@@ -255,7 +255,7 @@ def test_an_agent_of_ones_own_is_recorded(
 
 
 def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) -> None:
-    """Settings that are a program are searched for known agents, and the error says so."""
+    """`setup` searches settings that are a program for known agents, and the error says so."""
     (home / "bin/opencode").unlink()
     file = home / ".config/nvim/init.lua"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -267,7 +267,7 @@ def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) ->
 
 
 def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
-    """Broken settings are shown in the table by their path, and on stderr with the reason."""
+    """`setup` names broken settings in its table by path, and on stderr with the reason."""
     (home / ZED).write_text("{bad")
     result = setup(home)
     (line,) = (line for line in result.stdout.splitlines() if line.startswith("zed "))
@@ -277,7 +277,7 @@ def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
 
 
 def test_it_never_writes_without_being_told_to(home: Path) -> None:
-    """Without a terminal and without --yes, setup shows the change and writes nothing."""
+    """Without a terminal and without --yes, `setup` shows the change and writes nothing."""
     before = (home / ZED).read_bytes()
     result = run("setup", "zed", "--agent", "opencode", "--write", **variables(home))
     assert result.exit_code == 2
@@ -313,7 +313,7 @@ def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
 
 
 def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
-    """Read-only files, files with a hard link and invalid JSON are refused unchanged."""
+    """`setup` refuses read-only files, files with a hard link and invalid JSON, unchanged."""
     path = home / ZED
     words = ("zed", "--agent", "opencode", "--write", "--yes")
     path.chmod(0o400)

@@ -107,7 +107,7 @@ def values(path: Path, *arguments: str) -> Any:
 def test_screens_match_the_golden_files(
     monkeypatch: pytest.MonkeyPatch, recording: Path, columns: int | None
 ) -> None:
-    """Terminals of 80 and 140 columns and a pipe get the golden screens."""
+    """`audit` prints the golden screens on terminals of 80 and 140 columns and in a pipe."""
     monkeypatch.chdir(recording.parent)
     golden = SCREENS / f"{columns or 'pipe'}.txt"
     printed = screen(monkeypatch, columns, "showcase.jsonl")
@@ -119,7 +119,7 @@ def test_screens_match_the_golden_files(
 def test_no_line_is_wider_than_the_terminal(
     monkeypatch: pytest.MonkeyPatch, recording: Path, columns: int, color: str
 ) -> None:
-    """No line of an audit is wider than the terminal, with colours or without."""
+    """No line of `audit` is wider than the terminal, with colours or without."""
     for line in screen(monkeypatch, columns, recording, FORCE_COLOR=color).splitlines():
         assert columns_of(plain(line)) <= columns
 
@@ -127,14 +127,14 @@ def test_no_line_is_wider_than_the_terminal(
 def test_rows_with_marks_are_shown_before_others(
     monkeypatch: pytest.MonkeyPatch, recording: Path
 ) -> None:
-    """If a table is shortened, its marked rows are kept, in their order."""
+    """If a table of `audit` is shortened, its marked rows are kept, in their order."""
     read = screen(monkeypatch, None, recording, "--top", "2").partition("\nread  23\n")[2]
     assert [line.split()[1] for line in read.splitlines()[1:3]] == ["#6", "#50"]
     assert "and 21 more, see --top" in read
 
 
 def test_a_filter_chooses_actions(recording: Path) -> None:
-    """A filter that matches any frame of an action selects the action and its findings."""
+    """A filter of `audit` that matches any frame of an action selects the action."""
     audit = values(recording, "turn:2")
     assert [action["kind"] for action in audit["actions"]] == ["run", "fetch", "delete", "other"]
     chosen = {action["id"] for action in audit["actions"]}
@@ -154,7 +154,7 @@ def test_nothing_was_done(tmp_path: Path) -> None:
 
 
 def test_very_large_lines(tmp_path: Path) -> None:
-    """Of a line beyond 2 MB only the beginning is searched, so that a later path is unknown."""
+    """`audit` searches only the beginning of a line beyond 2 MB, and finds no later path."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for stream, message in showcase().lines[:5]:
             (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)
@@ -241,13 +241,13 @@ PAIRED = {
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_recordings_in_the_repository(name: str) -> None:
-    """The actions of shipped recordings match a review by a person, frame by frame."""
+    """The actions that `audit` lists for shipped recordings equal those that a person found."""
     assert listed(ROOT / "recordings" / f"{name}.db") == RECORDED[name]
 
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured_agents(tmp_path: Path, name: str) -> None:
-    """Claude Code acts through its client; Gemini runs its commands itself."""
+    """For `audit`, Claude Code acts through its client, and Gemini runs its commands itself."""
     agent, scenario = name.split()
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(CAPTURES[agent] / f"{scenario}.jsonl"), recorder)
@@ -256,7 +256,7 @@ def test_captured_agents(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", PAIRED)
 def test_agents_of_the_pairs(name: str) -> None:
-    """Codex and vibe do everything themselves, opencode writes through its client."""
+    """For `audit`, Codex and vibe act themselves, and opencode writes through its client."""
     assert listed(ROOT / "tests" / "data" / "pairs" / f"{name}.a.jsonl") == PAIRED[name]
 
 
@@ -270,5 +270,5 @@ def all_findings() -> Iterator[tuple[str, str]]:
 
 
 def test_no_recording_in_the_repository_has_a_problem() -> None:
-    """No agent of a shipped recording did anything that was refused, unasked or outside."""
+    """`audit` finds nothing refused, unasked or outside in the shipped recordings."""
     assert [*all_findings()] == []

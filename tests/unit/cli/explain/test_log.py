@@ -37,7 +37,7 @@ def story(tmp_path: Path) -> Path:
 
 
 def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
-    """The columns of the log are aligned, each line ends with the text, and nothing is cut."""
+    """The columns of `log` are aligned, each line ends with the text, and nothing is cut."""
     lines = run("inspect", "log", story).stdout.splitlines()
     assert [line.split()[0] for line in lines] == [str(n) for n in range(1, 24)]
     assert lines[5:10] == [
@@ -54,7 +54,7 @@ def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
 
 
 def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> None:
-    """A line in a file or a pipe has its full length and no colours."""
+    """In a file or a pipe, a line of `log` has its full length and no colours."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("word " * 300 + "end")))
     out = run("inspect", "log", recorder.path, COLUMNS="40").stdout
@@ -63,7 +63,7 @@ def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> No
 
 
 def test_colours_can_be_forced(story: Path) -> None:
-    """With FORCE_COLOR each direction has its own colour; NO_COLOR turns the colours off again."""
+    """With FORCE_COLOR, `log` has a colour per direction; NO_COLOR turns the colours off again."""
     lines = run("inspect", "log", story, FORCE_COLOR="1").stdout.splitlines()
     assert "\x1b[1;38;5;32m→ session/prompt" in lines[5]
     assert "\x1b[38;5;28m← agent_message_chunk" in lines[6]
@@ -103,7 +103,7 @@ def test_raw_has_the_bytes_that_were_received(story: Path) -> None:
 
 
 def test_one_frame_in_full(story: Path) -> None:
-    """``--seq`` prints a frame's line, labels and indented message, and then its pair."""
+    """``log --seq`` prints a frame's line, labels and indented message, and then its pair."""
     lines = run("inspect", "log", "--seq", "9", story).stdout.splitlines()
     assert lines[0].startswith("     9     0.008 ← session/request_permission   #0    →10 ")
     assert lines[1].startswith("  time        2025-06-15 ")
@@ -156,7 +156,7 @@ def test_one_frame_in_full(story: Path) -> None:
 
 
 def test_a_line_that_is_not_utf8_in_full(tmp_path: Path) -> None:
-    """For a line that is not UTF-8, the parse error and a hex view of the bytes are shown."""
+    """For a line that is not UTF-8, `log --seq` shows the parse error and a hex view."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"caf\xe9 \x1b[2J\n")
     lines = run("inspect", "log", "--seq", "2", recorder.path).stdout.splitlines()
@@ -192,7 +192,7 @@ def test_a_batch_in_full(tmp_path: Path) -> None:
 
 
 def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
-    """The messages of a batch have the same lines with --seq as without."""
+    """`log` prints the same lines for the messages of a batch with --seq as without."""
     path = tmp_path / "batches.jsonl"
     path.write_bytes(b"".join(lines_of(*CHAT)))
     lines = run("inspect", "log", path, "seq:4").stdout.splitlines()
@@ -201,7 +201,7 @@ def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
 
 
 def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
-    """A frame of megabytes is cut, with a note on how to print the rest."""
+    """`log --seq` cuts a frame of megabytes, with a note on how to print the rest."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "_ask", x="y" * (3 << 20)))
         recorder.to_client(result(1, x="z" * (3 << 20)))
@@ -216,7 +216,7 @@ def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
 
 
 def test_one_frame_as_json_and_as_bytes(story: Path) -> None:
-    """``--seq`` can also print a frame as JSON or as bytes."""
+    """``log --seq`` can also print a frame as JSON or as bytes."""
     row = json.loads(run("inspect", "log", "--seq", "6", "--json", story).stdout)
     assert (row["seq"], row["method"]) == (6, "session/prompt")
     assert run("inspect", "log", "--seq", "17", "--raw", story).stdout_bytes == b"not json\r\n"
@@ -224,7 +224,7 @@ def test_one_frame_as_json_and_as_bytes(story: Path) -> None:
 
 
 def test_one_event_in_full(story: Path) -> None:
-    """``--seq`` prints an event with its line, its time and its data; an event has no bytes."""
+    """``log --seq`` prints an event with its line, its time and its data; an event has no bytes."""
     lines = run("inspect", "log", "--seq", "23", story).stdout.splitlines()
     assert lines[0].endswith("the agent exited with 3")
     assert lines[1].startswith("  time ")
@@ -236,14 +236,14 @@ def test_one_event_in_full(story: Path) -> None:
 
 @pytest.mark.parametrize("number", ["24", "9223372036854775808", "99999999999999999999999"])
 def test_an_unknown_number_is_refused(story: Path, number: str) -> None:
-    """A frame that does not exist is reported, however large its number."""
+    """`log --seq` reports a frame that does not exist, however large its number is."""
     answer = complaint("inspect", "log", "--seq", number, story)
     assert answer == f"no frame or event {number} in {story}; the last one is 23"
     assert complaint("inspect", "log", "--around", number, story) == answer
 
 
 def test_raw_and_json_exclude_each_other(story: Path) -> None:
-    """``--raw`` together with ``--json`` is a usage error."""
+    """``log --raw`` together with ``--json`` is a usage error."""
     assert complaint("inspect", "log", "--raw", "--json", story) == (
         "expected --json or --raw, got both"
     )
@@ -251,7 +251,7 @@ def test_raw_and_json_exclude_each_other(story: Path) -> None:
 
 @pytest.mark.parametrize("other", [["--seq", "1"], ["--follow"], ["--lines", "1"]])
 def test_around_excludes_other_choices(story: Path, other: list[str]) -> None:
-    """``--around`` is refused together with options that choose other frames."""
+    """``log --around`` is refused together with options that choose other frames."""
     assert complaint("inspect", "log", "--around", "5", *other, story) == (
         "expected --around without --seq, --lines and --follow"
     )
@@ -286,7 +286,7 @@ def streamed(tmp_path: Path) -> Path:
 
 
 def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
-    """The line of a run has its numbers, count and text; ``--no-fold`` prints each chunk."""
+    """`log` prints a run of chunks as a line with its numbers; ``--no-fold`` prints each chunk."""
     lines = run("inspect", "log", streamed).stdout.splitlines()
     assert " ".join(line.split()[0] for line in lines) == "1 2 3 4 5–7 8 9 10–12 13"
     expected = "5–7 0.004 ← agent_message_chunk ×3 2 ms 487 B one two three"
@@ -296,14 +296,14 @@ def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
 
 @pytest.mark.parametrize("form", ["--json", "--raw"])
 def test_programs_get_every_chunk(streamed: Path, form: str) -> None:
-    """In JSON and in raw bytes, chunks are never folded into runs."""
+    """`log` never folds chunks into runs in JSON and in raw bytes."""
     folded = run("inspect", "log", form, streamed).stdout_bytes
     assert folded == run("inspect", "log", form, "--no-fold", streamed).stdout_bytes
     assert folded.count(b"agent_message_chunk") == 6
 
 
 def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
-    """``--turn``, ``--session`` and a filter can be combined, in every form."""
+    """``--turn``, ``--session`` and a filter can be combined in every form of `log`."""
     assert numbers("--turn", "1", streamed) == ["4", "5–7", "8"]
     assert numbers("--session", "right", streamed) == ["9", "10–12", "13"]
     assert numbers("--session", "r", streamed, "kind:request") == ["9"]
@@ -312,7 +312,7 @@ def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
 
 
 def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
-    """``--turn`` includes the stderr lines during the turn, and none before or after it."""
+    """``log --turn`` includes the stderr lines during the turn, and none before or after it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.stderr("before")  # 2
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 3
@@ -327,7 +327,7 @@ def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
 
 
 def test_a_missing_recording_is_reported(streamed: Path) -> None:
-    """A turn or a session that does not exist is a usage error."""
+    """A turn or a session that does not exist is a usage error of `log`."""
     assert complaint("inspect", "log", "--turn", "3", streamed) == (
         f"no turn 3 in {streamed}; it has 2"
     )
@@ -337,7 +337,7 @@ def test_a_missing_recording_is_reported(streamed: Path) -> None:
 
 
 def test_around_a_frame(streamed: Path) -> None:
-    """``--around`` marks a frame and its pair, and does not fold either of them into a run."""
+    """``log --around`` marks a frame and its pair, and folds neither of them into a run."""
     lines = run("inspect", "log", "--around", "5", "--context", "2", streamed).stdout.splitlines()
     assert [line[:2].strip() for line in lines] == ["", "", "▸", ""]
     assert [line[2:].split()[0] for line in lines] == ["3", "4", "5", "6–7"]
@@ -356,13 +356,13 @@ def test_around_a_frame(streamed: Path) -> None:
     ],
 )
 def test_the_last_lines(streamed: Path, count: str, expected: str) -> None:
-    """``-n`` prints the requested number of lines, each of them whole."""
+    """``log -n`` prints the requested number of lines, each of them whole."""
     assert " ".join(numbers("-n", count, streamed)) == expected
     assert " ".join(numbers("-n", count, "--follow", streamed)) == expected
 
 
 def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
-    """``-n`` counts the lines that match the filter, in every form."""
+    """``log -n`` counts the lines that match the filter, in every form."""
     assert seqs("-n", "2", streamed) == [12, 13]
     assert seqs("-n", "2", streamed, "kind:request") == [4, 9]
     assert numbers("-n", "1", streamed, "dir:to-agent") == ["9"]
@@ -371,7 +371,7 @@ def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
 
 
 def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
-    """A run of thousands of chunks is one line, and the lines before it are found."""
+    """`log -n` counts a run of thousands of chunks as one line, and finds the lines before it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for _ in range(3000):
@@ -393,7 +393,7 @@ def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
     ],
 )
 def test_a_filter_selects_frames(story: Path, words: list[str], expected: list[int]) -> None:
-    """A filter in one or several words selects the matching frames, in every form."""
+    """A filter in one or several words selects the matching frames, in every form of `log`."""
     printed = run("inspect", "log", "--json", story, *words).stdout.splitlines()
     numbers = [json.loads(line)["seq"] for line in printed]
     assert numbers == expected
@@ -402,17 +402,17 @@ def test_a_filter_selects_frames(story: Path, words: list[str], expected: list[i
 
 
 def test_a_bad_filter_is_explained(story: Path) -> None:
-    """An invalid filter is a usage error before anything is printed."""
+    """An invalid filter is a usage error of `log` before anything is printed."""
     assert "kind" in complaint("inspect", "log", story, "knd:error")
 
 
 def test_following_a_finished_recording_reads_it(story: Path) -> None:
-    """``--follow`` prints a finished recording and ends."""
+    """``log --follow`` prints a finished recording and ends."""
     assert run("inspect", "log", "-f", story).stdout == run("inspect", "log", story).stdout
 
 
 def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
-    """Indexed frames and frames that are only in the log are one timeline."""
+    """`log` prints indexed frames and frames that are only in the log file as one timeline."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -434,7 +434,7 @@ def test_a_large_frame_is_printed_whole(tmp_path: Path) -> None:
 def test_times_by_the_clock_and_between_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``--time`` prints local times in milliseconds, or the seconds since the previous line."""
+    """``log --time`` prints local times in milliseconds, or the seconds since the line before."""
     monkeypatch.setenv("TZ", "Etc/GMT-2")
     time.tzset()
     with LogWriter(tmp_path / "x.db") as recorder:

@@ -37,12 +37,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir()))
 def test_screens_match_the_golden_files(shown: dict[str, str], name: str) -> None:
-    """Screens equal the golden files, which `python -m tests.tools.screens` writes."""
+    """Screens of `log` equal the golden files, which `python -m tests.tools.screens` writes."""
     assert shown[name] == (GOLDEN / name).read_text(encoding="utf-8")
 
 
 def test_every_screen_has_a_golden_file(shown: dict[str, str]) -> None:
-    """Each screen has a golden file, and each golden file a screen."""
+    """Each screen of `log` has a golden file, and each golden file a screen."""
     assert set(shown) == {path.name for path in GOLDEN.iterdir()}
 
 
@@ -52,7 +52,7 @@ def plain(line: str) -> str:
 
 
 def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> None:
-    """A screen has only printable characters and colours, and colours change no text."""
+    """A screen of `log` has only printable characters and colours; colours change no text."""
     for name, content in shown.items():
         shown_text = plain(content).replace("\u200d", "")  # which joins the parts of an emoji
         assert all(map(str.isprintable, shown_text.split("\n"))), name
@@ -72,7 +72,7 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, columns: int, color:
 
 
 def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
-    """The text of all lines begins in the same column, even after wide characters."""
+    """The text of all lines of `log` begins in the same column, even after wide characters."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for method in ("_a", "_你好", "_😀", "_e\u0301"):
             recorder.to_client(notification(method, x="HERE"))
@@ -85,7 +85,7 @@ def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
 
 
 def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
-    """A terminal shows only the end of a long id, to leave room for text; a pipe gets all of it."""
+    """On a terminal, `log` shows only the end of a long id; a pipe gets all of the id."""
     ids = [f"cd613e30-d8f1-4adf-91b7-584a2265b1f{n}" for n in range(2)]
     with LogWriter(tmp_path / "x.db") as recorder:
         for id_ in (*ids, 7):
@@ -104,7 +104,7 @@ def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
-    """A pipe gets one line for each item; a terminal also gets titles, rules and pauses.
+    """In a pipe, `log` prints a line per item; a terminal also gets titles, rules and pauses.
 
     On the terminal, two ends of streams are one line.
     """
@@ -118,7 +118,7 @@ def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
 
 
 def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> None:
-    """The titles stand above their columns; the content has half of a terminal of 120 columns."""
+    """The titles of `log` are above their columns; the content has half of 120 columns."""
     path = record_odd(tmp_path / "x.db")
     for columns, titles in (
         (80, ["#", "seconds", "message", "id", "content"]),
@@ -132,7 +132,7 @@ def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> N
 
 
 def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
-    """Between two lines, no pause is shown if a filter left out frames between them."""
+    """`log` shows no pause between two lines if a filter left out frames between them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.t_ns += 6_000 * MS
@@ -148,7 +148,7 @@ def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
 
 
 def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
-    """The margin marks a frame and its pair; on a terminal it also marks omitted numbers."""
+    """The margin of `log` marks a frame and its pair; on a terminal also omitted numbers."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(5, "session/list"))
@@ -172,7 +172,7 @@ def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
 def test_a_span_of_numbers_is_short_on_a_terminal(
     tmp_path: Path, numbers: tuple[int, int], shown: str
 ) -> None:
-    """The last number of a run is short on a terminal: it has only the digits that changed."""
+    """On a terminal, `log` prints only the changed digits of the last number of a run."""
     first, last = numbers
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
@@ -186,7 +186,7 @@ def test_a_span_of_numbers_is_short_on_a_terminal(
 
 
 def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
-    """A terminal cuts a long method, but not its mark; the id and the text keep their columns."""
+    """`log` on a terminal cuts a long method, but not its mark; later columns stay aligned."""
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", "title": "Edit"}}
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, method in enumerate(
@@ -209,7 +209,7 @@ def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
 
 
 def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
-    """The kind of an update is shown as its method, unless the kind is not a word."""
+    """`log` shows the kind of an update as its method, unless the kind is not a word."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for kind in ("agent_message_chunk", "plan", "x y", ""):
             recorder.to_client(update("s", kind, content=text("Hi"), entries=[]))
@@ -221,7 +221,7 @@ def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
 
 
 def test_ends_of_streams_are_one_line_only_if_they_come_at_once(tmp_path: Path) -> None:
-    """Ends with another reason, or after a second, have lines of their own on a terminal."""
+    """`log` prints two ends of streams on two lines if their reasons or seconds differ."""
     with LogWriter(tmp_path / "x.db") as recorder:
         ends = (capture_log.TO_AGENT, "a"), (capture_log.STDERR, "a"), (capture_log.TO_CLIENT, "b")
         for stream, reason in ends:

@@ -82,7 +82,7 @@ def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) ->
 
 
 def test_counts_are_by_recording(home: Path) -> None:
-    """``--count`` prints the number of matches of each recording, even 0, or one number alone."""
+    """``search --count`` prints the number of matches of each recording, or one number alone."""
     result = run("inspect", "search", "-c", "edit", home=home)
     assert result.stdout == "new:2\nold:2\n"
     assert run("inspect", "search", "-c", "edit", "new", home=home).stdout == "2\n"
@@ -91,7 +91,7 @@ def test_counts_are_by_recording(home: Path) -> None:
 
 
 def test_json_has_the_place_of_a_match(home: Path) -> None:
-    """``--json`` prints an object per match, with the place of the text in the message."""
+    """``search --json`` prints an object per match, with the place of the text in the message."""
     result = run("inspect", "search", "--json", "lo 你", "new", home=home)
     assert json.loads(result.stdout) == {
         "path": str(home / "new.db"),
@@ -118,7 +118,7 @@ def test_json_has_the_place_of_a_match(home: Path) -> None:
 
 
 def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
-    """A live recording is searched to its last frame, and a text across chunks is found."""
+    """`search` reads a running recording to its last frame, and finds a text across chunks."""
     with LogWriter(home / "live.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("one pie")))
         recorder.index()
@@ -128,7 +128,7 @@ def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
 
 
 def test_unreadable_recordings_are_reported_and_the_rest_is_searched(home: Path) -> None:
-    """An unreadable recording is a line on stderr, and the exit code is 2, as with grep."""
+    """`search` prints a line on stderr for an unreadable recording, and exits with 2, as grep."""
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
     newer = record_conversation(home / "newer.db")
@@ -149,7 +149,7 @@ def test_unreadable_recordings_are_reported_and_the_rest_is_searched(home: Path)
 
 
 def test_an_empty_directory_has_nothing(tmp_path: Path) -> None:
-    """An empty or missing recordings directory has no matches."""
+    """`search` finds nothing in an empty or missing recordings directory."""
     for home in (tmp_path, tmp_path / "none"):
         result = run("inspect", "search", "x", home=home)
         assert (result.exit_code, result.output) == (1, "")
@@ -172,12 +172,12 @@ def test_an_empty_directory_has_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """An invalid pattern or filter is refused with the place of the mistake."""
+    """`search` refuses an invalid pattern or filter with the place of the mistake."""
     assert complaint("inspect", "search", *arguments, home=home) == answer
 
 
 def test_recorded_text_does_not_control_a_terminal(home: Path) -> None:
-    """Control characters within a match or around it are made visible."""
+    """`search` makes control characters within a match or around it visible."""
     with LogWriter(home / "evil.db") as recorder:
         recorder.stderr("a \x1b[31mred\x07 word")
         recorder.finish()
@@ -186,7 +186,7 @@ def test_recorded_text_does_not_control_a_terminal(home: Path) -> None:
 
 
 def test_colour_marks_the_match(home: Path) -> None:
-    """With FORCE_COLOR the match is coloured; all other text is as without colours."""
+    """With FORCE_COLOR `search` colours the match; all other text is as without colours."""
     plain = run("inspect", "search", "hello", "new", home=home).stdout
     colored = run("inspect", "search", "hello", "new", home=home, FORCE_COLOR="1").stdout
     assert colored == plain.replace("hello", "\x1b[1;38;5;196mhello\x1b[0m")
@@ -195,7 +195,7 @@ def test_colour_marks_the_match(home: Path) -> None:
 def test_a_huge_line_is_searched_without_being_held(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line beyond the limit is read in pieces, and found like any other."""
+    """`search` reads a line beyond the limit in pieces, and finds texts in it."""
     monkeypatch.setattr(frame_table, "WHOLE_LINE", 100)
     result = run("inspect", "search", "hello 你", "new", home=home)
     assert result.stdout.startswith("new:6:0.005:to-agent:session/prompt:")
@@ -203,7 +203,7 @@ def test_a_huge_line_is_searched_without_being_held(
 
 
 def test_ctrl_c_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C ends a search with the exit code that a shell expects."""
+    """Ctrl-C ends `search` with the exit code that a shell expects."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -216,7 +216,7 @@ def test_ctrl_c_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_pattern_that_never_ends_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pattern that never ends is given up, with a line that names the frame."""
+    """A `search` with a pattern that never ends is given up, with a line that names the frame."""
     monkeypatch.setattr(time_limit, "_TICK_S", 0.02)
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("a" * 200 + "!")))
@@ -232,7 +232,7 @@ def test_a_pattern_that_never_ends_is_given_up(
 
 
 def test_a_search_that_goes_on_has_no_limit() -> None:
-    """A search is given up only if it stays at one frame for two ticks."""
+    """A `search` is given up only if it stays at one frame for two ticks of the time limit."""
     limit = time_limit.TimeLimit()
     tick = partial(limit._tick, signal.SIGVTALRM, None)
     for _ in range(3):

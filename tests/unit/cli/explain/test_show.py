@@ -101,14 +101,14 @@ dialect     {dialect}
 
 
 def test_a_running_recording_says_so(tmp_path: Path) -> None:
-    """A live recording is shown as still running."""
+    """`show` says of a recording whose recorder runs that it is still running."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         assert shown(recorder.path)["ended"] == "still running"
 
 
 def test_an_incomplete_recording_says_so(tmp_path: Path) -> None:
-    """If a recording has no last record, its summary says that the recorder was killed."""
+    """If a recording has no last record, `show` says that the recorder was killed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert shown(recorder.path)["ended"] == (
@@ -118,7 +118,7 @@ def test_an_incomplete_recording_says_so(tmp_path: Path) -> None:
 
 
 def test_a_killed_agent_ended_by_a_signal(tmp_path: Path) -> None:
-    """If a signal killed the agent, the ending has the signal and no exit code."""
+    """If a signal killed the agent, `show` prints the signal and no exit code."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.EXIT, signal=9)
         recorder.close("told to stop")
@@ -135,7 +135,7 @@ def test_peers_without_a_name(tmp_path: Path) -> None:
 
 
 def test_each_peer_has_a_row_with_its_capabilities(tmp_path: Path) -> None:
-    """The row of a peer has its name, its capabilities, and an agent's ways to log in."""
+    """A peer's row in `show` has its name and capabilities, and an agent's ways to log in."""
     can = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": True}
     agent = {"loadSession": True, "promptCapabilities": {"image": True}, "_meta": {"x.dev": {}}}
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -151,7 +151,7 @@ def test_each_peer_has_a_row_with_its_capabilities(tmp_path: Path) -> None:
 
 
 def test_signals_are_listed(tmp_path: Path) -> None:
-    """Signals are shown with their sender, and a gap is shown as a finding."""
+    """`show` names signals with their sender, and lists a gap as a finding."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -162,7 +162,7 @@ def test_signals_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
-    """A recording that could not be made is an error, and is marked in a list."""
+    """A recording that could not be made is an error in `show`, and is marked in `list`."""
     reason = "cannot run beside the agent: no room; the agent runs unrecorded"
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.NOTE, action="unrecorded", reason=reason)
@@ -174,7 +174,7 @@ def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_hint_is_no_problem(tmp_path: Path) -> None:
-    """If there are only hints, the first line counts them, and the first hint stands below it."""
+    """If there are only hints, the first line of `show` counts them, above the first hint."""
     path = tmp_path / "x.jsonl"
     lines = [*before(SESSION), "== 90 bytes are left for the agent", "== client leaves"]
     path.write_bytes(b"".join(text_form_of(lines)))
@@ -184,7 +184,7 @@ def test_a_hint_is_no_problem(tmp_path: Path) -> None:
 
 
 def test_a_child_session_names_its_parent() -> None:
-    """The line of a child session names its parent in place of a number of turns."""
+    """In `show`, the line of a child session names its parent in place of a number of turns."""
     path = Path(__file__).parents[3] / "data/conformance/healthy/subagent.jsonl"
     lines = run("inspect", "show", path).stdout.splitlines()
     at = lines.index("sessions    2")
@@ -227,7 +227,7 @@ def test_unlisted_findings_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
-    """A recording that stopped on a full disk does not claim that the recorder was killed."""
+    """`show` does not say that the recorder was killed if a recording stopped on a full disk."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -237,7 +237,7 @@ def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None:
-    """A gap in the middle of a recording is not shown as its end."""
+    """`show` does not present a gap in the middle of a recording as its end."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
         handshake(recorder)
@@ -245,7 +245,7 @@ def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None
 
 
 def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
-    """Open turns and open permissions are shown with their age."""
+    """`show` prints the age of open turns and open permissions."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(
@@ -284,7 +284,7 @@ def test_a_running_recording_that_waits_has_no_problem(
 def test_a_running_recording_never_only_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without an open prompt, the first line of a running recording says that nothing is open."""
+    """Without an open prompt, the first line of `show` for a running recording says so."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         now = ORIGIN_NS + recorder.t_ns
@@ -294,7 +294,7 @@ def test_a_running_recording_never_only_runs(
 
 
 def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
-    """Long lists are cut, with the number of further entries and how to see them."""
+    """`show` cuts long lists, with the number of further entries and how to see them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(300):
             recorder.to_agent(request(n, "session/new", cwd="/srv", mcpServers=[]))
@@ -318,7 +318,7 @@ def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
 
 
 def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
-    """Names, methods, ids, paths and texts reach the screen without control characters."""
+    """Names, methods, ids, paths and texts reach the screen of `show` without controls."""
     evil = "\x1b[31m\x9b2J\u202e\nforged"
     with LogWriter(tmp_path / "x.db", name=evil, cwd=evil, arg=["agent", evil]) as recorder:
         info = {"name": evil, "version": evil}
@@ -334,7 +334,7 @@ def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
 
 
 def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
-    """The JSON of a summary has all values of the screen, as numbers instead of words."""
+    """The JSON of `show` has all values of the screen, as numbers instead of words."""
     result = run("inspect", "show", "--json", record_conversation(tmp_path / "story.db"))
     assert result.stdout.count("\n") == 1
     summary = json.loads(result.stdout)
@@ -371,7 +371,7 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
 
 
 def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
-    """A text form may name its dialect without the reason for the dialect."""
+    """`show` accepts a text form that names its dialect without the reason for the dialect."""
     path = tmp_path / "draft.jsonl"
     header = {"id": "0", "name": "x", "dialect": "draft-1.0", "tool_version": "0"}
     header["started_at"] = "2025-01-01T00:00:00Z"
@@ -381,7 +381,7 @@ def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("count", "heading"), [(2, "(2 lines)"), (99, "of 99 lines)")])
 def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading: str) -> None:
-    """The heading of stderr has the number of all lines and the number of shown lines."""
+    """The heading of stderr in `show` has the number of all lines and the number of shown lines."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in range(count):
@@ -394,7 +394,7 @@ def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading
 
 
 def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
-    """The last lines of stderr have the colour of stderr, and not the colour of errors."""
+    """The last lines of stderr in `show` have the colour of stderr, not that of errors."""
     with LogWriter(tmp_path / "failed.db") as recorder:
         handshake(recorder)
         recorder.stderr("info: here I am")
@@ -414,7 +414,7 @@ def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
 def test_turns_of_several_sessions_fit_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """Turns of several sessions are cut to one line each, without blanks at the ends of lines."""
+    """`show` cuts turns of several sessions to one line each, without blanks at the ends."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in (1, 2, 3):
@@ -445,7 +445,7 @@ def test_turns_of_several_sessions_fit_the_terminal(
 
 
 def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
-    """A permission names its tool call by the announced title and the short id."""
+    """`show` names the tool call of a permission by its announced title and its short id."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         call = {"toolCallId": "toolu_01ABCDEFGHJK0123456789XyZ"}
@@ -465,7 +465,7 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
 def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
     tmp_path: Path, closed: bool, end: str
 ) -> None:
-    """A silence without an end says up to when it is counted, unlike the findings."""
+    """`show` says up to when a silence without an end is counted; findings do not."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))
@@ -485,7 +485,7 @@ def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
 
 
 def test_a_crash_has_its_last_words_beside_it(tmp_path: Path) -> None:
-    """The last lines on stderr follow a crash, before the course of the conversation."""
+    """After a crash, `show` prints the last lines of stderr before the conversation's course."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))

@@ -53,7 +53,7 @@ def values(path: Path, *arguments: str | Path) -> Any:
 def test_screens_match_the_golden_files(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int | None
 ) -> None:
-    """Terminals of 80 and 160 columns and a pipe get the golden screens."""
+    """`stats` prints the golden screens on terminals of 80 and 160 columns and in a pipe."""
     golden = SCREENS / f"{columns or 'pipe'}.txt"
     assert screen(monkeypatch, columns, waiting_chat) == golden.read_text(encoding="utf-8")
 
@@ -61,7 +61,7 @@ def test_screens_match_the_golden_files(
 def test_every_step_of_a_turn_can_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """``--turn`` shows the steps of the named turn in place of the slowest turn."""
+    """``stats --turn`` shows the steps of the named turn in place of those of the slowest turn."""
     slowest, named = (
         screen(monkeypatch, None, waiting_chat, *more) for more in ((), ("--turn", "2"))
     )
@@ -75,13 +75,13 @@ def test_every_step_of_a_turn_can_be_asked_for(
 def test_no_line_is_wider_than_the_terminal(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int, color: str
 ) -> None:
-    """No line of the statistics is wider than the terminal, with colours or without."""
+    """No line of `stats` is wider than the terminal, with colours or without."""
     for line in screen(monkeypatch, columns, waiting_chat, FORCE_COLOR=color).splitlines():
         assert columns_of(plain(line)) <= columns
 
 
 def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Thousands are separated by commas, and long times are written in minutes and hours."""
+    """`stats` separates thousands by commas, and writes long times in minutes and hours."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(1200):
             recorder.stderr("x")
@@ -95,7 +95,7 @@ def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_prompts_are_counted_in_a_recording_without_times(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Prompts are counted even if all frames have the same time."""
+    """`stats` counts prompts even if all frames have the same time."""
     header, *lines = run(
         "inspect", "export", record_conversation(tmp_path / "x.db")
     ).stdout.splitlines()
@@ -122,7 +122,7 @@ def test_turns_and_calls_beyond_the_top_are_only_counted(
 
 
 def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
-    """With a filter, frames and latencies are those of matching frames; turns are whole."""
+    """`stats` with a filter has frames and latencies of matching frames, and whole turns."""
     statistics = values(waiting_chat, "method:fs/* or kind:stderr")
     (method,) = statistics["methods"]
     assert (method["method"], method["frames"], method["requests"]) == ("fs/read_text_file", 2, 1)
@@ -141,7 +141,7 @@ def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
 
 
 def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
-    """The error about an unknown turn has the number of turns."""
+    """The error of `stats` about an unknown turn has the number of turns."""
     assert (
         complaint("inspect", "stats", waiting_chat, "--turn", "3")
         == f"no turn 3 in {waiting_chat}; it has 2"
@@ -153,14 +153,14 @@ def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
 
 
 def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
-    """With a filter, `--turn` may name a turn that the filter does not match."""
+    """With a filter, `stats --turn` may name a turn that the filter does not match."""
     statistics = values(waiting_chat, "turn:1", "--turn", "2")
     assert [turn["id"] for turn in statistics["turns"]] == [1]
     assert statistics["waterfall"]["turn"] == 2
 
 
 def test_numbers_are_exact(waiting_chat: Path) -> None:
-    """Each number in the JSON equals the number in the recording."""
+    """Each number in the JSON of `stats` equals the number in the recording."""
     statistics = values(waiting_chat)
     first, two = statistics["turns"]
     assert first["prompt"] == "please run the tests 请运行测试 😀 and fix what fails"
@@ -185,7 +185,7 @@ def test_numbers_are_exact(waiting_chat: Path) -> None:
 
 
 def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """In a live recording, an open turn lasts until now, and its permission is open."""
+    """For `stats`, an open turn of a running recording lasts until now; its permission is open."""
     recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     monkeypatch.setattr(time, "time_ns", lambda: WALL_NS + 3600 * SECOND)
     try:
@@ -203,7 +203,7 @@ def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_help_has_valid_examples(tmp_path: Path) -> None:
-    """The examples of the help are valid."""
+    """The examples in the help of `stats` are valid."""
     path = record_conversation(tmp_path / "latest.db")
     shown = run("inspect", "stats", "--help-all").stdout
     examples = re.findall(r"^ +acp-proxy (stats latest[^|\n]*)", shown, re.MULTILINE)

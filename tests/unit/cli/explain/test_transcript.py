@@ -59,7 +59,7 @@ def hostile() -> Talk:
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    """A peer's text is only in fences and code spans of the Markdown."""
+    """A recorded text is only in fences and code spans of a Markdown transcript."""
     shown = run("inspect", "transcript", write(hostile(), tmp_path / "x.jsonl")).stdout
     assert shown.replace("\n", "").replace("\t", "").isprintable()
     bare = markup(shown)
@@ -93,7 +93,7 @@ def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
 
 
 def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
-    """Long texts are cut with a note, unless ``--full`` is given."""
+    """Long texts are cut in a transcript, with a note, unless ``--full`` is given."""
     conversation = Talk()
     conversation.ends("a", rawOutput="begin" + "x" * 5000 + "end")
     path = write(conversation, tmp_path / "x.jsonl")
@@ -106,7 +106,7 @@ def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
 
 
 def test_a_turn_or_a_filter(tmp_path: Path) -> None:
-    """The transcript of a turn or a filter names it; a turn that does not exist is an error."""
+    """`transcript` of a turn or a filter names it in its head; an unknown turn is an error."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.prompt()
@@ -121,7 +121,7 @@ def test_a_turn_or_a_filter(tmp_path: Path) -> None:
 
 
 def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An existing file is replaced only with --force; a page that is too large is reported."""
+    """`transcript` replaces an existing file only with --force, and reports a page too large."""
     output, path = tmp_path / "t.md", ROOT / "recordings" / "hello.db"
     printed = run("inspect", "transcript", path)
     assert run("inspect", "transcript", path, "-o", output).output == ""

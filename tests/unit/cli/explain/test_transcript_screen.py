@@ -26,7 +26,7 @@ def screen(
 
 
 def test_a_terminal_gets_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal gets the entries without HTML, fences and tables; other outputs get Markdown."""
+    """`transcript` on a terminal has no HTML, fences and tables; other outputs are Markdown."""
     path = ROOT / "recordings" / "tour.db"
     shown = screen(monkeypatch, 80, path)
     assert not re.search(r"</?\w+>|```|^\|", shown, re.MULTILINE)
@@ -37,7 +37,7 @@ def test_a_terminal_gets_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_markdown_of_a_message_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Headings, bold words and code lose their marks, and get a colour or become bold."""
+    """On a terminal, headings, bold words and code of a transcript lose their marks for colours."""
     conversation = Talk()
     said = "## A *title*\nfor **all** `x = 1` of it\n```py\n**kwargs\n```\n2 ** 3 ** 4\n- one"
     conversation.update("agent_message_chunk", content=text(said))
@@ -51,7 +51,7 @@ def test_markdown_of_a_message_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_output_loses_its_colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Colours of recorded output are not printed as escapes; Markdown keeps them as escapes."""
+    """On a terminal, a transcript drops escapes for colours; in Markdown it keeps them."""
     conversation = Talk()
     output = text("\x1b[1;31mFAILED\x1b[0m a\x1b]8;;http://x\x07b")
     conversation.update(
@@ -64,7 +64,7 @@ def test_output_loses_its_colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A permission, a file and a terminal are indented below their call, without its diff again."""
+    """On a terminal, a transcript indents a call's permission, file and terminal below the call."""
     lines = screen(monkeypatch, 80, ROOT / "recordings" / "tour.db").splitlines()
     heads = [line[:21].rstrip() for line in lines if re.search(r" #\d", line)]
     first = heads.index("Tool call  Edit greet")
@@ -90,7 +90,7 @@ def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> 
 def test_calls_at_the_same_time_share_no_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A permission is indented below its own call only; a file only while a single call runs."""
+    """A transcript indents a permission below its own call, a file below the only running call."""
     conversation = Talk()
     conversation.call("a", title="First")
     conversation.call("b", title="Second")
@@ -104,7 +104,7 @@ def test_calls_at_the_same_time_share_no_request(
 
 
 def test_the_end_of_a_turn_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rule of a turn has its stop reason, and --full also prints the end of the turn."""
+    """A transcript's rule above a turn has the stop reason; --full also prints the turn's end."""
     path = ROOT / "recordings" / "tour.db"
     assert "End of the turn" not in screen(monkeypatch, 80, path)
     assert "\nEnd of the turn  end_turn" in screen(monkeypatch, 80, path, "--full")
@@ -115,7 +115,7 @@ def test_the_end_of_a_turn_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_numbers_of_frames_are_at_the_right(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    """Each heading ends with the numbers of its frames, in one column up to 120 wide."""
+    """In a transcript, headings end with the numbers of their frames, in one column."""
     for name in ("tour", "terminal", "crash"):
         shown = screen(monkeypatch, columns, ROOT / "recordings" / f"{name}.db")
         heads = re.findall(r"^.*  #\d.*$", shown, re.MULTILINE)
@@ -126,7 +126,7 @@ def test_numbers_of_frames_are_at_the_right(monkeypatch: pytest.MonkeyPatch, col
 def test_a_terminal_is_not_named_where_it_has_an_entry(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The note about a terminal in a call is left out only if the terminal has an entry."""
+    """A transcript omits the note about a terminal in a call if the terminal has an entry."""
     path = ROOT / "recordings" / "terminal.db"
     assert "│ terminal terminal-1" not in screen(monkeypatch, 80, path)
     assert "\n  │ terminal terminal-1\n" in screen(monkeypatch, 80, path, "--full")
@@ -142,7 +142,7 @@ def test_a_terminal_is_not_named_where_it_has_an_entry(
 def test_hostile_text_fits_the_terminal_and_does_not_command_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, columns: int
 ) -> None:
-    """No line is wider than the terminal, and all characters are printable."""
+    """No line of a transcript on a terminal is too wide, and all characters are printable."""
     path = write(hostile(), tmp_path / "x.jsonl")
     for line in screen(monkeypatch, columns, path, "--full").splitlines():
         assert line.isprintable()
@@ -152,7 +152,7 @@ def test_hostile_text_fits_the_terminal_and_does_not_command_it(
 def test_long_output_is_short_unless_all_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A terminal shows the first lines of output; ``--full`` and a failure show all lines."""
+    """A transcript on a terminal has the first lines of output, or all if it failed or --full."""
     output = "\n".join(f"line {n}" for n in range(30))
     conversation = Talk()
     for name, status in (("a", "completed"), ("b", "failed")):

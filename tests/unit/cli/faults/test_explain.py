@@ -37,11 +37,11 @@ def test_explain_as_json() -> None:
 
 
 def test_explain_makes_control_characters_visible() -> None:
-    """Text of a plan cannot control the terminal."""
+    """Text of a plan cannot control the terminal on which `faults explain` prints it."""
     assert "\x1b" not in run("faults", "explain", "@terminal-escapes").output
 
 
 def test_explain_refuses() -> None:
-    """An unknown plan is refused, and so is an empty set of rules."""
+    """`faults explain` refuses an unknown plan, and an empty set of rules."""
     assert complaint("faults", "explain", "-") == "expected a plan, or a rule with --fault"
     assert complaint("faults", "explain", "@hung").startswith("there is no ready plan @hung")

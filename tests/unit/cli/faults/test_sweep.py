@@ -84,7 +84,7 @@ def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> Non
 
 @pytest.mark.slow
 def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
-    """A client that hangs has no exit code; on Linux all of its processes are killed."""
+    """A client that hangs in a sweep has no exit code; on Linux all its processes are killed."""
     plan("hangs", 'kind = "drop"')
     options = ["--plans", "plans", "--timeout", "3", "--json"]
     result = run(*sweep, *options, "--client", client("forks"))
@@ -142,7 +142,7 @@ def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: s
 
 @pytest.mark.slow
 def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> None:
-    """If the client fails without faults, the sweep tries no plan and exits with 2."""
+    """If the client of a sweep fails without faults, the sweep tries no plan and exits with 2."""
     fails = CLIENT + "print('first', file=sys.stderr)\nraise SystemExit('no such module')"
     Path("client.py").write_text(fails)
     result = run(*sweep, "--plans", "@all", "--client", client("plain"))
@@ -156,7 +156,7 @@ def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> N
 
 @pytest.mark.slow
 def test_a_plan_that_never_fired_is_not_reached(sweep: list[str]) -> None:
-    """If a plan never fired, the outcome of its run says so, and its JUnit case is skipped."""
+    """If a plan of a sweep never fired, the outcome says so, and the JUnit case is skipped."""
     Path("plans", "none.toml").write_text('[[fault]]\nkind = "drop"\nwhere = "method:none"\n')
     options = ["--plans", "plans", "--timeout", "60", "--junit", "out.xml"]
     result = run(*sweep, *options, "--client", client("plain"))
@@ -169,7 +169,7 @@ def test_a_plan_that_never_fired_is_not_reached(sweep: list[str]) -> None:
 
 
 def test_a_run_that_starts_no_agent_tests_nothing() -> None:
-    """A run in which no agent was started tests nothing, and says so."""
+    """A run of a sweep in which no agent was started tests nothing, and says so."""
     took_it = ClientRun("@x", "error shown", 1, 0.1, None, "", started=True, received=None)
     assert took_it.untested is None
     assert "never started" in str(evolve(took_it, started=False).untested)
@@ -178,7 +178,7 @@ def test_a_run_that_starts_no_agent_tests_nothing() -> None:
 
 
 def test_the_agent_command_takes_the_place_in_the_client_command() -> None:
-    """``{agent}`` is replaced by separate words, or within a word by one shell-quoted text."""
+    """In the client of a sweep, ``{agent}`` becomes separate words, or within a word one text."""
     agent = ["acp", "replay", "a b.db"]
     assert client_command("c {agent} -v", agent) == ["c", *agent, "-v"]
     assert client_command("c '--agent={agent}'", agent) == ["c", "--agent=acp replay 'a b.db'"]
@@ -216,7 +216,7 @@ def test_a_sweep_refuses_wrong_use(sweep: list[str]) -> None:
     ],
 )
 def test_a_caught_error_is_not_a_crash(complaints: bytes, outcome: str) -> None:
-    """A client that prints a traceback has not crashed, unless it also exits with an error."""
+    """A client of a sweep that prints a traceback has crashed only if it exits with an error."""
     assert outcome_of(1, complaints, is_silent=False) == outcome
     assert outcome_of(0, complaints, is_silent=False) == "finished"
     assert outcome_of(-11, b"", is_silent=True) == "crashed"
@@ -224,7 +224,7 @@ def test_a_caught_error_is_not_a_crash(complaints: bytes, outcome: str) -> None:
 
 @pytest.mark.slow
 def test_a_sweep_shows_no_secret_of_a_client(sweep: list[str]) -> None:
-    """Secrets in the output of a client are masked in reports."""
+    """Secrets in the output of a client are masked in reports of a sweep."""
     Path("client.py").write_text(f"import sys\nsys.exit('refused: {KEY}')\n")
     options = ["--plans", "@agent-hangs", "--timeout", "60", "--junit", "out.xml", "--json"]
     result = run(*sweep, *options, "--client", client("plain"))

@@ -65,7 +65,7 @@ def masked(tmp_path: Path) -> Path:
 def test_a_wrong_marker_or_variable_is_one_line(
     tmp_path: Path, masked: Path, option: str, words: str
 ) -> None:
-    """A wrong marker or variable is an error before any program is started."""
+    """A wrong marker or variable is an error of `verify` before any program is started."""
     command = ("verify", masked, "--secret", option, "--", "true")
     assert words in complaint(*command, home=tmp_path, T="x", EMPTY="")
 
@@ -75,7 +75,7 @@ def test_a_wrong_marker_or_variable_is_one_line(
 def test_a_secret_goes_to_the_agent_alone(
     tmp_path: Path, masked: Path, secret: str, marker: str
 ) -> None:
-    """The agent gets the secret itself; the new recording and the report have only its marker."""
+    """The agent of `verify` gets the secret itself; the new recording and the report do not."""
     script, new, report = tmp_path / "agent.py", tmp_path / "new.db", tmp_path / "report.json"
     script.write_text(AGENT.replace("EXPECTED", repr(secret)))
     result = run(

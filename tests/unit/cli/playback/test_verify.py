@@ -36,11 +36,11 @@ HELLO = Path(__file__).parents[4] / "recordings" / "hello.db"
 def test_wrong_use_is_one_line(
     tmp_path: Path, arguments: tuple[str | Path, ...], words: str
 ) -> None:
-    """Wrong use is refused in one line, before anything is started."""
+    """Wrong use of `verify` is refused in one line, before anything is started."""
     assert words in complaint(*arguments, home=tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_limit_is_none_only_for_zero() -> None:
-    """Any limit above zero is at least one nanosecond."""
+    """Any time limit of `verify` above zero is at least one nanosecond."""
     assert [limit_ns(seconds) for seconds in (0, 1e-12, 30)] == [None, 1, 30 * 10**9]

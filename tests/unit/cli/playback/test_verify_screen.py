@@ -53,7 +53,7 @@ def test_only_lines_that_are_printed_are_made(
     has_junit: bool,
     most: int,
 ) -> None:
-    """Only as many lines of a difference are made as the screen or the JUnit report prints."""
+    """`verify` makes only as many lines of a difference as the screen or the report prints."""
     junit = tmp_path / "report.xml" if has_junit else None
     old, new = (record(tmp_path, chatty(word)) for word in ("one", "another"))
     engine = Verification(RecordedClient(old.script(as_sent=True)), VerifyOptions())
@@ -72,7 +72,7 @@ def test_only_lines_that_are_printed_are_made(
 def test_frames_sent_early_are_reported_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each line about an early frame begins with the name of the program."""
+    """Each line of `verify` about an early frame begins with the name of the program."""
     transcript = f"""
         {SESSION}
         -> #2 session/prompt {{"sessionId": "s"}}

@@ -12,7 +12,7 @@ from acp_proxy.cli.playback.work_directory import directories
 
 
 def test_each_recorded_directory_has_a_place() -> None:
-    """Each recorded directory gets a place with its name; subdirectories stay inside of it."""
+    """`verify` gives each recorded directory a place with its name, subdirectories inside it."""
     recorded = ["/home/me/web", "/srv/web", "/home/me/web/sub/deep", "/home/me"]
     with directories(recorded, None) as places:
         web = places["/home/me/web"]
@@ -25,7 +25,7 @@ def test_each_recorded_directory_has_a_place() -> None:
 
 
 def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
-    """A working directory that the user chose is kept with its contents."""
+    """A working directory that the user of `verify` chose is kept with its contents."""
     (tmp_path / "file").touch()
     with directories(["/a/b", "/a/b/c", "/d"], tmp_path) as places:
         assert places["/a/b"] == str(tmp_path)
@@ -42,7 +42,7 @@ def test_a_name_that_is_not_a_path_is_left_out() -> None:
 
 
 def test_a_relative_directory_is_resolved_like_the_recorded_one(tmp_path: Path) -> None:
-    """A relative directory is resolved from where the recorded agent was started."""
+    """`verify` resolves a relative directory from where the recorded agent was started."""
     recorded = [".", "sub", "./sub/../sub/deep", "", "/home/me/web/sub", "C:here", "a\\b"]
     with directories(recorded, tmp_path, "/home/me/web") as places:
         sub = f"{tmp_path}/sub"
@@ -68,7 +68,7 @@ def test_a_relative_directory_is_resolved_like_the_recorded_one(tmp_path: Path) 
 def test_a_relative_directory_leads_nowhere_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
 ) -> None:
-    """A relative path cannot lead out of the chosen directory or the scratch directory."""
+    """A recorded relative path cannot lead out of the chosen directory or the scratch directory."""
     scratch, work = tmp_path / "scratch", tmp_path / "work"
     scratch.mkdir()
     work.mkdir()
@@ -88,7 +88,7 @@ def test_a_relative_directory_leads_nowhere_else(
 
 
 def test_relative_directories_of_other_systems() -> None:
-    """Relative directories are resolved from where the agent was started."""
+    """`verify` resolves relative directories of sessions from where the agent was started."""
     with directories(["..\\x", "D:y"], None, "C:\\w\\z") as places:
         assert Path(places["C:\\w\\x"]).name == "x"
         assert places["..\\x"] == places["C:\\w\\x"]
@@ -96,7 +96,7 @@ def test_relative_directories_of_other_systems() -> None:
 
 
 def test_other_systems_have_other_paths() -> None:
-    """Paths of other systems, with other characters, cannot lead out of the scratch directory."""
+    """Recorded paths of other systems cannot lead out of the scratch directory of `verify`."""
     with directories(["C:\\Users\\me", "/a/..", "/..", "\\\\host\\share\\x"], None) as places:
         assert places["C:\\Users\\me"].endswith("/me")
         scratch = places["C:\\Users\\me"].rsplit("/", 1)[0]
@@ -106,7 +106,7 @@ def test_other_systems_have_other_paths() -> None:
 
 @pytest.mark.parametrize("name", ["x" * 300, "💥" * 90])
 def test_a_long_name_is_cut(name: str) -> None:
-    """A long name is cut by its bytes, and not within a character."""
+    """The long name of a working directory is cut by its bytes, and not within a character."""
     with directories([f"/{name}", f"/a/{name}"], None) as places:
         assert all(Path(place).is_dir() for place in places.values())
         assert name.startswith(Path(places[f"/{name}"]).name)
@@ -118,7 +118,7 @@ def test_a_long_name_is_cut(name: str) -> None:
 
 
 def test_no_link_leads_out(tmp_path: Path) -> None:
-    """A directory that a link would place outside of the chosen directory is refused."""
+    """`verify` refuses a directory that a link would place outside of the chosen directory."""
     work, outside = tmp_path / "work", tmp_path / "outside"
     work.mkdir()
     outside.mkdir()
@@ -133,7 +133,7 @@ def test_no_link_leads_out(tmp_path: Path) -> None:
 
 
 def test_directories_that_were_made_are_removed_if_empty(tmp_path: Path) -> None:
-    """Only directories that the run made are removed, if they are empty; no link is followed."""
+    """`verify` removes only the empty directories that it made, and follows no link."""
     work, outside = tmp_path / "work", tmp_path / "outside"
     (work / "there").mkdir(parents=True)
     (outside / "deep").mkdir(parents=True)

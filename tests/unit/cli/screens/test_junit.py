@@ -20,7 +20,7 @@ SEEN = "\\x1b[2J\\x00\\ud800\\uffff\\u202e\\r\\n\\t]]>&<\"'\U0001f600"
 
 
 def test_a_suite_counts_its_cases() -> None:
-    """Each case of a suite has its time and its output, if they are known."""
+    """Each case of a JUnit suite has its time and its output, if they are known."""
     cases = [
         Case("all", "fine"),
         Case("all", "slow", seconds=1.23456, output=["one", "two"]),
@@ -39,7 +39,7 @@ def test_a_suite_counts_its_cases() -> None:
 
 
 def test_a_suite_may_be_empty() -> None:
-    """A JUnit case has an output even if it printed nothing."""
+    """A JUnit case has an output element even if nothing was printed."""
     assert ET.fromstring(suite("none", [])).attrib == {
         "name": "none",
         "tests": "0",
@@ -50,7 +50,7 @@ def test_a_suite_may_be_empty() -> None:
 
 
 def test_characters_that_xml_forbids_become_visible() -> None:
-    """Characters that XML forbids become visible in all parts of a report; lines stay lines."""
+    """Characters that XML forbids are made visible in a JUnit report; line ends stay."""
     case = Case(EVIL, EVIL, Failure(EVIL, EVIL, [EVIL, "end"]), output=[EVIL])
     root = ET.fromstring(suite(EVIL, [case]).encode())
     (actual,), (failure,), (output,) = root, root.iter("failure"), root.iter("system-out")
@@ -78,7 +78,7 @@ def lines_of(divergence: Divergence) -> Iterator[str]:
 
 
 def test_a_failed_lane_is_named_after_its_root_cause() -> None:
-    """JUnit cases are sorted by lane, and information does not fail a case."""
+    """JUnit cases of a playback are sorted by lane, and information does not fail a case."""
     actual = [
         divergence(Rank.INFO, "b", DivergenceKind.EARLY),
         divergence(Rank.CASCADE, "b", DivergenceKind.UNPLAYED),

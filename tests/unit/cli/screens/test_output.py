@@ -46,7 +46,7 @@ def test_colour_is_for_terminals_by_default(
 
 
 def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The width of the screen is the terminal's; a stdout that is a file has no width."""
+    """Screens are as wide as the terminal; a stdout that is a file has no width."""
     monkeypatch.setenv("COLUMNS", "47")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
     assert output.width() is None
@@ -79,7 +79,7 @@ class Pipe(io.BytesIO):
 def test_lines_are_written_in_blocks_unless_the_reader_waits(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, flushes: list[int]
 ) -> None:
-    """Lines reach a terminal at once; a pipe gets the first line and each line after a pause."""
+    """Printed lines reach a terminal at once; a pipe gets the first, and each after a pause."""
     pipe = Pipe()
     stdout = io.TextIOWrapper(pipe, encoding="ascii")
     monkeypatch.setattr(stdout, "isatty", lambda: terminal)
@@ -189,7 +189,7 @@ def test_the_total_may_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_bar_is_cleared_when_the_loop_stops_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the loop stops early, the line of the progress bar is cleared."""
+    """If the loop below a progress bar stops early, the line of the bar is cleared."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     items = progress(clock.work(100, 0.5), 100, "x", clock=clock)
@@ -204,7 +204,7 @@ def test_the_bar_is_cleared_when_the_loop_stops_early(monkeypatch: pytest.Monkey
 def test_a_printed_line_breaks_at_spaces(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A line on a terminal is wrapped between words, except an indented line."""
+    """A long line on a terminal is wrapped between words, unless it is indented."""
     monkeypatch.setattr(output, "width", lambda: 20)
     output.say("two recordings in /a/long/directory")
     output.say("  two recordings in /a/long/directory")

@@ -31,7 +31,7 @@ def test_the_headline_has_the_state_and_what_was_found(
     counts: dict[str, int],
     shown: str,
 ) -> None:
-    """The headline ends with the number of findings, or with a sentence if there are none."""
+    """The headline of a recording ends with its number of findings, or says there are none."""
     page = RecordingPage(Screen())
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         page.headline(reader.recording, *verdict(counts, "fine"), live=live)
@@ -42,7 +42,7 @@ def test_the_headline_has_the_state_and_what_was_found(
 
 
 def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    """Rows have labels of one width, empty rows are left out, and a mark shows the severity."""
+    """Rows about a recording have labels of one width and marks for severity; empty ones go."""
     page = RecordingPage(Screen())
     page.row("agent", "codex ", piece("1.0", Ink.FAINT))
     page.row("note", "")
@@ -59,7 +59,7 @@ def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_text_is_shortened() -> None:
-    """Text that is cut off is replaced by an ellipsis."""
+    """Text that is cut off on a screen about a recording is replaced by an ellipsis."""
     assert shortened("123456789012") == "123456789012"
     assert shortened("1234567890123") == "12345678901…"
     assert shortened("1234567890123", None) == "1234567890123"
@@ -74,5 +74,5 @@ def test_a_text_is_shortened() -> None:
     ],
 )
 def test_a_prompt_in_one_line_has_no_marks(prompt: str, shown: str) -> None:
-    """Marks of Markdown and escaped line breaks are left out; other text stays."""
+    """Previews leave out marks of Markdown and escaped line breaks; other text stays."""
     assert in_one_line(prompt) == shown

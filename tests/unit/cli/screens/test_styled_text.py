@@ -45,7 +45,7 @@ def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
 
 
 def test_characters_that_are_not_looked_up_take_one_column() -> None:
-    """Each character that the fast path treats as narrow has one column in the tables, too."""
+    """Each character that the fast path treats as narrow has one column in the Unicode tables."""
     narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
     assert len(narrow) > 500
     assert {character for character in narrow if wcwidth(character) != 1} == set()
@@ -75,7 +75,7 @@ def test_characters_that_are_not_looked_up_take_one_column() -> None:
     ],
 )
 def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cut: str) -> None:
-    """Text that does not fit ends in an ellipsis, and no wide character is cut in half."""
+    """Printed text that does not fit ends in an ellipsis; no wide character is cut in half."""
     assert fit(text, columns) == cut
     if columns is not None:
         assert columns_of(fit(text, columns)) <= columns
@@ -141,7 +141,7 @@ def test_colours_can_be_read_on_dark_and_on_light(ink: Ink) -> None:
 
 
 def test_a_text_is_cut_at_its_beginning() -> None:
-    """Wide characters count as two columns."""
+    """Wide characters count as two columns when a text is measured."""
     assert [fit_end("a你好", n) for n in (5, 4, 3, 2, 1, 0)] == [
         "a你好",
         "…好",
@@ -174,12 +174,12 @@ def test_a_long_path_breaks_after_a_slash() -> None:
 
 
 def test_who_is_to_blame_stays_on_a_line() -> None:
-    """The words about who is to blame at the end of brackets are not separated."""
+    """Brackets at the end of a line are not wrapped within the words about who is to blame."""
     lines = [*Screen(30).wrapped(piece(""), piece("it leaks  [term.leaked by the agent]"))]
     assert lines == ["it leaks", "[term.leaked by the agent]"]
 
 
 def test_a_number_and_its_unit_stay_on_a_line() -> None:
-    """A line never ends between a number and its unit; other words after a number may begin one."""
+    """A line is never wrapped between a number and its unit; other words may begin a line."""
     lines = [*Screen(14).wrapped(piece(""), piece("it waited 3.5 s; 12 steps, 4 kB"))]
     assert [line.strip() for line in lines] == ["it waited", "3.5 s; 12", "steps, 4 kB"]

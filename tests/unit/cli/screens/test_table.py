@@ -34,14 +34,14 @@ COLUMNS = [
     ],
 )
 def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list[str]) -> None:
-    """Columns of the highest rank are left out first; then cells are cut, then whole lines."""
+    """A table that does not fit first loses columns of the highest rank, and then cells are cut."""
     actual = list(table(COLUMNS, Screen(width)))
     assert actual == lines
     assert width is None or max(map(columns_of, actual)) <= width
 
 
 def test_colours_end_where_a_cell_ends() -> None:
-    """The colour of a cell covers its text only, and not the spaces around the text."""
+    """The colour of a table's cell covers its text only, and not the spaces around the text."""
     column = Column("a", [cell("x", 28), cell("long", 28)], right=True)
     _, short, _ = table([column], Screen(color=True))
     assert short == "   \x1b[38;5;28mx\x1b[0m"
@@ -57,13 +57,13 @@ ROW = ("1", "a long name", "22", "some text")
 
 
 def test_without_a_terminal_everything_is_there() -> None:
-    """Without a terminal, each column is as wide as its widest cell, and empty columns are kept."""
+    """Without a terminal, columns of a table are as wide as their widest cell, even if empty."""
     assert _layout(HEADINGS, [ROW], None) == [(0, 1), (1, 11), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
 
 
 def test_columns_of_high_rank_are_left_out_first() -> None:
-    """If columns do not fit, those of the highest rank are left out first, and rank 0 never."""
+    """If a table does not fit, columns of the highest rank are left out first, rank 0 never."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
@@ -71,19 +71,19 @@ def test_columns_of_high_rank_are_left_out_first() -> None:
 
 
 def test_room_goes_to_what_matters_most() -> None:
-    """Columns first grow up to their `most`, and then up to the width of their widest cell."""
+    """Columns of a table first grow up to their `most`, then to the width of their widest cell."""
     assert _layout(HEADINGS, [ROW], 18) == [(0, 1), (1, 6), (2, 2), (3, 3)]
     assert _layout(HEADINGS, [ROW], 24) == [(0, 1), (1, 6), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]
 
 
 def test_an_empty_column_is_left_out_on_a_terminal() -> None:
-    """On a terminal, a column without cells is left out."""
+    """On a terminal, a column of a table without cells is left out."""
     assert [n for n, _ in _layout(HEADINGS, [("1", "n", "", "c")], 80)] == [0, 1, 3]
 
 
 def test_cells_are_cut_and_filled() -> None:
-    """Long cells are cut, a path at its beginning; the last cell of a row is not padded."""
+    """Long cells of a table are cut, a path at its beginning; a row's last cell is not padded."""
     columns = [
         Column("A", [cell("abcdef"), cell("a")], least=4),
         Column("B", [cell("a/b/cd"), cell("b")], keeps_end=True, least=5),
@@ -108,7 +108,7 @@ def test_a_stacked_bar_shows_every_part() -> None:
      (95, 500, "         #")],
 )  # fmt: skip
 def test_a_bar_is_drawn_at_its_time(start: int, duration: int, shown: str) -> None:
-    """A bar begins at its time, fits the available space, and is never empty."""
+    """The bar of a step begins at the step's time, fits the available space, and is never empty."""
     assert (
         "".join(text for text, _, _ in placed(start, duration, 100, 10, ("#", None, False)))
         == shown

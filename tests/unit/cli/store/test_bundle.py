@@ -62,7 +62,7 @@ def test_the_same_recording_makes_the_same_archive(tmp_path: Path) -> None:
 
 
 def test_an_archive_that_is_there_stays(tmp_path: Path) -> None:
-    """An existing archive is replaced only with --force."""
+    """`bundle` replaces an existing archive only with --force."""
     output = tmp_path / "bug.zip"
     output.write_text("mine")
     assert "exists" in complaint("inspect", "bundle", TOUR, "-o", output)

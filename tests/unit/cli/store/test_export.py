@@ -55,7 +55,7 @@ def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
 
 
 def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
-    """An export with a filter and --dir has what matches both, and begins with both of them."""
+    """`export` with a filter and --dir keeps what matches both, and its head names both."""
     result = run("inspect", "export", path, "kind:request or kind:stderr", "--dir", "to-agent")
     first, *rest = result.stdout.splitlines()
     assert first == "# Not the whole recording, only: kind:request or kind:stderr dir:to-agent"
@@ -77,7 +77,7 @@ def test_a_file_is_made_whole_and_private(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_is_replaced_only_by_force(path: Path, tmp_path: Path) -> None:
-    """An existing file is replaced only with --force."""
+    """`export` replaces an existing file only with --force."""
     made = tmp_path / "made.jsonl"
     made.write_text("mine")
     said = complaint("inspect", "export", path, "-o", made)
@@ -100,7 +100,7 @@ def test_a_text_may_replace_itself(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_damaged_recording_leaves_no_file(path: Path, tmp_path: Path) -> None:
-    """A damaged recording is an error in one line, and no partial file is left."""
+    """`export` reports a damaged recording in one line, and leaves no partial file."""
     content = bytearray(path.read_bytes())
     content[4096 * 3 :] = b"\xaa" * (len(content) - 4096 * 3)
     path.write_bytes(content)
@@ -109,7 +109,7 @@ def test_a_damaged_recording_leaves_no_file(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_wrong_option_is_refused(path: Path) -> None:
-    """An unknown format and an invalid filter are usage errors."""
+    """An unknown format and an invalid filter are usage errors of `export`."""
     assert "'csv' is not one of" in complaint("inspect", "export", path, "--format", "csv")
     assert "bad filter at column 1" in complaint("inspect", "export", path, "knid:x")
 
@@ -119,7 +119,7 @@ def test_a_wrong_option_is_refused(path: Path) -> None:
 def test_the_text_form_is_shown_like_its_database(
     tmp_path: Path, command: str, json_: bool
 ) -> None:
-    """Each command prints the same for a text form and its database, except for paths and sizes."""
+    """Each command prints the same for a text form and its database, except paths and sizes."""
     said = []
     for form in ("db", "jsonl"):
         home = tmp_path / form

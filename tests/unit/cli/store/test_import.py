@@ -34,7 +34,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_a_database_is_made_in_the_recordings_directory(text: Path, home: Path) -> None:
-    """An import creates the recordings directory and a database named after the text."""
+    """`import` creates the recordings directory and a database named after the text."""
     result = run("inspect", "import", text, home=home)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"{home / 'story.db'}\n"
@@ -56,7 +56,7 @@ def test_a_name_that_is_taken_is_counted_up(text: Path, home: Path) -> None:
 
 
 def test_a_recording_can_be_named(text: Path, home: Path) -> None:
-    """--name sets the name of the recording, and also the name of the file without --output."""
+    """`import --name` sets the name of the recording, and of the file without --output."""
     assert run("inspect", "import", text, "--name", "n", home=home).stdout == f"{home / 'n.db'}\n"
     assert rows_of_recording(home / "n.db")["recording"][0]["name"] == "n"
     out = home / "o"
@@ -98,7 +98,7 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
     ],
 )
 def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes, said: str) -> None:
-    """The error of a wrong text names the mistake and its place, and no file is made."""
+    """The error of `import` about a wrong text names the mistake and its place; no file is made."""
     path = tmp_path / "wrong.jsonl"
     path.write_bytes(content)
     error = complaint("inspect", "import", path, home=home)
@@ -107,7 +107,7 @@ def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes,
 
 
 def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_path: Path) -> None:
-    """A missing file, a directory and an unwritable place are reported."""
+    """`import` reports a missing file, a directory and an unwritable place."""
     assert complaint("inspect", "import", tmp_path / "no", home=home).endswith(
         "no such file or directory"
     )
@@ -148,7 +148,7 @@ def test_a_terminal_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch
 
 
 def test_importing_an_unfinished_recording_warns(tmp_path: Path) -> None:
-    """Importing an unfinished recording prints a warning."""
+    """`import` prints a warning about an unfinished recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         (tmp_path / "y.jsonl").write_bytes(text_of(recorder.path))
@@ -160,7 +160,7 @@ def test_importing_an_unfinished_recording_warns(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path) -> None:
-    """A pipe is refused without opening it, since that would block."""
+    """`import` refuses a pipe without opening it, since that would block."""
     os.mkfifo(tmp_path / "story.jsonl")
     for path, kind in ((tmp_path / "story.jsonl", "a pipe"), ("/dev/null", "a device")):
         result = run("inspect", "import", path, home=home)

@@ -55,7 +55,7 @@ def refused(text: str, *arguments: str, home: Path) -> str:
 
 
 def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> None:
-    """An imported log keeps its times; stderr counts its lines and names the unknown facts."""
+    """`import` keeps the times of a log, counts its lines on stderr, and names unknown facts."""
     log = tmp_path / "acp-transport.log"
     log.write_text(WRITERS["jetbrains"].write(SENT) + "\n")
     result = run("inspect", "import", log, home=home)
@@ -83,7 +83,7 @@ def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> No
     ("part", "step_ns", "said"), [("", 10**9, "<1 s"), (".250", 10**7, "<10 ms")]
 )
 def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: str) -> None:
-    """The resolution of times is the largest unit in which all times are whole numbers."""
+    """The resolution of imported times is the largest unit of which all times are multiples."""
     at = f"2026-01-02 03:04:05{part}"
     text = f"{at} OUT: {INITIALIZE.decode()}\n{at} IN: {ANSWER.decode()}\n"
     run_with(text.encode(), "inspect", "import", "-", "--name", "x", home=home)
@@ -95,7 +95,7 @@ def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: s
 
 
 def test_times_that_go_back_are_not_believed(home: Path) -> None:
-    """A time that goes back is replaced by the previous time, and counted as inferred."""
+    """In an import, a time that goes back becomes the time before it, and counts as inferred."""
     stamps = ("03:04:05", "02:04:06", "02:04:07", "03:04:08", "2026-01-02T03:04:09Z")
     message = '{"jsonrpc":"2.0","id":0,"method":"session/prompt"}'
     text = "".join(f"{stamp} → {message}\n" for stamp in stamps)
@@ -131,7 +131,7 @@ def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home:
 def test_a_log_may_have_more_connections_than_a_process_has_files(
     tmp_path: Path, home: Path
 ) -> None:
-    """A log may have more connections than the limit of open files, which is 256 on macOS."""
+    """An imported log may have more connections than macOS allows open files, which is 256."""
     import resource
 
     log = tmp_path / "a.log"
@@ -149,7 +149,7 @@ def test_a_log_may_have_more_connections_than_a_process_has_files(
 
 
 def test_each_connection_is_a_recording(tmp_path: Path, home: Path) -> None:
-    """Each ``initialize`` request of a client begins another recording."""
+    """In an imported log, each ``initialize`` request of a client begins another recording."""
     conversation = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
     log = tmp_path / "a.log"
     log.write_text(WRITERS["arrows"].write([*conversation[1:], *conversation, *conversation]))
@@ -168,7 +168,7 @@ def test_each_connection_is_a_recording(tmp_path: Path, home: Path) -> None:
 
 @pytest.mark.parametrize("level", ["secrets", "private", "none"])
 def test_secrets_are_masked(tmp_path: Path, home: Path, level: str) -> None:
-    """A secret is masked even if two consecutive pieces of a message share it."""
+    """An import masks a secret even if two consecutive pieces of a message share it."""
     update = (
         '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{'
         '"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}'
@@ -197,7 +197,7 @@ def test_secrets_are_masked(tmp_path: Path, home: Path, level: str) -> None:
     ],
 )
 def test_logs_without_messages_are_refused(home: Path, text: str, expected: str) -> None:
-    """A known log without messages is named in one line, with advice how to record messages."""
+    """`import` names a known kind of log without messages in one line, with advice."""
     said = refused(text, "inspect", "import", "-", home=home)
     assert expected in said
     assert "; `acp-proxy record` makes a recording" in said
@@ -206,7 +206,7 @@ def test_logs_without_messages_are_refused(home: Path, text: str, expected: str)
 @pytest.mark.parametrize("name", ["acpx", "zed"])
 @pytest.mark.parametrize("rest", ["", "\n```\n# And then it hung.\n"], ids=["end", "words"])
 def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest: str) -> None:
-    """An incomplete last message is counted and named, and the rest of the log is imported."""
+    """`import` counts and names an incomplete last message, and imports the rest of the log."""
     text = WRITERS[name].write(SENT[:3]).rstrip(']}\n "')[:-9]
     result = run_with(f"{text}{rest}".encode(), "inspect", "import", "-", "--name", "x", home=home)
     assert " with 2 messages; " in result.stderr
@@ -241,7 +241,7 @@ def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -
     ],
 )
 def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
-    """An error names changes to JSON by web pages and editors, with or without valid messages."""
+    """An error of `import` names how web pages and editors changed the JSON of a log."""
     for before in ("", INITIALIZE.decode() + "\n"):
         data = f"{before}{text}\n".encode()
         result = run_with(data, "inspect", "import", "-", home=home)
@@ -250,7 +250,7 @@ def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
 
 
 def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
-    """A command that expects a recording recognizes a log on standard input."""
+    """A command that expects a recording says so if standard input is another tool's log."""
     result = run_with(b"OUT: " + INITIALIZE + b"\n", "show", "-", home=home)
     assert result.stderr == (
         "acp-proxy: cannot read standard input as a recording: it looks like a plain log:"
@@ -273,7 +273,7 @@ def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
-    """With --from, the error says that the log has no message of the chosen format."""
+    """With `import --from`, the error says that the log has no message of the chosen format."""
     said = refused("hello\n", "inspect", "import", "-", "--from", name, home=home)
     is_of_lines = name in ("acpx", "lines")
     assert ("line 1: expected" if is_of_lines else "none of its lines is a message of ") in said
@@ -298,7 +298,7 @@ def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
     ],
 )  # fmt: skip
 def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], expected: str) -> None:
-    """Binary input and options that do not fit are usage errors."""
+    """Binary input and options that do not fit are usage errors of `import`."""
     data = text.encode("latin-1")
     result = run_with(data, "inspect", "import", "-", *arguments, home=home)
     assert result.exit_code == 2

@@ -51,7 +51,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
-    """A list is sorted by time, newest first; in a pipe it has all columns and absolute times."""
+    """`list` is sorted by time, newest first; in a pipe it has all columns and absolute times."""
     size = record_conversation(home / "old.db", id="aaaaaa1", wall=10**18).stat().st_size
     record_conversation(home / "new.db", id="bbbbbb1")
     result = run("inspect", "list", home=home)
@@ -71,7 +71,7 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
 
 
 def test_an_agent_without_a_name_is_called_after_its_command(home: Path) -> None:
-    """The column AGENT has a name from the command if the agent did not give a name."""
+    """The column AGENT of `list` has a name from the command if the agent gave no name."""
     with LogWriter(home / "x.db", arg=["npx", "-y", "@zed-industries/codex-acp"]) as recorder:
         recorder.end()
     line = run("inspect", "list", home=home).stdout.splitlines()[1]
@@ -79,7 +79,7 @@ def test_an_agent_without_a_name_is_called_after_its_command(home: Path) -> None
 
 
 def test_columns_are_aligned_with_wide_characters(home: Path) -> None:
-    """Columns stay aligned after names in wide characters."""
+    """The columns of `list` stay aligned after names in wide characters."""
     record_conversation(home / "你好.db", name="你好你好")
     record_conversation(home / "plain.db", name="plain")
     lines = run("inspect", "list", home=home).stdout.splitlines()[1:3]
@@ -87,7 +87,7 @@ def test_columns_are_aligned_with_wide_characters(home: Path) -> None:
 
 
 def test_a_running_recording_is_marked(home: Path) -> None:
-    """A recording with a running recorder is `running`, and its frames so far are counted."""
+    """`list` shows a recording with a running recorder as `running`, with its frames so far."""
     with LogWriter(home / "x.db") as recorder:
         write_conversation(recorder)
         line = run("inspect", "list", home=home).stdout.splitlines()[1]
@@ -95,14 +95,14 @@ def test_a_running_recording_is_marked(home: Path) -> None:
 
 
 def test_a_signal_is_shown_in_place_of_the_exit_code(home: Path) -> None:
-    """An agent that was killed is listed with the signal's number."""
+    """`list` shows the signal's number for an agent that was killed."""
     with LogWriter(home / "x.db") as recorder:
         recorder.event(6, signal=9)
     assert " sig 9 " in run("inspect", "list", home=home).stdout
 
 
 def test_a_list_of_another_directory(home: Path, tmp_path: Path) -> None:
-    """With DIR, the list is of that directory instead of the recordings directory."""
+    """`list DIR` lists that directory instead of the recordings directory."""
     (tmp_path / "other").mkdir()
     record_conversation(tmp_path / "other" / "x.db")
     assert " x " in run("inspect", "list", tmp_path / "other", home=home).stdout
@@ -110,7 +110,7 @@ def test_a_list_of_another_directory(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_list_of_a_path_that_is_not_a_directory(home: Path) -> None:
-    """A DIR that is not a directory is a usage error."""
+    """`list` of a path that is not a directory is a usage error."""
     path = record_conversation(home / "x.db")
     for word in (path, home / "nowhere"):
         answer = complaint("inspect", "list", word, home=home)
@@ -118,7 +118,7 @@ def test_a_list_of_a_path_that_is_not_a_directory(home: Path) -> None:
 
 
 def test_an_empty_list_is_not_an_error(home: Path) -> None:
-    """Without recordings, stdout is empty, stderr has one line, and the exit code is 0."""
+    """Without recordings, `list` prints only one line on stderr, and exits with 0."""
     for arguments in (["list"], ["list", str(home)]):
         result = run("inspect", *arguments, home=home)
         assert (result.exit_code, result.stdout) == (0, "")
@@ -131,7 +131,7 @@ def test_an_empty_list_is_not_an_error(home: Path) -> None:
 
 
 def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
-    """An unreadable file has a line on stderr, and the others are listed."""
+    """`list` prints a line on stderr for an unreadable file, and lists the other recordings."""
     record_conversation(home / "good.db")
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
@@ -148,7 +148,7 @@ def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
 
 
 def test_the_list_reports_a_lost_log(home: Path) -> None:
-    """A recording without its log is listed, with a warning on stderr."""
+    """`list` has a row for a recording without its log, and a warning on stderr."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -159,7 +159,7 @@ def test_the_list_reports_a_lost_log(home: Path) -> None:
 
 
 def test_a_run_of_verify_is_marked(home: Path) -> None:
-    """If a recording has no note, the list names the command that made it."""
+    """If a recording has no note, `list` names the command that made it."""
     record_conversation(home / "x.db", made_by="verify")
     assert " by verify" in run("inspect", "list", home=home).stdout.splitlines()[1]
     (line,) = run("inspect", "list", "--json", home=home).stdout.splitlines()
@@ -167,7 +167,7 @@ def test_a_run_of_verify_is_marked(home: Path) -> None:
 
 
 def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
-    """JSON output has an object for each recording, newest first, broken ones with a problem."""
+    """`list --json` prints an object per recording, newest first, broken ones with a problem."""
     path = record_conversation(home / "x.db")
     (home / "bad.db").write_text("hello")
     result = run("inspect", "list", "--json", home=home)
@@ -204,7 +204,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
 
 
 def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
-    """`list` filters by directory, agent, age and number; its total also counts the others."""
+    """`list` filters by directory, agent, age and number; its total counts all recordings."""
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
     now = time.time_ns()
@@ -229,7 +229,7 @@ def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_list_of_the_current_directory(home: Path, tmp_path: Path) -> None:
-    """--cwd without a directory means the current directory."""
+    """`list --cwd` without a directory means the current directory."""
     record_conversation(home / "a.db", cwd=str(tmp_path / "here"))
     record_conversation(home / "b.db")
     lines = run("inspect", "list", "--cwd", home=home).stdout.splitlines()
@@ -238,7 +238,7 @@ def test_a_list_of_the_current_directory(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["yesterday", "2025-13-01", "5x", ""])
 def test_an_invalid_time_is_refused(home: Path, text: str) -> None:
-    """--since accepts an age or a date, and refuses anything else."""
+    """`list --since` accepts an age or a date, and refuses anything else."""
     answer = complaint("inspect", "list", "--since", text, home=home)
     assert f"{text!r} is neither an age such as 2h or 7d nor a date such as 2025-06-15" in answer
 
@@ -247,7 +247,7 @@ def test_an_invalid_time_is_refused(home: Path, text: str) -> None:
 def test_a_terminal_gets_what_fits(
     home: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """No line is wider than the terminal, and the most important columns are always shown."""
+    """No line of `list` is wider than the terminal; the most important columns always remain."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: columns)
     record_conversation(home / "你好.db", name="你好" * 30, cwd="/srv/" + "项目" * 40)
     set_note(record_conversation(home / "b.db"), "a note " * 20)
@@ -263,7 +263,7 @@ def test_a_terminal_gets_what_fits(
 def test_a_terminal_sees_what_is_wrong_in_one_column(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal, one coloured column has the results of recordings, also of a running one."""
+    """On a terminal, one coloured column of `list` has the results of recordings."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "failed.db") as failed:
         handshake(failed)
@@ -281,7 +281,7 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
 
 
 def test_a_list_says_what_is_wrong(home: Path) -> None:
-    """✗ marks an error; a healthy conversation that ended by its client's signal has no mark."""
+    """In `list`, ✗ marks an error, but not a healthy conversation that a client's signal ended."""
     with LogWriter(home / "hung.db") as hung:
         handshake(hung)
         hung.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -303,7 +303,7 @@ def test_a_list_says_what_is_wrong(home: Path) -> None:
 def test_a_signal_is_red_only_where_there_is_a_problem(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A healthy conversation that its client ended with SIGTERM is not shown in red."""
+    """`list` does not show a healthy conversation that its client ended with SIGTERM in red."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "well.db") as well:
         handshake(well)
@@ -314,7 +314,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
 
 
 def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
-    """! marks a recording in which a fault fired and nothing else went wrong."""
+    """In `list`, ! marks a recording in which a fault fired and nothing else went wrong."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.EFFECT, capture_log.TO_CLIENT, rule="r", action="kill", signal=9)
@@ -327,7 +327,7 @@ def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
 def test_a_list_says_for_whom_a_running_chat_waits(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A running conversation shows whom it waits for instead of a problem, also in JSON."""
+    """`list` shows whom a running conversation waits for instead of a problem, also in JSON."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -386,13 +386,13 @@ def test_the_overview_without_recordings_says_how_to_begin(
 
 
 def test_the_next_command_follows_a_running_recording(home: Path) -> None:
-    """While the newest recording runs, the overview suggests to follow it."""
+    """While the newest recording runs, the overview of recordings suggests to follow it."""
     with LogWriter(home / "x.db"):
         assert run(home=home).stdout.endswith("acp-proxy log x --follow\n")
 
 
 def test_the_next_command_means_the_newest(home: Path) -> None:
-    """If two recordings have the same name, the suggested command finds the newer one."""
+    """If two recordings have the same name, the overview suggests a command for the newer one."""
     record_conversation(home / "my run.db", id="aaaa", wall=10**18, name="my run")
     record_conversation(home / "my run-2.db", id="bbbb", name="my run")
     assert run(home=home).stdout.splitlines()[-2:] == [
@@ -403,7 +403,7 @@ def test_the_next_command_means_the_newest(home: Path) -> None:
 
 
 def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
-    """A directory of broken files is not called empty, and no command is suggested."""
+    """The overview does not call a directory of broken files empty, and suggests no command."""
     (home / "x.db").write_text("hello")
     result = run(home=home)
     assert result.exit_code == 0
@@ -430,7 +430,7 @@ ENDS_OF_THE_CALENDAR = (
 @pytest.mark.parametrize("column", ["started_at", "ended_at"])
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, text: str) -> None:
-    """A recording with a date at an end of the calendar is damaged; the others are listed."""
+    """`list` calls a recording with a date at an end of the calendar damaged; the others remain."""
     record_conversation(home / "good.db", id="aaaa")
     bad = record_conversation(home / "bad.db", id="bbbb")
     with contextlib.closing(sqlite3.connect(bad)) as connection, connection:
@@ -447,7 +447,7 @@ def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, tex
 
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
-    """A text with a date at an end of the calendar is refused with its line."""
+    """A text form with a date at an end of the calendar is refused with its line."""
     bad = home / "bad.jsonl"
     made = text_of(record_conversation(home / "good.db"))
     bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))
@@ -456,7 +456,7 @@ def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
 
 
 def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
-    """A file can be pruned although its modification time is beyond the calendar."""
+    """`prune` can delete a file although its modification time is beyond the calendar."""
     path = record_conversation(home / "x.db")
     os.utime(path, (2**38, 2**38))
     result = run("inspect", "prune", "--larger-than", "0kB", "--dry-run", home=home)

@@ -22,7 +22,7 @@ OLD = Path(__file__).parents[3] / "data/format-1.db"
 @pytest.mark.parametrize("name", ["copy.db", "copy.jsonl"])
 @pytest.mark.parametrize("level", ["secrets", "private"])
 def test_the_copy_holds_no_secret(tmp_path: Path, name: str, level: str) -> None:
-    """A copy with --level is marked as masked, and is readable for its owner only."""
+    """A copy by `export --level` is marked as masked, and is readable for its owner only."""
     path, copy = record_planted(tmp_path / "x.db", large=3 << 20), tmp_path / name
     result = run("inspect", "export", path, "-o", copy, "--level", level)
     assert result.exit_code == 0
@@ -51,7 +51,7 @@ def test_markers_stay_and_more_can_be_masked(tmp_path: Path) -> None:
 
 
 def test_the_secrets_are_counted_if_masking_was_asked_for(tmp_path: Path) -> None:
-    """With masking options, stdout counts the masked secrets; otherwise stderr does."""
+    """With masking options, stdout of `export` counts the masked secrets; else stderr does."""
     path = record_planted(tmp_path / "x.db")
     asked = run("inspect", "export", path, "-o", tmp_path / "a.db", "--level", "secrets")
     assert " secrets are masked in " in asked.stdout
@@ -87,7 +87,7 @@ def test_a_recording_of_format_1_is_read_and_exported(tmp_path: Path) -> None:
 
 
 def test_nothing_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:
-    """Without --force, no existing file or side file of the copy is replaced."""
+    """Without --force, `export` replaces no existing file or side file of the copy."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "y.db"
     before = path.read_bytes()
     export = ("inspect", "export", path, "-o")
@@ -114,7 +114,7 @@ def test_nothing_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_no_copy_to_share(tmp_path: Path) -> None:
-    """A running recording is refused, since half a recording would look complete."""
+    """`export` refuses to copy a running recording, since half of it would look complete."""
     with LogWriter(tmp_path / "live.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -127,7 +127,7 @@ def test_a_running_recording_is_no_copy_to_share(tmp_path: Path) -> None:
 def test_a_pattern_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pattern that takes too long is a usage error, and no copy is left."""
+    """A masking pattern that takes too long is a usage error of `export`, and no copy is left."""
     monkeypatch.setattr("acp_proxy.cli.explain.time_limit._TICK_S", 0.02)
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("x", y="a" * 40 + "!"))

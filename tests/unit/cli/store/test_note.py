@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_note_is_written_read_and_cleared(home: Path) -> None:
-    """Writing a note prints nothing; reading it prints only the note."""
+    """`note` prints nothing when it writes a note; when it reads one, it prints only the note."""
     assert run("inspect", "note", "run", "it hangs", home=home).output == ""
     result = run("inspect", "note", "abc", home=home)
     assert (result.stdout, result.stderr) == ("it hangs\n", "")
@@ -65,12 +65,12 @@ def test_a_secret_in_a_note_is_masked(home: Path) -> None:
     ],
 )
 def test_wrong_use_of_note_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """A usage error is one line, and no note is written."""
+    """Wrong use of `note` is refused in one line, and no note is written."""
     assert complaint("inspect", "note", *arguments, home=home).startswith(answer)
 
 
 def test_a_note_is_utf8(home: Path) -> None:
-    """A note that is not UTF-8 is refused, and the recording is not called damaged."""
+    """`note` refuses a note that is not UTF-8, without calling the recording damaged."""
     answer = complaint("inspect", "note", "run", "a\udcff", home=home)
     assert answer == r"expected a note in UTF-8, got 'a\udcff'"
 

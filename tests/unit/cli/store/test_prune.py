@@ -42,7 +42,7 @@ def names(directory: Path) -> list[str]:
 
 
 def test_older_recordings_are_deleted(home: Path) -> None:
-    """Each deleted recording has a line with its size, and the last line has the total."""
+    """`prune` prints a line with the size of each deleted recording, and then the total."""
     size = (home / "old.db").stat().st_size
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     line, total = result.stdout.splitlines()
@@ -53,7 +53,7 @@ def test_older_recordings_are_deleted(home: Path) -> None:
 
 
 def test_a_dry_run_deletes_nothing(home: Path) -> None:
-    """A dry run prints the lines of recordings that would be deleted."""
+    """`prune --dry-run` prints the lines of recordings that would be deleted."""
     before = names(home)
     result = run("inspect", "prune", "--older-than", "3d", "--dry-run", home=home)
     lines = result.stdout.splitlines()
@@ -66,7 +66,7 @@ def test_a_dry_run_deletes_nothing(home: Path) -> None:
 
 
 def test_the_oldest_are_deleted_beyond_a_size(home: Path) -> None:
-    """Pruning by size deletes the oldest recordings until the others fit the limit."""
+    """`prune` by size deletes the oldest recordings until the others fit the limit."""
     size = sum((home / name).stat().st_size for name in ("new.db", "other.db"))
     run("inspect", "prune", "--larger-than", f"{size / 1000 + 1}kB", home=home)
     assert names(home) == ["new.db", "other.db"]
@@ -80,7 +80,7 @@ def test_age_and_size_may_be_combined(home: Path) -> None:
 
 
 def test_a_file_whose_name_has_line_ends_is_one_line(home: Path) -> None:
-    """A file name with line ends is printed on one line."""
+    """`prune` prints a file name with line ends on one line."""
     (home / "old.db").rename(home / "a\nb.db")
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     assert result.stdout.startswith("deleted a\\nb.db  ")
@@ -88,7 +88,7 @@ def test_a_file_whose_name_has_line_ends_is_one_line(home: Path) -> None:
 
 
 def test_a_note_keeps_a_recording(home: Path) -> None:
-    """A recording with a note stays, unless --noted is given."""
+    """`prune` keeps a recording with a note, unless --noted is given."""
     set_note(home / "old.db", "precious")
     run("inspect", "prune", "--older-than", "1d", home=home)
     assert names(home) == ["new.db", "old.db", "other.db"]
@@ -97,7 +97,7 @@ def test_a_note_keeps_a_recording(home: Path) -> None:
 
 
 def test_a_running_recording_stays(tmp_path: Path) -> None:
-    """A running recording is not deleted, however old it is."""
+    """`prune` does not delete a running recording, however old it is."""
     with LogWriter(tmp_path / "live.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -109,7 +109,7 @@ def test_a_running_recording_stays(tmp_path: Path) -> None:
 
 
 def test_json_has_an_object_for_each(home: Path) -> None:
-    """JSON output has an object for each recording, also in a dry run."""
+    """`prune --json` prints an object for each recording, also in a dry run."""
     arguments = ("inspect", "prune", "--older-than", "7d", "--json")
     size = (home / "old.db").stat().st_size
     dry = json.loads(run(*arguments, "--dry-run", home=home).stdout)
@@ -133,7 +133,7 @@ def _timestamp(text: str) -> float:
 def test_a_recording_that_cannot_be_deleted_is_reported(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording that cannot be deleted is reported, and the exit code is 1."""
+    """`prune` reports a recording that cannot be deleted, and exits with 1."""
     monkeypatch.setattr("acp_proxy.cli.store.prune.delete", lambda _: False)
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     assert result.stderr.splitlines()[0] == f"acp-proxy: cannot delete {home}/old.db"
@@ -153,7 +153,7 @@ def test_a_recording_that_cannot_be_deleted_is_reported(
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """Without a limit nothing is deleted; ages and sizes have the syntax of `record --keep`."""
+    """`prune` without a limit deletes nothing; limits have the syntax of `record --keep`."""
     before = names(home)
     assert answer in complaint("inspect", "prune", *arguments, home=home)
     assert names(home) == before

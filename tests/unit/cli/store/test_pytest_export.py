@@ -92,7 +92,7 @@ def test_later_events_are_left_out(tmp_path: Path) -> None:
 
 
 def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
-    """If the test or its recording exists already, neither is written without --force."""
+    """If an exported test or its recording exists, neither is written without --force."""
     test = tmp_path / "test_hello.py"
     test.write_text("mine")
     command = (*EXPORT, RECORDINGS / "hello.db", *PYTEST, tmp_path)
@@ -139,7 +139,7 @@ def test_a_recording_that_does_not_replay_is_refused(
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))
 def test_recorded_text_never_becomes_code(client: str, name: str, prompts: list[str]) -> None:
-    """Names and prompts change only the docstring of a test, never its code."""
+    """Names and prompts change only the docstring of an exported test, never its code."""
     name = name_of_test(name)
     source = source_of_test(
         name, client=client, agent=client, date=client, what="turn 1", prompts=prompts
@@ -152,7 +152,7 @@ def test_recorded_text_never_becomes_code(client: str, name: str, prompts: list[
 
 @pytest.mark.parametrize("text", ['"""', "\\", 'a"""\nimport os\n"""', "\\N{x}", "{name}", "\x00"])
 def test_python_syntax_in_a_name_is_plain_text(text: str) -> None:
-    """Quotes, backslashes, braces and newlines of a prompt do not end the docstring."""
+    """Quotes, backslashes, braces and newlines of a prompt do not end a test's docstring."""
     source = source_of_test(
         "x", client=text, agent=text, date="", what="turn 1", prompts=[text, text]
     )
@@ -181,7 +181,7 @@ def test_names_are_those_of_modules() -> None:
 def test_the_test_imports_nothing_from_its_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A test never imports a file of its directory that is named like a Python module."""
+    """An exported test imports no file of its directory that is named like a Python module."""
     for name in ("json", "queue", "selectors", "subprocess"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
     monkeypatch.chdir(tmp_path)

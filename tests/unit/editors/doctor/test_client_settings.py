@@ -37,7 +37,7 @@ def checked(home: Path, *words: str, **env: str) -> list[str]:
 
 
 def test_no_client_names_it(tmp_path: Path) -> None:
-    """If no settings name acp-proxy, the suggested command lists the clients."""
+    """If no settings name acp-proxy, `doctor` suggests the command that lists the clients."""
     (result,) = client_settings(machine(tmp_path))
     assert lines([result]) == ["! no settings of an ACP client were found that name acp-proxy"]
     assert result.commands == ["acp-proxy setup"]
@@ -53,14 +53,14 @@ def test_no_client_names_it(tmp_path: Path) -> None:
     ],
 )
 def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """The result of an entry without problems has the version and the agent."""
+    """The result of `doctor` for an entry without problems has the version and the agent."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 records HOME/bin/agent"
     ]
 
 
 def test_a_recording_may_be_played(tmp_path: Path) -> None:
-    """An entry may start `acp-proxy replay` in place of an agent."""
+    """For `doctor`, an entry may start `acp-proxy replay` in place of an agent."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", "replay", "tour") == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 plays a recording"
     ]
@@ -93,20 +93,20 @@ def test_a_recording_may_be_played(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_wrong_arguments(tmp_path: Path, words: str, text: str) -> None:
-    """Each wrong argument is an error that says what is expected, and in which file."""
+    """For `doctor`, each wrong argument is an error that says what is expected, and where."""
     (tmp_path / "data").touch()
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words.split()) == [f"✗ Zed 'Mine': {text}"]
 
 
 def test_arguments_in_one_string(tmp_path: Path) -> None:
-    """Arguments that are one string are an error; the advice is to split the string."""
+    """For `doctor`, arguments that are one string are an error; it advises to split the string."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", "record -- agent") == [
         "✗ Zed 'Mine': its arguments are one string"
     ]
 
 
 def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
-    """A program that only your shell's PATH contains is a warning, since a client may lack it."""
+    """`doctor` warns of a program that only the shell's PATH contains: a client may lack it."""
     fine, *rest = checked(tmp_path, "acp-proxy", "record", "agent")
     assert fine == "✓ Zed 'Mine': acp-proxy 0.1.0 records"
     assert rest == [
@@ -125,7 +125,7 @@ def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
 
 
 def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
-    """A script that needs node is a warning if a graphical client may not find node."""
+    """`doctor` warns of a script that needs node if a graphical client may not find node."""
     program(tmp_path / "bin/node")
     program(tmp_path / "bin/script", "#!/usr/bin/env node\n")
     entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/script")
@@ -138,7 +138,7 @@ def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
 
 
 def test_relative_paths(tmp_path: Path) -> None:
-    """A relative path in the settings is an error, and doctor does not start its program."""
+    """A relative path in the settings is an error, and `doctor` does not start its program."""
     program(tmp_path / "project/acp-proxy")
     context = machine(tmp_path)
     configure(tmp_path, "./acp-proxy", "record", "--", f"{tmp_path}/bin/agent")
@@ -155,14 +155,14 @@ def never(_words: Sequence[str], _environ: Mapping[str, str]) -> VersionAnswer:
 
 
 def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
-    """Some clients replace `~`, so doctor warns and asks the acp-proxy in the home directory."""
+    """Some clients replace `~`, so `doctor` warns and asks the acp-proxy in the home directory."""
     fine, line = checked(tmp_path, "~/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert fine.startswith("✓")
     assert line == ("! Zed 'Mine': ~/bin/acp-proxy begins with ~, which not every client replaces")
 
 
 def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
-    """An acp-proxy that is missing, does not answer, or has another version is reported."""
+    """`doctor` reports an acp-proxy that is missing, is silent, or has another version."""
     entry = ("record", "--", "HOME/bin/agent")
     assert checked(tmp_path, "HOME/gone/acp-proxy", *entry) == [
         "✗ Zed 'Mine': HOME/gone/acp-proxy was not found"
@@ -177,7 +177,7 @@ def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
 
 
 def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
-    """acp-proxy is asked with the variables of the entry and of ``env``, without the agent."""
+    """`doctor` asks acp-proxy with the variables of the entry and of ``env``, without an agent."""
     asked = []
 
     def ask(words: Sequence[str], environ: Mapping[str, str]) -> VersionAnswer:
@@ -197,7 +197,7 @@ def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
 
 
 def test_what_is_not_started(tmp_path: Path) -> None:
-    """A wrapper, and programs or settings of the working directory, are not started."""
+    """`doctor` starts no wrapper, and no program or settings of the working directory."""
     agent = f"{tmp_path}/bin/agent"
     configure(tmp_path, "uvx", "acp-proxy", "record", "--", agent)
     assert lines(client_settings(machine(tmp_path, never))) == [
@@ -214,7 +214,7 @@ def test_what_is_not_started(tmp_path: Path) -> None:
 
 
 def test_variables_of_an_entry(tmp_path: Path) -> None:
-    """Problems with variables of an entry are reported without their values."""
+    """`doctor` reports problems with variables of an entry without their values."""
     entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert checked(tmp_path, *entry, ACP_PROXY_OFF="1", ACP_PROXY_GRACE=VALUE) == [
         "✗ Zed 'Mine': ACP_PROXY_OFF switches recording off",
@@ -226,7 +226,7 @@ def test_variables_of_an_entry(tmp_path: Path) -> None:
 
 
 def test_all_clients(tmp_path: Path) -> None:
-    """An entry that two plugins read is reported once; unreadable settings have a reason."""
+    """`doctor` reports an entry that two plugins read once; unreadable settings have a reason."""
     make_home(tmp_path)
     (tmp_path / SETTINGS).write_text("{ broken")
     results = lines(client_settings(machine(tmp_path)))

@@ -15,7 +15,7 @@ MANUAL = Path(__file__).parents[4] / "docs/commands/doctor.md"
 
 
 def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
-    """If there are a warning and an error, the status of the examination is the error's."""
+    """If `doctor` has a warning and an error, the status of the examination is the error's."""
     context = machine(tmp_path)
     assert examine(context).status is CheckStatus.WARNING
     assert examine(with_environment(context, ACP_PROXY_OFF="1")).status is CheckStatus.ERROR
@@ -23,14 +23,14 @@ def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
 
 
 def test_every_check_is_in_the_manual(tmp_path: Path) -> None:
-    """The manual lists the checks of doctor in order, and all results carry their check's name."""
+    """The manual lists the checks of `doctor` in order; each result carries its check's name."""
     names = [result.check for result in examine(machine(tmp_path)).results]
     listed = re.findall(r"^\| `(\w+)` \|", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)
     assert [*dict.fromkeys(names)] == [*CHECKS] == listed
 
 
 def test_commands_can_be_pasted(tmp_path: Path) -> None:
-    """A suggested command begins with acp-proxy if PATH finds it, otherwise with a path."""
+    """A command that `doctor` suggests begins with acp-proxy, or its path if PATH lacks it."""
     context = machine(tmp_path)
     assert context.command("show", Path("/a b.db")) == "acp-proxy show '/a b.db'"
     other = program(tmp_path / "other/acp-proxy")

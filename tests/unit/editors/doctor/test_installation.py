@@ -29,13 +29,13 @@ def test_the_versions(tmp_path: Path) -> None:
 
 
 def test_a_path_that_all_is_well_with(tmp_path: Path) -> None:
-    """If the installed path is absolute and has no problems, there is one result."""
+    """If the installed path is absolute and has no problems, `doctor` has one result about it."""
     assert lines(start_script(machine(tmp_path))) == [f"✓ {tmp_path}/bin/acp-proxy"]
 
 
 @pytest.mark.parametrize("is_linked", [False, True], ids=["plain", "linked"])
 def test_a_virtual_environment_may_go(tmp_path: Path, is_linked: bool) -> None:
-    """A script in a virtual environment, or a link to one, is a warning."""
+    """`doctor` warns if acp-proxy is a script in a virtual environment, or a link to one."""
     context = machine(tmp_path)
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv/pyvenv.cfg").touch()
@@ -51,7 +51,7 @@ def test_a_virtual_environment_may_go(tmp_path: Path, is_linked: bool) -> None:
 
 
 def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
-    """There is no warning for the environments of pipx and uv tool."""
+    """`doctor` does not warn about the environments of pipx and uv tool."""
     context = machine(tmp_path)
     for place in (".local/share/pipx/venvs/acp-proxy", ".local/share/uv/tools/acp-proxy"):
         script = program(tmp_path / place / "bin/acp-proxy")
@@ -63,7 +63,7 @@ def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
 
 
 def test_what_an_editor_may_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A temporary directory, another PATH, missing permission or no script is reported."""
+    """`doctor` reports a temporary directory, another PATH, a missing permission or script."""
     monkeypatch.setattr(installation, "SYSTEM_PATH", "/nowhere")
     context = machine(tmp_path)
     path = context.own[0]

@@ -53,7 +53,7 @@ def state(directory: Path) -> list[tuple[str, bytes, int, int]]:
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:
-    """Ended, running and just begun recordings are not reported."""
+    """`doctor` does not report ended, running and just begun recordings as leftovers."""
     context = machine(tmp_path)
     assert lines(leftovers(context)) == NOTHING
     record_conversation(context.recordings / "x.db")
@@ -69,7 +69,7 @@ def test_nothing_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_an_unfinished_log(tmp_path: Path, indexed: bool) -> None:
-    """Doctor changes nothing; the suggested command finishes the recording."""
+    """`doctor` changes nothing; the command that it suggests finishes the recording."""
     context = machine(tmp_path)
     killed(context.recordings / "1.db", indexed=indexed)
     before = state(context.recordings)
@@ -81,7 +81,7 @@ def test_an_unfinished_log(tmp_path: Path, indexed: bool) -> None:
 
 
 def test_unfinished_logs(tmp_path: Path) -> None:
-    """One command finishes the recordings of several logs."""
+    """One command that `doctor` suggests finishes the recordings of several logs."""
     context = machine(tmp_path)
     for number in range(5):
         killed(context.recordings / f"{number}.db")
@@ -94,7 +94,7 @@ def test_unfinished_logs(tmp_path: Path) -> None:
 
 
 def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
-    """A log that cannot be finished is an error: a foreign file, or one with a broken database."""
+    """`doctor` reports a log that cannot be finished as an error, such as a foreign file."""
     context = machine(tmp_path)
     (context.recordings / "a.db.log").write_bytes(b"something else" * 10)
     for name in ("b", "c"):
@@ -110,7 +110,7 @@ def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
-    """The damaged part of a log is reported as unmasked, with a command that removes it."""
+    """`doctor` reports the damaged part of a log as unmasked, with a command that removes it."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     for name in ("x.db.damaged", "x.db.damaged-2"):
@@ -123,7 +123,7 @@ def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
 
 
 def test_empty_files(tmp_path: Path) -> None:
-    """Files of a recorder that was killed before it recorded anything are reported."""
+    """`doctor` reports files of a recorder that was killed before it recorded anything."""
     context = machine(tmp_path)
     for name in ("x.db", "y.db", "y.db.log", "z.db.log"):
         (context.recordings / name).touch()
@@ -137,7 +137,7 @@ def test_empty_files(tmp_path: Path) -> None:
 
 
 def test_what_sqlite_left(tmp_path: Path) -> None:
-    """Side files without a database, and write-ahead logs that still have rows, are reported."""
+    """`doctor` reports side files without a database, and write-ahead logs that have rows."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     code = (
@@ -159,7 +159,7 @@ def test_what_sqlite_left(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_command_had_not_finished(tmp_path: Path) -> None:
-    """Temporary files are found beside recordings, settings and change logs."""
+    """`doctor` finds temporary files beside recordings, settings and change logs."""
     context = machine(tmp_path)
     names = (".abcd1234.import", ".x.jsonl.abc_1234", "setup/.acp-proxy-abcd1234")
     files = [context.recordings / name for name in names]

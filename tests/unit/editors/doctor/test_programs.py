@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     ],
 )  # fmt: skip
 def test_answers(tmp_path: Path, script: str, answer: VersionAnswer) -> None:
-    """A program is asked with --version and an empty stdin, and is killed at the time limit."""
+    """`doctor` asks a program with --version and no stdin, and kills it at the time limit."""
     path = program(tmp_path / "acp-proxy", f'#!/bin/sh\n[ "$*" = --version ]\n{script}\n')
     timeout_s = 0.2 if "0.2" in answer.trouble else 30
     environ = {"PATH": os.environ["PATH"], "WHICH": "mine"}
@@ -39,7 +39,7 @@ def test_answers(tmp_path: Path, script: str, answer: VersionAnswer) -> None:
 
 
 def test_what_cannot_start(tmp_path: Path) -> None:
-    """If an agent's program cannot start, the answer has the system's reason."""
+    """If an agent's program cannot start, its version is replaced by the system's reason."""
     gone = program(tmp_path / "a", "#!/nowhere/python\n")
     assert ask_version([str(gone)], {}).trouble == (
         "cannot start: the interpreter of its first line was not found"
@@ -49,7 +49,7 @@ def test_what_cannot_start(tmp_path: Path) -> None:
 
 
 def test_no_file_is_made(tmp_path: Path) -> None:
-    """A program that is asked for its version writes no bytecode files."""
+    """A program that `doctor` asks for its version writes no bytecode files."""
     (tmp_path / "module.py").write_text("")
     text = "import module, sys; print('acp-proxy, version', sys.argv[1][2:])"
     script = program(tmp_path / "acp-proxy", f"#!{sys.executable} -S\n{text}\n")

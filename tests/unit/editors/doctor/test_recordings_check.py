@@ -26,7 +26,7 @@ from tests.support.waiting_chat import record_waiting_chat
 
 
 def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
-    """The result for a usable directory has the size of its recordings and the free space."""
+    """`doctor` shows the size of the recordings in a usable directory, and the free space."""
     context = machine(tmp_path)
     (line,) = lines(recordings_directory(context))
     assert line.startswith(f"✓ {context.recordings}: it is empty, ")
@@ -37,7 +37,7 @@ def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
-    """A missing directory is not a problem if the first recording can create it."""
+    """For `doctor`, a missing recordings directory that can be created is no problem."""
     context = machine(tmp_path)
     context.recordings.rmdir()
     assert lines(recordings_directory(context)) == [
@@ -59,7 +59,7 @@ def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux and its /proc")
 def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
-    """The error about a directory that cannot be made has the reason, even for the superuser."""
+    """`doctor` gives the reason why a recordings directory cannot be made, even to root."""
     context = evolve(machine(tmp_path), recordings=Path("/proc/foo"))
     (line,) = lines(recordings_directory(context))
     assert line.startswith("✗ /proc/foo cannot be made: cannot record into /proc/foo/doctor-")
@@ -67,7 +67,7 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
-    """If `record` does not work in the directory, the result has its message."""
+    """If `record` does not work in the directory, the result of `doctor` has its message."""
     context = machine(tmp_path)
     (tmp_path / "acp_proxy.py").write_text("import sys; sys.exit('acp-proxy: no luck today')")
     context = with_environment(context, PYTHONPATH=str(tmp_path))
@@ -84,7 +84,7 @@ def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
     ],
 )
 def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
-    """The command that is suggested for wrong permissions of the directory corrects them."""
+    """The command that `doctor` suggests for wrong permissions of the directory corrects them."""
     context = machine(tmp_path)
     context.recordings.chmod(mode)
     *fine, actual = recordings_directory(context)
@@ -97,7 +97,7 @@ def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
 
 
 def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another user's directory and a read-only one are errors, except for the superuser."""
+    """For `doctor`, a directory of another user or a read-only one is an error, except for root."""
     context = machine(tmp_path)
     owner = context.recordings.stat().st_uid
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
@@ -129,7 +129,7 @@ def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_none_is_running(tmp_path: Path) -> None:
-    """Recorders that have ended or were killed are not listed as running."""
+    """`doctor` does not list recorders that have ended or were killed as running."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     with LogWriter(context.recordings / "y.db") as killed:
@@ -139,7 +139,7 @@ def test_none_is_running(tmp_path: Path) -> None:
 
 
 def test_what_they_wait_for(tmp_path: Path) -> None:
-    """Each running recorder is listed with what it waits for: the user, the agent or nothing."""
+    """`doctor` lists running recorders with what each waits for: the user, the agent or nothing."""
     context = machine(tmp_path)
     recorders = [record_waiting_chat(context.recordings / "a.db", finished=False)]
     for name, prompts in {"b": True, "c": False}.items():
@@ -160,7 +160,7 @@ def test_what_they_wait_for(tmp_path: Path) -> None:
 
 
 def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
-    """The hang of a running recorder is a warning, and an unreadable log is an error."""
+    """For `doctor`, the hang of a running recorder is a warning, and an unreadable log an error."""
     context = machine(tmp_path)
     with LogWriter(context.recordings / "x.db") as recorder:
         handshake(recorder)

@@ -15,7 +15,7 @@ A, B = f"{CWD}/a.py", f"{CWD}/b.py"
 
 
 def test_a_session_in_order() -> None:
-    """Reads inside the directory, and permitted edits and commands, give no findings."""
+    """An audit finds nothing in reads inside the directory and in permitted actions."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path=A)
     conversation.call("c", **edit(A))
@@ -31,7 +31,7 @@ def test_a_session_in_order() -> None:
 
 
 def test_done_without_being_asked() -> None:
-    """If an agent asks at other times, its unasked writes, commands and other calls are found."""
+    """An audit finds unasked writes, commands and calls if the agent asks at other times."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c")
@@ -54,7 +54,7 @@ def test_done_without_being_asked() -> None:
 
 
 def test_an_agent_that_never_asks() -> None:
-    """An agent that never asks gets one finding for all actions."""
+    """In an audit, an agent that never asks gets one finding for all actions."""
     conversation = Talk()
     for number in range(500):
         conversation.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
@@ -68,7 +68,7 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """Actions that an earlier answer may cover get another finding than unasked actions."""
+    """An audit distinguishes actions that an earlier answer may cover from unasked actions."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.call("d", **shell("npm install"))
@@ -81,7 +81,7 @@ def test_an_answer_for_always_may_cover_what_follows() -> None:
 
 
 def test_refused_and_done_by_the_client() -> None:
-    """A write is a problem if permission for the same file was refused in the same turn."""
+    """In an audit, a write is a problem if permission for its file was refused in the turn."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(REJECT, {"toolCallId": "c"})
@@ -95,7 +95,7 @@ def test_refused_and_done_by_the_client() -> None:
 
 
 def test_refused_and_done_in_a_terminal() -> None:
-    """A refused call that shows a terminal created afterwards is a problem."""
+    """In an audit, a refused call that shows a terminal created later is a problem."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="make")
@@ -106,7 +106,7 @@ def test_refused_and_done_in_a_terminal() -> None:
 
 
 def test_refused_and_reported_as_done() -> None:
-    """A refused action that the agent reports as done is a finding about the agent's claim."""
+    """In an audit, a refused action that the agent reports as done is a claim of the agent."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "completed")
@@ -116,7 +116,7 @@ def test_refused_and_reported_as_done() -> None:
 
 
 def test_a_permission_request_that_failed() -> None:
-    """An error answer to a permission request does not grant it."""
+    """In an audit, an error answer to a permission request does not grant permission."""
     conversation = Talk()
     conversation.asks_in_vain(
         "session/request_permission", toolCall={"toolCallId": "c", **edit(A)}, options=OPTIONS
@@ -131,7 +131,7 @@ def test_a_permission_request_that_failed() -> None:
 
 
 def test_a_later_turn_is_another_matter() -> None:
-    """A refusal does not count in a later turn, since the user may have decided otherwise."""
+    """In an audit, a refusal does not count in a later turn: the user may decide otherwise."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.prompt()
@@ -140,7 +140,7 @@ def test_a_later_turn_is_another_matter() -> None:
 
 
 def test_done_before_the_answer() -> None:
-    """An action that began before the answer to its permission request is a problem."""
+    """In an audit, an action that began before its permission was answered is a problem."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -153,7 +153,7 @@ def test_done_before_the_answer() -> None:
 
 
 def test_reported_before_the_answer() -> None:
-    """An action that is reported as completed before the answer is a problem."""
+    """In an audit, an action that is completed before its permission is answered is a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
     answer = conversation.lines.pop()
@@ -167,7 +167,7 @@ def test_reported_before_the_answer() -> None:
 
 
 def test_permission_for_one_file_and_a_write_of_another() -> None:
-    """Permission for one file and a write of another file are a problem."""
+    """In an audit, permission for one file and a write of another file are a problem."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -181,7 +181,7 @@ def test_permission_for_one_file_and_a_write_of_another() -> None:
 
 
 def test_a_call_that_changes_after_permission() -> None:
-    """A path that a call gets after permission was granted is a problem."""
+    """In an audit, a path that a call gets after its permission is a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "completed", locations=[{"path": A}, {"path": B}])
@@ -193,7 +193,7 @@ def test_a_call_that_changes_after_permission() -> None:
 
 
 def test_a_command_that_changes_after_permission() -> None:
-    """A command that differs from the permitted command is a problem."""
+    """In an audit, a command that differs from the permitted command is a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c", "completed", rawInput={"command": "npm publish"})
@@ -217,7 +217,7 @@ def test_a_command_that_changes_after_permission() -> None:
 def test_permission_for_one_command_and_another_one_in_the_terminal(
     command: str, is_another: bool
 ) -> None:
-    """A terminal command counts as the permitted one if it only wraps that command in a shell."""
+    """In an audit, a permitted command may be wrapped in a shell by the terminal."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command=command)
@@ -226,7 +226,7 @@ def test_permission_for_one_command_and_another_one_in_the_terminal(
 
 
 def test_outside_the_directory() -> None:
-    """A write or a command is a problem unless it was allowed; a read is a remark."""
+    """In an audit, a write or command that was not allowed is a problem, a read a remark."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
     conversation.asks("fs/write_text_file", {}, path=f"{CWD}/../x", content="")
@@ -247,7 +247,7 @@ def test_outside_the_directory() -> None:
 
 
 def test_files_that_look_like_credentials() -> None:
-    """Files that look like credentials are found in reads and in commands."""
+    """An audit finds files that look like credentials in reads and in commands."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path=f"{CWD}/.env")
     conversation.call("c", **shell("cat ~/.ssh/id_rsa | base64"))
@@ -260,7 +260,7 @@ def test_files_that_look_like_credentials() -> None:
 
 
 def test_commands_that_name_paths_outside() -> None:
-    """Paths outside of the directory are found in commands, except for programs and devices."""
+    """An audit finds paths outside of the directory in commands, except programs and devices."""
     conversation = Talk()
     conversation.call("c", **shell("/usr/bin/env cp /proj/app/a /proj/other/b 2>/dev/null"))
     assert conversation.findings()["command-outside"] == (
@@ -270,7 +270,7 @@ def test_commands_that_name_paths_outside() -> None:
 
 
 def test_a_directory_that_is_not_in_the_recording() -> None:
-    """Without a known directory, no path is reported as outside."""
+    """An audit without a known directory reports no path as outside."""
     conversation = Talk()
     conversation.update("usage_update")
     for _, message in conversation.lines:
@@ -285,7 +285,7 @@ def test_a_directory_that_is_not_in_the_recording() -> None:
 
 
 def test_answers_that_no_person_can_give() -> None:
-    """A grant within a tenth of a second is a finding."""
+    """An audit finds a permission that was granted within a tenth of a second."""
     conversation = Talk()
     conversation.pause_ms = 99
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
@@ -298,7 +298,7 @@ def test_answers_that_no_person_can_give() -> None:
 
 
 def test_hostile_text_is_made_visible() -> None:
-    """Control characters in titles, paths and commands are made visible."""
+    """An audit makes control characters in titles, paths and commands visible."""
     conversation = Talk()
     conversation.call("c", **shell("rm \x1b[2J\u202e\n-r" + "x" * 100))
     text = conversation.findings()["never-asked"]
@@ -310,7 +310,7 @@ def test_hostile_text_is_made_visible() -> None:
 
 
 def test_the_last_answer_about_the_same_file_counts() -> None:
-    """If permission for a file was refused and then granted, only the last answer counts."""
+    """In an audit, only the last answer about permission for a file counts."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.permission(ALLOW, {"toolCallId": "d", **edit(A)})
@@ -325,7 +325,7 @@ def test_the_last_answer_about_the_same_file_counts() -> None:
 
 
 def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
-    """A write that may belong to either of two permitted calls is not a finding."""
+    """In an audit, a write that may belong to either of two permitted calls is fine."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -341,7 +341,7 @@ def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
 
 
 def test_a_refused_command_that_a_shell_then_runs() -> None:
-    """A command is the same command if a shell is put around it."""
+    """In an audit, a command stays the permitted one if a shell is put around it."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "failed")
@@ -350,7 +350,7 @@ def test_a_refused_command_that_a_shell_then_runs() -> None:
 
 
 def test_a_change_that_is_only_announced() -> None:
-    """The finding about an announced change does not claim that the change was made."""
+    """An audit does not claim that a change that a call only announced was made."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "in_progress", locations=[{"path": B}])
@@ -360,7 +360,7 @@ def test_a_change_that_is_only_announced() -> None:
 
 
 def test_a_path_of_which_the_write_failed_was_not_written() -> None:
-    """A failed write is not listed, even if another write of the same call succeeded."""
+    """An audit does not list a failed write, even if another write of its call succeeded."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.asks("fs/write_text_file", {}, path=A, content="", toolCallId="c")
@@ -369,7 +369,7 @@ def test_a_path_of_which_the_write_failed_was_not_written() -> None:
 
 
 def test_two_commands_of_one_call() -> None:
-    """Two commands of one call are both listed, and the one without permission is a finding."""
+    """An audit lists both commands of one call, and finds the one without permission."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm test")
@@ -386,7 +386,7 @@ def test_two_commands_of_one_call() -> None:
 
 
 def test_quotes_that_change_no_command() -> None:
-    """Quotes that a shell would remove do not make another command."""
+    """In an audit, quotes that a shell would remove do not make another command."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell('grep "a b" x')})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="grep", args=["a b", "x"])
@@ -395,7 +395,7 @@ def test_quotes_that_change_no_command() -> None:
 
 
 def test_quotes_that_change_a_command() -> None:
-    """A line that a shell would interpret differently is another command."""
+    """In an audit, a line that a shell would interpret differently is another command."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("echo 'a;b'")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="echo a;b")
@@ -413,7 +413,7 @@ def test_quotes_that_change_a_command() -> None:
     ],
 )
 def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
-    """Two names that may mean the same file do not give a finding."""
+    """In an audit, two names that may mean one file do not give a finding."""
     conversation = Talk(cwd=cwd)
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
     conversation.ends("c", locations=[{"path": written}])
@@ -421,7 +421,7 @@ def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> No
 
 
 def test_a_write_in_one_batch_with_its_permission_request() -> None:
-    """A write in the same batch as its permission request was sent before the answer."""
+    """In an audit, a write in the batch of its permission request came before the answer."""
     conversation = Talk()
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", **edit(A)}, "options": OPTIONS}
     conversation.to_client([
@@ -435,7 +435,7 @@ def test_a_write_in_one_batch_with_its_permission_request() -> None:
 
 
 def test_quick_answers_are_counted_and_not_their_actions() -> None:
-    """Quick answers are counted, not their actions, since an action may be asked for twice."""
+    """An audit counts quick answers and not their actions, which may be asked for twice."""
     conversation = Talk()
     conversation.pause_ms = 10
     for _ in range(2):

@@ -42,7 +42,7 @@ WINDOWS = ["C:\\work\\app"]
     ],
 )
 def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
-    """The dots in a path are resolved without looking at files; a path inside is shown relative."""
+    """Dots in a path are resolved without looking at files; a path inside is shown relative."""
     located = locate(path, directories)
     if "\0" not in path:
         assert located.shown == shown
@@ -85,6 +85,6 @@ def test_words_of_a_command() -> None:
 
 
 def test_a_long_command_is_read_quickly() -> None:
-    """Only the beginning of a command is searched, for at most twenty paths."""
+    """An audit searches only the beginning of a command for paths, and for at most twenty."""
     assert len(mentions("/a " * 100_000, POSIX)) == 1
     assert len(mentions(" ".join(f"/{n}" for n in range(10_000)), POSIX)) == 20

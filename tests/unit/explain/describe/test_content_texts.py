@@ -1,4 +1,4 @@
-"""A diff is described by its files and the numbers of added and removed lines."""
+"""The preview of a diff has its files and the numbers of added and removed lines."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ diff --git a/query.sql b/query.sql
     ],
 )
 def test_added_and_removed_lines_are_counted(old: str, new: str, changed: tuple[int, int]) -> None:
-    """A line that only moved counts neither as added nor as removed."""
+    """In the preview of a diff, a line that only moved counts neither as added nor as removed."""
     assert changed_lines(old, new) == changed
 
 
 def test_the_lines_of_a_patch_are_counted() -> None:
-    """The lines with file names in a patch are not counted, but a removed SQL comment is."""
+    """In a patch, lines with file names are not counted as changes; a removed SQL comment is."""
     assert patch_lines(PATCH) == (3, 4)
     assert patch_lines("-a\n+b\n c") == (1, 1)
     assert patch_lines("") == (0, 0)
@@ -78,5 +78,5 @@ def test_the_lines_of_a_patch_are_counted() -> None:
     ],
 )
 def test_a_diff_is_described(block: dict[str, Any], shown: str) -> None:
-    """A diff is described by its new, deleted, moved or changed file, in every dialect."""
+    """The preview of a diff names its new, deleted, moved or changed file, in every dialect."""
     assert diff(block) == shown

@@ -27,7 +27,7 @@ DATA = base64.b64encode(random.Random(2).randbytes(300)).decode()
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123_456, "123 kB"), (64_000_000, "64.0 MB")],
 )
 def test_sizes_have_units(count: int, shown: str) -> None:
-    """A size has a unit and at most three digits."""
+    """A size in a text for people has a unit and at most three digits."""
     assert byte_size(count) == shown
 
 
@@ -55,7 +55,7 @@ def test_the_size_is_that_of_the_decoded_data(count: int) -> None:
     ],
 )
 def test_media_is_data_beside_its_type(value: dict[str, Any], shown: str) -> None:
-    """Only data beside a media type is media, since other data may be text."""
+    """A preview treats only data beside a media type as media, since other data may be text."""
     assert media(value) == shown
 
 
@@ -71,7 +71,7 @@ def test_media_is_data_beside_its_type(value: dict[str, Any], shown: str) -> Non
     ],
 )
 def test_base64_is_hidden(text: str, shown: str) -> None:
-    """Base64 is hidden in either alphabet, as a data URI, and wrapped into lines."""
+    """Previews hide base64 in either alphabet, as a data URI, and wrapped into lines."""
     assert without_base64(text) == shown
 
 
@@ -88,13 +88,13 @@ def test_base64_is_hidden(text: str, shown: str) -> None:
     ],
 )
 def test_other_text_is_left_alone(text: str) -> None:
-    """Digests, paths and identifiers are kept, although they have the characters of base64."""
+    """Previews keep digests, paths and identifiers, although they look like base64."""
     assert without_base64(text) == text
     assert not is_base64(text)
 
 
 def test_a_cut_leaves_no_short_piece_of_base64() -> None:
-    """A cut drops a piece of base64 at the end that is too short to be recognized."""
+    """A preview that is cut drops a piece of base64 at its end, too short to be recognized."""
     words = "so it begins " * 10
     assert beginning(f"{words}{DATA}", len(words) + 60) == words
     assert beginning(f"{words}{DATA}", len(words) + 100) == f"{words}{DATA[:100]}"

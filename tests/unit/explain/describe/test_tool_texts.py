@@ -40,12 +40,12 @@ from tests.support.log_writer import line, notification, request, update
     ],
 )
 def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
-    """Title, kind and status are found in every dialect, and are safe to print."""
+    """The title, kind and status of a tool call are found in every dialect, safe to print."""
     assert call_in(line(message)) == state
 
 
 def test_the_state_is_read_from_a_cut_frame() -> None:
-    """If a frame was cut, the state of its call is read from what precedes the cut."""
+    """If a frame was cut off, the state of its call is read from the part before the cut."""
     raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
     assert call_in(raw[:200]).title == "Write"
     assert params_of(raw[:20]) == {}
@@ -54,13 +54,13 @@ def test_the_state_is_read_from_a_cut_frame() -> None:
 
 
 def test_half_a_surrogate_pair_is_read() -> None:
-    """Half a surrogate pair in a title is read, although strict parsers refuse it."""
+    """Half a surrogate pair in a call's title is read, although strict parsers refuse it."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "\ud83d"}}})
     assert call_in(raw.encode()).title == "\\ud83d"
 
 
 def test_counted_ids_are_told_apart() -> None:
-    """Only long ids, which are usually random, are cut; numbered ids stay whole."""
+    """Only long ids of calls, which are usually random, are cut; numbered ids stay whole."""
     assert call_label("Write", "stream_call_0") == "Write (stream_call_0)"
     assert call_label("Write", "call_0") == "Write (call_0)"
     assert call_label("Write", "toolu_01ABCDEFGHJK0123456789XyZ") == "Write (…789XyZ)"
@@ -80,5 +80,5 @@ def test_counted_ids_are_told_apart() -> None:
     ],
 )
 def test_a_location_has_its_lines_and_columns(location: dict[str, int], shown: str) -> None:
-    """A location has its line and column; an end that equals the beginning is left out."""
+    """A location of a call has line and column; an end equal to the beginning is left out."""
     assert places({"location": {"path": "/a.py", **location}}) == shown

@@ -74,7 +74,7 @@ def test_a_line_that_is_not_utf8_is_base64_in_json(tmp_path: Path, size: int) ->
 
 
 def test_a_large_invalid_line_is_text_in_json(tmp_path: Path) -> None:
-    """A large invalid line is the member `text`, although both of its ends look like a message."""
+    """A large invalid line is the member `text` in JSON, although its ends look like a message."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == raw.decode()
@@ -99,13 +99,13 @@ def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [{"name": "\udcff"}, {"é": ["你好", 1]}, {"\udcad": "x"}])
 def test_an_event_is_valid_json_with_any_name(data: dict[str, Any]) -> None:
-    """An event with a file name that is not UTF-8 is valid JSON."""
+    """An event with a file name that is not UTF-8 is valid JSON in the output of `log`."""
     line = event_json({"seq": 1, "t_ns": 2, "kind": "note", "data": json.dumps(data)})
     assert json.loads(line) == {"seq": 1, "t_ns": 2, "event": "note", "data": data}
 
 
 def test_any_depth_can_be_printed(tmp_path: Path) -> None:
-    """A message that is nested a hundred thousand deep can be printed."""
+    """`log --json` can print a message that is nested a hundred thousand deep."""
     (line,) = frames_json(tmp_path, b"[" * 100_000 + b"]" * 100_000 + b"\n")
     assert line
 
@@ -114,7 +114,7 @@ START = Recording("0", "x", "0", datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC).is
 
 
 def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
-    """Each column that has a value is listed as a fact, in words if the value is a code."""
+    """Each column of a frame that has a value is a fact of `log --seq`, in words for a code."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         rows = {row["seq"]: row for row in reader.rows()}
     known = {name: value for name, value in facts(rows[9], START) if value}
@@ -145,7 +145,7 @@ def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_slow_frame_has_the_time_of_its_arrival(tmp_path: Path) -> None:
-    """A frame has a time of arrival if its bytes did not arrive at once."""
+    """A frame in JSON has a time of arrival if its bytes did not arrive at once."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"slow")
         recorder.chunk(2, b"ly\n")

@@ -43,13 +43,13 @@ def test_the_layout_is_that_of_python(value: object) -> None:
 
 
 def test_values_are_not_changed() -> None:
-    """Numbers are shown with their digits and strings with their escapes."""
+    """Numbers in a shown message have their digits, and strings their escapes."""
     raw = rb'{"a":1.0,"a":1E+2,"n":123456789012345678901234567890,"s":"\/\n\\u00e9"}'
     assert shown(raw).replace("\n  ", "").replace("\n", "").replace(": ", ":").encode() == raw
 
 
 def test_escaped_letters_are_written_out() -> None:
-    """Escaped letters are decoded; escaped control characters and lone surrogates are not."""
+    """A shown message has decoded letters; control characters and lone surrogates stay escaped."""
     raw = rb'["\u4f60\u00e9\ud83d\ude00","\u001b[2J\u202e\ud83d","\\u4f60","\u0022"]'
     assert (
         shown(raw)
@@ -86,7 +86,7 @@ def test_each_piece_has_its_kind() -> None:
 
 
 def test_base64_is_replaced_by_its_size_on_request() -> None:
-    """A short text, or a text with spaces, is not taken for base64."""
+    """A short text, or a text with spaces, is not taken for base64 in a shown message."""
     data = base64.b64encode(bytes(3000)).decode()
     words = "word " * 100
     raw = json.dumps({"data": data, "text": words, "short": data[:100]}).encode()
@@ -111,7 +111,7 @@ def test_base64_is_replaced_by_its_size_on_request() -> None:
     ],
 )
 def test_invalid_json_is_written_as_it_is(raw: bytes) -> None:
-    """Invalid JSON is shown unchanged, except for control characters."""
+    """`log --seq` shows invalid JSON unchanged, except for control characters."""
     text = shown(raw)
     assert all(line.isprintable() for line in text.split("\n"))
     kept = raw.decode(errors="backslashreplace").translate({ord(" "): None})
@@ -120,7 +120,7 @@ def test_invalid_json_is_written_as_it_is(raw: bytes) -> None:
 
 
 def test_a_huge_message_is_cut() -> None:
-    """A huge message is cut, and a note has the size of the whole message."""
+    """`log --seq` cuts a huge message, with a note that has the size of the whole message."""
     raw = b'{"a":"' + b"x" * 3_000_000 + b'","b":[' + b"1," * 3_000_000 + b"1]}"
     text = shown(raw)
     assert text.startswith('{\n  "a": "xxx')
@@ -130,7 +130,7 @@ def test_a_huge_message_is_cut() -> None:
 
 
 def test_deep_nesting_is_cut() -> None:
-    """Indents are limited, so that deep nesting does not make the output larger."""
+    """Indents of a shown message are limited, so that deep nesting does not enlarge it."""
     text = shown(b"[" * 100_000 + b"]" * 100_000)
     assert len(text) < 1_200_000
     assert "… cut" in text
@@ -145,7 +145,7 @@ def texts(message: Any) -> list[tuple[str, list[str]]]:
 
 
 def test_a_plan_has_a_line_for_each_entry() -> None:
-    """Each entry of a plan is a line with its status, even if the dialect calls it a step."""
+    """`log --seq` shows each entry of a plan on a line with its status, in any dialect."""
     entries = [
         {"content": "Look", "priority": "high", "status": "completed"},
         {"content": "Edit", "status": "in_progress"},
@@ -157,7 +157,7 @@ def test_a_plan_has_a_line_for_each_entry() -> None:
 
 
 def test_a_diff_has_the_lines_that_changed() -> None:
-    """A diff shows its changed lines instead of both texts."""
+    """`log --seq` shows the changed lines of a diff instead of both texts."""
     diff = {"type": "diff", "path": "/a.py", "oldText": "x\ny\nz\n", "newText": "x\nY\nz\n"}
     assert texts(update("s", "tool_call", toolCallId="c", content=[diff])) == [
         ("/params/update/content/0 /a.py", ["@@ -1,3 +1,3 @@", " x", "-y", "+Y", " z"])
@@ -165,7 +165,7 @@ def test_a_diff_has_the_lines_that_changed() -> None:
 
 
 def test_a_file_has_its_lines(tmp_path: Path) -> None:
-    """The lines of a file follow the message, with the pointer to its text."""
+    """`log --seq` shows the lines of a file below the message, with the pointer to its text."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         written = {"sessionId": "s", "path": "/a", "content": "one\n\x1b[2Jtwo\n"}
@@ -175,7 +175,7 @@ def test_a_file_has_its_lines(tmp_path: Path) -> None:
 
 
 def test_a_long_line_is_wrapped() -> None:
-    """A long line is wrapped between words; a text without spaces, such as base64, is not."""
+    """`log --seq` wraps a long line between words; a text without spaces stays on one line."""
     said = "word " * 60 + "end"
     ((place, lines),) = texts(update("s", "agent_message_chunk", content=text(said)))
     assert place == "/params/update/content/text"
@@ -185,14 +185,14 @@ def test_a_long_line_is_wrapped() -> None:
 
 
 def test_only_newlines_end_a_line() -> None:
-    """Only newlines end a line; other separators become escapes, and tabs become spaces."""
+    """In an unfolded text only newlines end a line; other separators become escapes."""
     assert texts({"result": {"content": "a\tb\u2028c\r\nd\r\n\n"}}) == [
         ("/result/content", ["a       b\u2028c", "d", ""])
     ]
 
 
 def test_the_output_of_a_terminal_is_decoded() -> None:
-    """The output of a v2 terminal is decoded from base64; other data becomes an empty text."""
+    """`log --seq` decodes the output of a v2 terminal from base64; other data is empty."""
     data = base64.b64encode("3 passed…\n1 failed\n".encode()).decode()
     chunk = update("s", "terminal_output_chunk", terminalId="t", data=data)
     assert texts(chunk) == [("/params/update/data", ["3 passed…", "1 failed"])]
@@ -203,7 +203,7 @@ def test_the_output_of_a_terminal_is_decoded() -> None:
 
 
 def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
-    """``--seq`` of a request also unfolds its answer; only diffs are coloured."""
+    """`log --seq` of a request also unfolds its answer; only diffs are coloured."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/a"))  # 2
         recorder.to_agent(result(1, content="-one\n+two\n"))  # 3
@@ -217,7 +217,7 @@ def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
 
 
 def test_an_invalid_line_has_no_unfolded_texts() -> None:
-    """Lines that are invalid or nested deeply have no unfolded texts."""
+    """`log --seq` unfolds no texts of lines that are invalid or nested deeply."""
     assert list(unfolded(b"not json")) == []
     assert list(unfolded(b"[" * 1000)) == []
     assert texts({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [
@@ -239,7 +239,7 @@ def test_a_row_has_offset_bytes_and_ascii() -> None:
 
 @pytest.mark.parametrize("raw", [b"", b"text", "你好é😀".encode() * 3000])
 def test_utf8_has_no_rows(raw: bytes) -> None:
-    """A line of UTF-8 has no hex rows, even if a piece of the line ends within a character."""
+    """A line of UTF-8 has no hex view, even if a piece of the line ends within a character."""
     assert list(hex_view(raw)) == []
 
 
@@ -251,14 +251,14 @@ def test_only_rows_near_bad_bytes_are_shown() -> None:
 
 
 def test_the_number_of_rows_is_limited() -> None:
-    """Of a line of binary data, only the first rows are shown."""
+    """The hex view shows only the first rows of a line of binary data."""
     shown = list(hex_view(b"\xff" * 1_000_000))
     assert len(shown) == 33
     assert shown[-1] == "…"
 
 
 def test_half_a_character_at_the_end_is_found() -> None:
-    """A line that ends in the middle of a character is not UTF-8."""
+    """A line that ends in the middle of a character is not UTF-8, and has a hex view."""
     assert list(hex_view("é".encode()[:1])) == [
         "00000000  c3                                               ."
     ]

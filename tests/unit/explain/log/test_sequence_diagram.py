@@ -40,7 +40,7 @@ def drawn(path: Path, **more: Any) -> list[str]:
 
 
 def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
-    """Messages are drawn in order, from the sender to the party that has to act."""
+    """A sequence diagram draws messages in order, from the sender to the party that acts."""
     assert drawn(record_conversation(tmp_path / "x.db")) == [
         "sequenceDiagram",
         "title x",
@@ -110,7 +110,7 @@ def test_a_diagram_is_capped(tmp_path: Path) -> None:
 
 
 def test_the_messages_of_a_batch_are_drawn() -> None:
-    """The messages of a batch are drawn below it, at most twenty of them."""
+    """A sequence diagram draws the messages of a batch below it, at most twenty of them."""
     batch = [request(n, "x/y") for n in range(30)]
     lines = [{**HEADER}, {"stream": "to-agent", "message": batch}]
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -122,7 +122,7 @@ def test_the_messages_of_a_batch_are_drawn() -> None:
 
 
 def test_faults_are_drawn_as_received_and_as_delivered() -> None:
-    """Faults make acp-proxy a participant, which also sends the messages that they made up."""
+    """In a sequence diagram with faults, acp-proxy is a participant that sends their messages."""
     message = {"jsonrpc": "2.0", "method": "x/y"}
     raw = json.dumps(message, separators=(",", ":")) + "\n"
     lines: list[Any] = [{**HEADER}]
@@ -154,7 +154,7 @@ def test_faults_are_drawn_as_received_and_as_delivered() -> None:
 
 
 def test_the_default_stays_below_the_limit_of_mermaid() -> None:
-    """A diagram of the default length is within Mermaid's limit, even with many entities."""
+    """A sequence diagram of the default length is within Mermaid's limit, despite entities."""
     lines = [{**HEADER}]
     lines += [{"stream": "stderr", "text": "x"}, {"stream": "to-agent", "text": "{" * 99}] * 200
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -162,7 +162,7 @@ def test_the_default_stays_below_the_limit_of_mermaid() -> None:
 
 
 def test_two_sessions_are_named() -> None:
-    """With several sessions, each turn names its session."""
+    """In a sequence diagram with several sessions, each turn names its session."""
     lines: list[Any] = [{**HEADER}]
     for n, session in enumerate("ab"):
         ask = request(n, "session/prompt", sessionId=session, prompt=[text("go")])
@@ -192,12 +192,12 @@ def test_two_sessions_are_named() -> None:
     ],
 )  # fmt: skip
 def test_what_means_something_is_an_entity(text: str, written: str) -> None:
-    """Each character that is not known to be harmless becomes a numeric entity."""
+    """In a sequence diagram, each character that may be harmful becomes a numeric entity."""
     assert escaped(text) == written
 
 
 def test_a_long_text_is_cut() -> None:
-    """A long text is cut to the width of a line, or shorter if its characters are entities."""
+    """A sequence diagram cuts a long text to a line's width, or shorter if it has entities."""
     assert escaped("x" * LONGEST) == "x" * LONGEST
     assert escaped("x" * 100) == "x" * LONGEST + "…"
     assert escaped("ab cd", 3) == "ab…"
@@ -207,7 +207,7 @@ def test_a_long_text_is_cut() -> None:
 
 @given(st.text(max_size=7))  # an escape has up to ten characters
 def test_the_text_can_be_read_back(text: str) -> None:
-    """The decoded entities of a text are the text that a timeline shows, on one line."""
+    """The decoded entities of a sequence diagram are the text of a timeline, on one line."""
     written = escaped(text)
     assert html.unescape(re.sub(r"#(\d+);", r"&#\1;", written)) == plain(text).strip()
     assert not re.search("[\n%`<>{}$|@]", written)

@@ -72,39 +72,39 @@ def numbers(hits: list[SearchHit]) -> list[tuple[int, int]]:
     ],
 )
 def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> None:
-    """A text is found both in the line as it was sent and in its decoded strings."""
+    """A search finds a text both in the line as it was sent and in its decoded strings."""
     assert numbers(search(pattern, [frame(1, {}, raw=written, method=None)])) == [(1, 1)]
 
 
 def test_escapes_are_undone_within_strings_only() -> None:
-    """Escapes are decoded only within strings, not in the syntax between them."""
+    """A search decodes escapes only within strings, not in the syntax between them."""
     written = b'{"a":"x\\ny","b":1}'
     assert search('x\ny","b"', [frame(1, {}, raw=written)]) == []
     assert search('y","b"', [frame(1, {}, raw=written)]) != []
 
 
 def test_a_regular_expression_sees_each_string_by_itself() -> None:
-    """``^`` and ``$`` match at the ends of a string within a line."""
+    """In a search, ``^`` and ``$`` match at the ends of a string within a line."""
     message = notification("x", title="Hello", other="say Hello")
     assert len(search("^Hello$", [frame(1, message)], is_regex=True)) == 1
     assert search("^say$", [frame(1, message)], is_regex=True) == []
 
 
 def test_a_text_across_chunks_is_found_at_its_first_frame() -> None:
-    """A text across chunks is found at its first frame, and its last frame is known."""
+    """A search finds a text across chunks at its first frame, and knows its last frame."""
     hits = search("hello world", chunks("Oh! Hel", "lo wor", "ld."))
     assert numbers(hits) == [(1, 3)]
     assert hits[0].excerpt == ("Oh! ", "Hello world", ".")
 
 
 def test_a_frame_is_a_hit_once() -> None:
-    """A frame is a hit once, even if a second match begins in it and ends in the next frame."""
+    """In a search, a frame is a hit once, even if a second match begins in it."""
     assert numbers(search("aba", chunks("aba", "ba"))) == [(1, 1)]
     assert numbers(search("aa", chunks("a", "a", "a"))) == [(1, 2), (2, 3)]
 
 
 def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
-    """A surrogate pair is found even if it is split between two chunks."""
+    """A search finds a surrogate pair even if it is split between two chunks."""
     halves = [
         frame(n, {}, method="session/update", raw=line(update("s", "agent_message_chunk",
               content=text("@"))).rstrip().replace(b"@", half))
@@ -130,7 +130,7 @@ def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
     ids=["thought", "user", "tool call", "prompt", "end of turn"],
 )
 def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
-    """A new message ends the previous one, so that their texts are not joined."""
+    """In a search, a new message ends the previous one, so that their texts are not joined."""
     first, two = chunks("Hel", "lo", first=1)
     assert search("hello", [first, between, two._replace(seq=3)]) == []
 
@@ -146,13 +146,13 @@ def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
     ids=["stderr", "tool call update", "other session", "request"],
 )
 def test_unrelated_frames_do_not_end_a_message(between: StoredFrame) -> None:
-    """Stderr, other sessions and updates of tool calls do not end a message."""
+    """In a search, stderr, other sessions and updates of tool calls do not end a message."""
     first, two = chunks("Hel", "lo", first=1)
     assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3)]
 
 
 def test_messages_with_ids_may_be_interleaved() -> None:
-    """Chunks with one message id belong together, even if other frames come between."""
+    """A search joins chunks with one message id, even if other frames come between."""
     frames = [
         *chunks("Hel", messageId="a"),
         *chunks("Good", first=2, messageId="b"),
@@ -165,14 +165,14 @@ def test_messages_with_ids_may_be_interleaved() -> None:
 
 
 def test_hits_come_in_order() -> None:
-    """Hits are in the order of their first frames, even if a match is complete only later."""
+    """Hits of a search are in the order of first frames, even if a match completes later."""
     first, two = chunks("Hel", "lo", first=1)
     between = frame(2, {}, stream="stderr", kind="stderr", method=None, raw=b"hello")
     assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3), (2, 2)]
 
 
 def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
-    """A hit is returned at once if no message is open."""
+    """A search returns a hit at once if no message is open."""
     searcher = Searcher(Pattern("x"))
     assert searcher.feed(frame(1, notification("x")))
     searcher = Searcher(Pattern("method"))
@@ -180,14 +180,14 @@ def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
 
 
 def test_a_match_of_a_regular_expression_goes_across_chunks() -> None:
-    """A match of a regular expression spans chunks, even in a text that is searched in parts."""
+    """In a search, a match of a regular expression spans chunks, even in a long text."""
     words = ["word "] * 5000 + ["needle in a ", "haystack"] + ["word "] * 5000
     assert numbers(search(r"needle \w+ a hay", chunks(*words), is_regex=True)) == [(5001, 5002)]
     assert numbers(search("^word", chunks(*words), is_regex=True))[:2] == [(1, 1), (2, 2)]
 
 
 def test_an_end_assertion_waits_for_the_end_of_the_message() -> None:
-    """An assertion of the end does not match while the message continues."""
+    """In a search, an assertion of the end does not match while the message continues."""
     many = ["x" * 100] * 400
     assert numbers(search(r"lo\Z", chunks("hel", "lo", *many), is_regex=True)) == [(2, 2)]
     assert search(r"hello\Z", chunks("hel", "lo", *many), is_regex=True) == []
@@ -195,7 +195,7 @@ def test_an_end_assertion_waits_for_the_end_of_the_message() -> None:
 
 
 def test_a_long_text_is_found_across_many_chunks() -> None:
-    """A fixed text is found across many chunks, however long it is."""
+    """A search finds a fixed text across many chunks, however long it is."""
     sought = "".join(chr(0x4E00 + n % 5000) for n in range(40_000))
     pieces = [sought[n : n + 7] for n in range(0, len(sought), 7)]
     hits = search(sought, chunks("before ", *pieces, " after"))
@@ -203,7 +203,7 @@ def test_a_long_text_is_found_across_many_chunks() -> None:
 
 
 def test_memory_is_bounded_however_long_a_message_is() -> None:
-    """Of an unfinished message, the search keeps only the end in memory."""
+    """A search keeps only the end of an unfinished message in memory."""
     searcher = Searcher(Pattern("nothing like that"))
     for chunk in chunks(*["some text "] * 20_000):
         assert searcher.feed(chunk) == []
@@ -212,7 +212,7 @@ def test_memory_is_bounded_however_long_a_message_is() -> None:
 
 
 def test_a_hit_has_a_pointer() -> None:
-    """A hit has a JSON pointer, also for the text of the first of several chunks."""
+    """A hit of a search has a JSON pointer, also for the text of the first of several chunks."""
     message = notification("x", list=[{"a/b": "find me"}])
     (hit,) = search("find me", [frame(1, message)], with_pointers=True)
     assert hit.pointer == "/params/list/0/a~1b"
@@ -229,7 +229,7 @@ def test_a_hit_has_a_pointer() -> None:
 def test_a_line_too_large_to_hold_is_searched_in_pieces(
     size: int, pattern: str, is_found: bool
 ) -> None:
-    """If a line is too large for memory, it is searched as sent and with escapes decoded."""
+    """A search reads a line too large for memory as sent and with escapes decoded."""
     raw = json.dumps({"a": "x" * 500 + 'café 你 "quoted" \\'}).encode() + b" "
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
     searcher = Searcher(Pattern(pattern))
@@ -238,7 +238,7 @@ def test_a_line_too_large_to_hold_is_searched_in_pieces(
 
 
 def test_an_excerpt_is_bounded_and_can_be_encoded() -> None:
-    """An excerpt has a limited length, and replaces half a surrogate pair."""
+    """An excerpt of a search hit has a limited length, and replaces half a surrogate pair."""
     raw = b'{"a":"' + b"x" * 10_000 + b"needle\\ud83d" + b"y" * 10_000 + b'"}'
     (hit,) = search("needle", [frame(1, {}, raw=raw)])
     assert (len(hit.excerpt.before), hit.excerpt.match) == (200, "needle")

@@ -23,13 +23,13 @@ from acp_proxy.explain.search.search_patterns import Pattern, escaped_strings, s
     ],
 )
 def test_case_matters_if_there_is_a_capital(pattern: str, text: str, is_found: bool) -> None:
-    """A pattern without capitals ignores case, also beyond ASCII."""
+    """A search pattern without capitals ignores case, also beyond ASCII."""
     assert Pattern(pattern).is_in(text) == is_found
     assert Pattern(pattern).may_be_in(text.encode()) >= is_found
 
 
 def test_case_can_be_chosen() -> None:
-    """The case options apply to any pattern."""
+    """The case options of a search apply to any pattern."""
     assert Pattern("Hello", ignore_case=True).is_in("hELLO")
     assert not Pattern("hello", ignore_case=False).is_in("Hello")
 
@@ -51,7 +51,7 @@ def test_case_can_be_chosen() -> None:
 def test_a_regular_expression_in_lower_case_finds_any_case(
     pattern: str, text: str, is_found: bool
 ) -> None:
-    r"""A regular expression in lower case ignores case, even with ``\S`` or ``(?P<`` in it."""
+    r"""A lower-case regular expression ignores case, even with ``\S`` or ``(?P<`` in it."""
     sought = Pattern(pattern, is_regex=True)
     assert sought.is_in(text) == is_found
     assert sought.may_be_in(text.encode()) >= is_found
@@ -67,7 +67,7 @@ def test_a_regular_expression_in_lower_case_finds_any_case(
     ],
 )
 def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: str) -> None:
-    """The error about an invalid pattern says what is wrong, and in which column."""
+    """The error about an invalid search pattern says what is wrong, and in which column."""
     with pytest.raises(BadPattern) as caught:
         Pattern(pattern, is_regex=True)
     assert str(caught.value) == message
@@ -79,7 +79,7 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
 def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
-    """Only a pattern with assertions has to be tried on each string separately."""
+    """Only a search pattern with assertions has to be tried on each string separately."""
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 
 
@@ -95,12 +95,12 @@ def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
     ],
 )
 def test_escapes_are_undone(written: str, meant: str) -> None:
-    """Each escape of JSON becomes its character; an unknown one loses its backslash."""
+    """A search decodes each escape of JSON; an unknown escape loses its backslash."""
     assert undone(written) == meant
 
 
 def test_strings_are_found_in_a_line() -> None:
-    """Names and values are strings; those with escapes are decoded and searched separately."""
+    """A search treats names and values as strings, and those with escapes decoded, too."""
     line = r'{"a":"b\"c","\u0064":[1,"e"],"f":"cut \n'
     assert strings(line) == ["a", 'b"c', "d", "e", "f", "cut \n"]
     assert escaped_strings(line) == ['b"c', "d", "cut \n"]

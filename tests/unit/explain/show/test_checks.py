@@ -204,7 +204,7 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
 def test_the_end_of_the_agent_is_judged(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], expected: list[str]
 ) -> None:
-    """The end of an agent is a problem during a turn, and not if the client asked for it."""
+    """In `show`, the end of an agent is a problem during a turn, unless the client asked for it."""
     for step in steps:
         step(recorder)
     assert sentences(recorder) == expected
@@ -226,7 +226,7 @@ def test_the_end_of_the_agent_is_judged(
 def test_who_is_to_blame_for_an_end(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], by: str | None
 ) -> None:
-    """An agent is to blame for its end only if it exited or crashed by itself."""
+    """In `show`, an agent is to blame for its end only if it exited or crashed by itself."""
     for step in steps:
         step(recorder)
     recorder.abandon()
@@ -235,7 +235,7 @@ def test_who_is_to_blame_for_an_end(
 
 
 def test_an_agent_that_cannot_start_is_a_problem(tmp_path: Path) -> None:
-    """An agent that cannot start is a problem, with the reason."""
+    """In `show`, an agent that cannot start is a problem, with the reason."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(
             capture_log.EXIT, code=127, reason="cannot start the agent 'x': no such file"
@@ -250,7 +250,7 @@ CUSTOM = notification("_x/status", sessionId="s")
 
 
 def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
-    """An error code has the name that its dialect gives it."""
+    """In `show`, an error code has the name that its dialect gives it."""
     told = []
     for dialect in ("v1", "draft-1.0"):
         with LogWriter(tmp_path / f"{dialect}.db", dialect=dialect) as recorder:
@@ -266,7 +266,7 @@ def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
 
 
 def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
-    """Errors about unknown extensions and missing files are not problems."""
+    """In `show`, errors about unknown extensions and missing files are not problems."""
     recorder.to_agent(request(1, "_x/y"))
     recorder.to_client(error(1, -32601, "Method not found"))
     recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/new"))
@@ -280,7 +280,7 @@ def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
 
 
 def test_a_failed_prompt_is_a_problem(recorder: LogWriter) -> None:
-    """An error that ends a turn is a problem; other errors are remarks."""
+    """In `show`, an error that ends a turn is a problem; other errors are remarks."""
     prompt(recorder)
     recorder.to_client(error(1, -32603, "Internal error: out of credit"))
     assert sentences(recorder) == [
@@ -304,12 +304,12 @@ def test_a_failed_prompt_is_a_problem(recorder: LogWriter) -> None:
     ],
 )
 def test_unknown_error_codes_have_no_name(code: Any, dialect: str | None, name: str) -> None:
-    """A code that the dialect does not define is shown by its number."""
+    """In `show`, a code that the dialect does not define is shown by its number."""
     assert code_name(code, dialect) == name
 
 
 def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -> None:
-    """The finding about undelivered bytes names the missing reader, their number and the frames."""
+    """The finding about undelivered bytes names the missing reader, their number and frames."""
     turn(recorder)
     recorder.to_client(CUSTOM)
     recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)
@@ -332,7 +332,7 @@ def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
 
 
 def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
-    """Stall events with missing or wrong fields raise nothing."""
+    """A summary of stall events with missing or wrong fields raises nothing."""
     recorder.event(capture_log.NOTE, TO_AGENT, action="stalled")
     recorder.event(capture_log.NOTE, TO_CLIENT, action="stalled", since=1 << 62, bytes="many")
     recorder.event(capture_log.NOTE, action="stalled")
@@ -348,7 +348,7 @@ def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
 
 
 def test_tool_calls_have_their_last_status(recorder: LogWriter) -> None:
-    """A tool call is counted once, with its kind and its last known status."""
+    """`show` counts a tool call once, with its kind and its last known status."""
     prompt(recorder)
     for call, kind, status in (("a", "read", "completed"), ("b", "read", "failed")):
         start = {"toolCallId": call, "status": "pending", "title": call}
@@ -372,7 +372,7 @@ def with_kind(message: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 def test_permission_requests_have_their_answers(recorder: LogWriter) -> None:
-    """A permission request has its chosen option and its waiting time, in any dialect."""
+    """`show` lists a permission request with its chosen option and waiting time."""
     options = [{"optionId": "n", "name": "No", "kind": "reject_once"}]
     answers: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("session/request_permission", {"options": options},
@@ -404,7 +404,7 @@ def test_permission_requests_have_their_answers(recorder: LogWriter) -> None:
 
 
 def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWriter) -> None:
-    """A session is new, loaded or resumed, and has the client's directory."""
+    """For `show`, a session is new, loaded or resumed, and has the client's directory."""
     recorder.to_agent(request(1, "session/new", cwd="/a", mcpServers=[]))
     recorder.to_client(result(1, sessionId="one"))
     recorder.to_agent(request(2, "session/load", sessionId="two", cwd="/b", mcpServers=[]))
@@ -421,7 +421,7 @@ def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWri
 
 
 def test_files_and_terminals_are_counted_by_outcome(recorder: LogWriter) -> None:
-    """Requests for files and terminals are counted as results, errors or unanswered."""
+    """`show` counts requests for files and terminals as results, errors or unanswered."""
     for n, answer in enumerate((result(0, content="x"), error(1, -32603, "no"), None)):
         recorder.to_client(request(n, "fs/read_text_file", sessionId="s", path="/a"))
         if answer is not None:
@@ -434,7 +434,7 @@ def test_files_and_terminals_are_counted_by_outcome(recorder: LogWriter) -> None
 
 
 def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
-    """A failed tool call is listed with its last update, its title and the reason."""
+    """`show` lists a failed tool call with its last update, its title and the reason."""
     prompt(recorder)  # 4
     failed = [{"type": "content", "content": text("command not found")}]
     recorder.to_client(

@@ -15,7 +15,7 @@ PROTOCOL = Path(__file__).parents[3] / "data" / "protocol"
 
 
 def test_enabled_capabilities_of_v1_are_listed() -> None:
-    """True flags and objects are capabilities; false and null are not."""
+    """Of the handshake, true flags and objects are capabilities; false and null are not."""
     params = {
         "clientCapabilities": {
             "fs": {"readTextFile": True, "writeTextFile": False},
@@ -28,7 +28,7 @@ def test_enabled_capabilities_of_v1_are_listed() -> None:
 
 
 def test_empty_groups_of_v1_are_no_capabilities() -> None:
-    """An empty group of v1 has no capabilities."""
+    """In v1, an empty group has no capabilities."""
     groups: dict[str, Any] = {
         "promptCapabilities": {},
         "mcpCapabilities": {},
@@ -57,7 +57,7 @@ def test_capabilities_of_v1_are_named_by_path() -> None:
 
 
 def test_custom_capabilities_come_last() -> None:
-    """Custom capabilities, below _meta or with an underscore, come last."""
+    """Custom capabilities, below _meta or with an underscore, are listed last."""
     params = {
         "clientCapabilities": {"_meta": {"zed.dev": {"workspace": True}}, "terminal": True},
         "capabilities": {"_own": {"x": 1}, "fs": {"read": True}},
@@ -79,7 +79,7 @@ def test_an_empty_object_is_a_capability_in_v2() -> None:
 
 
 def test_capabilities_of_the_draft_have_values() -> None:
-    """Lists and numbers are shown; required client capabilities are listed separately."""
+    """Lists and numbers of a handshake are shown; required client capabilities are separate."""
     result = {
         "capabilities": {
             "mcpCapabilities": {"transport": ["stdio", "http"]},

@@ -114,7 +114,7 @@ def test_an_agent_that_never_spoke_may_not_be_to_blame(
 
 
 def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
-    """A command that prints text but no message is not an ACP agent."""
+    """For `show`, a command that prints text but no message is not an ACP agent."""
     chat.to_agent(INITIALIZE)
     chat.chunk(capture_log.TO_CLIENT, b"Welcome to the shell\n")
     chat.event(capture_log.EXIT, code=1)
@@ -132,7 +132,7 @@ def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
 
 
 def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
-    """Requests that an agent left open are reported once, with its end."""
+    """`show` reports requests that an agent left open once, with the agent's end."""
     chat.to_agent(INITIALIZE)
     chat.event(capture_log.EXIT, code=1)
     assert judged(chat) == [("agent.ended", "error", "agent")]
@@ -153,7 +153,7 @@ def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
 def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
     chat: LogWriter, meanwhile: list[Any], expected: tuple[str, str, str | None]
 ) -> None:
-    """While a tool call runs or a person is asked, nobody is to blame, however long it takes."""
+    """While a tool call runs or a person is asked, `show` blames nobody, however long it takes."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(*meanwhile)
@@ -163,7 +163,7 @@ def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
 
 
 def test_an_agent_that_does_nothing_after_an_answer_is_named(chat: LogWriter) -> None:
-    """An agent that never starts a call after its permission was answered is to blame."""
+    """An agent that never starts a call after its permission was answered is to blame for it."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make"), PERMISSION)
@@ -189,7 +189,7 @@ def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWrit
 def test_an_agent_does_not_wait_for_a_login_for_ever(
     chat: LogWriter, minutes: int, severity: str, by: str | None
 ) -> None:
-    """An agent that waits for a login for a quarter of an hour is to blame."""
+    """An agent that waits for a login for a quarter of an hour is to blame for the hang."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, authMethods=[{"id": "m", "name": "M"}]))
     chat.to_agent(request(1, "authenticate", methodId="m"))
@@ -209,7 +209,7 @@ def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
 
 
 def test_stderr_may_say_why_no_answer_came(chat: LogWriter) -> None:
-    """If stderr names a login or the network, the environment is to blame, with stderr's words."""
+    """If stderr names a login or the network, `show` blames the environment and quotes stderr."""
     opened(chat)
     chat.to_agent(PROMPT)
     stderr(chat, "retrying: connect ECONNREFUSED 10.0.0.1:443")
@@ -220,7 +220,7 @@ def test_stderr_may_say_why_no_answer_came(chat: LogWriter) -> None:
 
 
 def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> None:
-    """Minutes that npx takes are blamed on the launcher, not on the agent."""
+    """`show` blames the launcher for minutes that npx takes, and not the agent."""
     chat = LogWriter(tmp_path / "x.db", arg=["npx", "-y", "some-acp"])
     chat.to_agent(INITIALIZE)
     chat.t_ns += 16 * MINUTE
@@ -259,7 +259,7 @@ def test_a_client_that_refuses_a_question_is_named(chat: LogWriter) -> None:
 
 
 def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
-    """A long error message is cut in the middle, so that the reason at its end is kept."""
+    """`show` cuts a long error message in the middle, so that the reason at its end is kept."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, -32603, f"{'x' * 400} Please sign in again."))
@@ -292,7 +292,7 @@ def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> No
 def test_an_agent_has_to_heed_a_cancel_whatever_runs(
     chat: LogWriter, seconds: int, expected: tuple[str, str, str | None]
 ) -> None:
-    """An agent that had time to obey a cancel is to blame, and its ignored cancels are counted."""
+    """An agent that had time to obey a cancel is to blame, and ignored cancels are counted."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
@@ -305,7 +305,7 @@ def test_an_agent_has_to_heed_a_cancel_whatever_runs(
 
 
 def test_an_agent_that_ignored_a_cancel_was_killed_for_it(chat: LogWriter) -> None:
-    """An agent that is killed after it ignored a cancel is to blame."""
+    """An agent that is killed after it ignored a cancel is to blame for its end."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.t_ns += 3 * MINUTE
@@ -425,7 +425,7 @@ def test_an_empty_turn_that_has_failed_is_named(
     line: str,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """An empty turn without tokens or with an error on stderr failed, unless it ran a command."""
+    """An empty turn failed if it has no tokens or an error on stderr, unless it ran a command."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     if line:
@@ -456,7 +456,7 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     meta: dict[str, str],
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """An empty turn quotes the error in its metadata; without one it is at most a hint."""
+    """The finding about an empty turn quotes its metadata's error; without one it is a hint."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     chat.t_ns += after_ms * MS
@@ -541,7 +541,7 @@ def test_an_agent_takes_the_login_that_it_offers(
 def test_an_error_of_the_models_provider_is_recognized(
     chat: LogWriter, data: dict[str, Any], by: str
 ) -> None:
-    """An error of the model's provider is recognized, even within a cut string of JSON."""
+    """`show` recognizes an error of the model's provider, even within a cut string of JSON."""
     opened(chat)
     chat.to_agent(PROMPT)
     refused = error(2, -32603, "it failed")
@@ -576,7 +576,7 @@ def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
 
 
 def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> None:
-    """A failed opening is not a failure if the client then opens another session."""
+    """A failed opening of a session is no failure if the client then opens another session."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(7, "session/new", cwd="/gone", mcpServers=[]))
@@ -588,13 +588,13 @@ def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> 
 
 
 def test_an_empty_recording_is_no_clean_one(chat: LogWriter) -> None:
-    """A recording without messages is a finding, even if the agent ended normally."""
+    """A recording without messages has a finding, even if the agent ended normally."""
     chat.event(capture_log.EXIT, code=0)
     assert judged(chat) == [("recording.empty", "error", None)]
 
 
 def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path: Path) -> None:
-    """A recording without messages is a finding, however the client ended it."""
+    """A recording without messages has a finding, however the client ended the recording."""
     with LogWriter(tmp_path / "closed.db") as closed:
         closed.event(capture_log.END, capture_log.TO_AGENT, reason="end of file")
         closed.event(capture_log.EXIT, code=1)
@@ -606,7 +606,7 @@ def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path
 
 
 def test_where_npm_keeps_its_log_is_not_what_failed(chat: LogWriter) -> None:
-    """The line in which npm names its log is not quoted; the line before it is."""
+    """`show` does not quote the line in which npm names its log, but the line before it."""
     chat.to_agent(INITIALIZE)
     stderr(chat, "npm error 404 'nobody@*' is not in this registry.")
     stderr(chat, "npm error A complete log of this run can be found in: /home/me/1-debug-0.log")
@@ -618,7 +618,7 @@ def test_where_npm_keeps_its_log_is_not_what_failed(chat: LogWriter) -> None:
 
 
 def test_an_answer_that_a_fault_broke_is_named(chat: LogWriter) -> None:
-    """A fault that breaks an answer is named, since the client still waits for it."""
+    """`show` names a fault that breaks an answer, since the client still waits for the answer."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(result(2, stopReason="end_turn"))
@@ -638,5 +638,5 @@ def test_an_answer_that_a_fault_broke_is_named(chat: LogWriter) -> None:
     ["I looked at the usage of proxy.py", "41 tests passed", "no author, invalid next token", ""],
 )
 def test_ordinary_words_name_no_environment(line: str) -> None:
-    """Ordinary words on stderr do not blame the environment."""
+    """Ordinary words on stderr do not make `show` blame the environment."""
     assert outside_reason(line) is None

@@ -60,7 +60,7 @@ def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> st
 
 
 def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
-    """A client that sends the draft's ``content`` in v1 is to blame for each refusal, once."""
+    """In v1, a client that sends the draft's ``content`` is to blame for each refusal, once."""
     for rpc_id in range(1, 16):
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
         recorder.to_client(error(rpc_id, -32602, "Invalid params"))
@@ -107,7 +107,7 @@ def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
 def test_violations_of_a_request_are_described(
     recorder: LogWriter, sent: dict[str, Any], said: str
 ) -> None:
-    """A violation is described by its missing member or unknown method."""
+    """`show` describes a violation by its missing member or unknown method."""
     assert refused(recorder, sent) == said
 
 
@@ -122,7 +122,7 @@ def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> No
 
 
 def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) -> None:
-    """A client that loads a session although the agent does not offer it is to blame."""
+    """A client that loads a session although the agent does not offer that is to blame."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(0, "initialize", protocolVersion=1))
     recorder.to_client(result(0, **AGENT))
@@ -134,7 +134,7 @@ def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) 
 
 
 def test_the_answerer_is_charged_for_an_internal_error(recorder: LogWriter) -> None:
-    """The answerer is to blame for an internal error, whatever the request was."""
+    """For `show`, the answerer is to blame for an internal error, whatever the request was."""
     sent = request(1, "session/prompt", sessionId="s")
     assert refused(recorder, sent, -32603) == (
         "✗ the agent answered session/prompt with error -32603 (internal error): no (#5)"
@@ -153,7 +153,7 @@ def test_the_answerer_is_charged_for_an_internal_error(recorder: LogWriter) -> N
     ],
 )
 def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict[str, Any]) -> None:
-    """An error answer to an initialization, a login or a new session is a problem."""
+    """For `show`, an error answer to an initialization, a login or a new session is a problem."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(1, method, **params))
     recorder.to_client(error(1, -32001, "broken"))
@@ -161,7 +161,7 @@ def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict
 
 
 def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
-    """A request that is refused until a login is not a problem if the session opens later."""
+    """A request that is refused until a login is no problem if the session opens later."""
     recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
     recorder.to_client(error(1, -32000, "log in"))
     recorder.to_agent(request(2, "authenticate", methodId="m"))
@@ -175,7 +175,7 @@ def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
 
 
 def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
-    """A session that could not be loaded is listed with the failed method."""
+    """`show` lists a session that could not be loaded with the failed method."""
     recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     recorder.to_client(error(1, -32002, "gone"))
     (session,) = summary_of(recorder).opened
@@ -197,7 +197,7 @@ def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
 
 
 def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
-    """A fault's injected answer and its withheld request are remarks."""
+    """For `show`, a fault's injected answer and its withheld request are remarks."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     fault(recorder, "error-on-prompt", "error-reply")
     made(recorder, error(1, -32603, "Internal error"))  # 5
@@ -212,7 +212,7 @@ def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
 
 
 def test_an_agent_that_a_fault_ended_is_not_to_blame(recorder: LogWriter) -> None:
-    """If a fault ended the agent during a turn, the finding blames the fault."""
+    """If a fault ended the agent during a turn, the finding of `show` blames the fault."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     recorder.event(capture_log.EFFECT, TO_CLIENT, rule="crash", action="kill", signal=9)  # 5
     recorder.event(capture_log.EXIT, signal=9)  # 6

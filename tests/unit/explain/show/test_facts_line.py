@@ -52,13 +52,13 @@ def line_of(summary: Summary) -> str:
 
 
 def test_the_facts_of_the_shipped_recordings() -> None:
-    """The facts of each shipped recording are the facts that a person would name."""
+    """The facts of `show` for each shipped recording are those that a person would name."""
     lines = {path.stem: line_of(summary_of(path)) for path in DIRECTORY.glob("*.db")}
     assert lines == SHIPPED
 
 
 def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
-    """The time of the turns names the longest wait, and calls and commands their failures."""
+    """In the line of facts, the turns have their longest wait, and calls their failures."""
     path = record_waiting_chat(tmp_path / "x.db").path
     assert line_of(summary_of(path)) == (
         "2 turns, 1 never ended ✗ · 83.3 s, 67% a person · 1 call failed ✗"
@@ -68,7 +68,7 @@ def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", LOST)
 def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
-    """A fact that the source of an import lacks is left out, and is not 0."""
+    """In the line of facts, a fact that an import lacks is left out, and is not 0."""
     summary = summary_of(DIRECTORY / "hang.db")
     recording = evolve(summary.recording, origin=Origin("zed", (lost,)))
     line = line_of(evolve(summary, recording=recording))
@@ -87,7 +87,7 @@ def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
     ],
 )
 def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
-    """The tokens in the context are written in thousands or millions."""
+    """The line of facts has the tokens in the context in thousands or millions."""
     summary = evolve(summary_of(DIRECTORY / "hello.db"), work=WorkDone(tokens=tokens))
     assert facts_line(summary)[-1] == Fact(words)
 
@@ -103,7 +103,7 @@ def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
     ],
 )
 def test_calls_are_counted_by_their_ends(statuses: dict[str, int], fact: Fact) -> None:
-    """Calls that failed or never ended are trouble; calls that all succeeded are good."""
+    """In the line of facts, calls that failed or never ended are trouble; others are good."""
     tally = ToolTally("other", sum(statuses.values()), statuses)
     summary = evolve(summary_of(DIRECTORY / "hello.db"), tool_calls=[tally])
     assert facts_line(summary)[-1] == fact
@@ -130,7 +130,7 @@ def edit(path: str, old: str | None, new: str, status: str = "completed") -> dic
 def test_changed_files_are_counted_once(
     tmp_path: Path, edits: list[Any], writes: list[str], words: str
 ) -> None:
-    """A file counts once; its lines count only if each file has a diff that succeeded."""
+    """In the line of facts, a changed file counts once, its lines only if all diffs succeeded."""
     conversation = Talk()
     conversation.to_client(*(edit(*values) for values in edits))
     for path in writes:
@@ -142,7 +142,7 @@ def test_changed_files_are_counted_once(
 
 
 def test_the_last_usage_is_read(tmp_path: Path) -> None:
-    """The last report of the agent about its context counts."""
+    """In the line of facts, the last report of the agent about its context counts."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for used in (900, 21_400):
             recorder.to_client(update("s", "usage_update", used=used, size=262_144))

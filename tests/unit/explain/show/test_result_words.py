@@ -58,7 +58,7 @@ def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
     ],
 )  # fmt: skip
 def test_an_ending_is_in_words(values: dict[str, Any], reason: str, words: str) -> None:
-    """An ending has no bare number of a signal, and says who stopped the agent."""
+    """The ending of a recording has no bare number of a signal, and says who stopped the agent."""
     assert ending_words(ended(**values), reason) == words
 
 
@@ -77,13 +77,13 @@ def test_an_ending_is_in_words(values: dict[str, Any], reason: str, words: str) 
     ],
 )
 def test_the_worst_finding_is_the_result(rule: str, by: str, brief: str, words: str) -> None:
-    """The result is the worst finding in a few words, with the frame to look at."""
+    """The result of a recording is its worst finding in a few words, with the frame to look at."""
     finding = Finding(rule, Severity.ERROR, by, 7, "a sentence", brief=brief)
     assert result_words([finding], ended(exit_code=0)) == words
 
 
 def test_without_a_finding_the_result_is_the_state() -> None:
-    """Without a finding the result says who is waited for, how the agent ended, or "ended"."""
+    """Without a finding, a recording's result says who is waited for or how the agent ended."""
     info = Finding("wait.silence", Severity.INFO, "agent", 7, "a sentence")
     assert result_words([info], ended(exit_code=0)) == "ended"
     assert result_words([], ended(exit_code=3)) == exit_words(ended(exit_code=3)) == "exit 3"

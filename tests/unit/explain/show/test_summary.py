@@ -52,7 +52,7 @@ def test_both_peers_are_named(story: Summary) -> None:
 
 
 def test_a_fork_is_marked_on_the_session_that_it_made(tmp_path: Path) -> None:
-    """A fork is marked on the new session; the forked session stays as it was opened."""
+    """A summary marks a fork on the new session; the forked session stays as it was opened."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/new", cwd="/a"))
         recorder.to_client(result(1, sessionId="old"))
@@ -65,7 +65,7 @@ def test_a_fork_is_marked_on_the_session_that_it_made(tmp_path: Path) -> None:
 
 
 def test_frames_are_counted_by_stream_and_kind(story: Summary) -> None:
-    """Lines on stderr count as a stream, not as a kind."""
+    """A summary counts lines on stderr as a stream, not as a kind."""
     assert story.frames == {"to-agent": 6, "to-client": 11, "stderr": 1}
     assert story.kinds == {
         "request": 6,
@@ -89,7 +89,7 @@ def test_turns_are_summarized(story: Summary) -> None:
 
 
 def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
-    """An open request has its age and its direction."""
+    """In a summary, an open request has its age and its direction."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(request(1, "session/request_permission", toolCall={"title": "Edit"}))
@@ -105,7 +105,7 @@ def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
 
 
 def test_events_are_described_in_words(tmp_path: Path) -> None:
-    """Signals, gaps and undelivered bytes are described; usual events are not listed."""
+    """A summary describes signals, gaps and undelivered bytes, and lists no usual events."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="disk full", since=1, **{"to-agent": 5})
@@ -130,7 +130,7 @@ def test_the_last_lines_of_stderr_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_summarized_from_its_log(tmp_path: Path) -> None:
-    """A running recording is summarized from its log, whether it is indexed or not."""
+    """A running recording is summarized from its log, whether the log is indexed or not."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         live = summary_of(recorder.path)
@@ -148,7 +148,7 @@ def test_an_empty_recording_has_a_summary(tmp_path: Path) -> None:
 
 
 def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
-    """An error answer counts as an error, unless the request was cancelled."""
+    """In a summary, an error answer counts as an error, unless the request was cancelled."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "a"), request(2, "a"), request(3, "a"))
@@ -170,7 +170,7 @@ def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
     ],
 )
 def test_a_first_prompt_is_text_or_nothing(raw: bytes | None, prompt: str) -> None:
-    """The first prompt is the text of a prompt request on one line; otherwise it is empty."""
+    """The first prompt of a summary is a prompt's text on one line, or else empty."""
     words: Any = first_prompt(raw)
     assert words.startswith(prompt)
     assert bool(words) == bool(prompt)

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 def test_a_filter_that_matches_everything_changes_nothing(tmp_path: Path) -> None:
-    """A filter that matches all frames gives the same statistics as no filter."""
+    """For `stats`, a filter that matches all frames gives the same values as no filter."""
     with RecordingReader(record_waiting_chat(tmp_path / "x.db").path) as reader:
         assert gather(reader, parse("seq:>0")) == gather(reader)
 
 
 def test_everything_is_counted_once(tmp_path: Path) -> None:
-    """All frames and bytes of the recording are counted once, and all requests by method."""
+    """`stats` counts all frames and bytes of the recording once, and all requests by method."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         statistics = gather(reader)
         sums = next(reader.query("SELECT count(*) AS n, sum(size) AS bytes FROM frames"))
@@ -45,7 +45,7 @@ def test_everything_is_counted_once(tmp_path: Path) -> None:
 
 
 def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
-    """The watcher receives every head, so that a progress bar can count."""
+    """The progress bar of `stats` counts each head of a frame."""
     numbers: list[int] = []
 
     def watch(heads: Iterator[StoredFrame]) -> Iterator[StoredFrame]:
@@ -59,7 +59,7 @@ def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
 
 
 def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
-    """The first chunk is the agent's own: commands, echoes and tool calls do not count."""
+    """For `stats`, only the agent's own text is a first chunk: no commands, echoes or calls."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * 500)]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -79,7 +79,7 @@ def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
 
 
 def test_a_tool_call_is_described_by_its_first_and_last_updates(tmp_path: Path) -> None:
-    """A tool call has its latest title, kind and status, however many updates came between."""
+    """In `stats`, a tool call has its latest title, kind and status."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", title="Read"))
         for _ in range(40):
@@ -96,7 +96,7 @@ def test_a_tool_call_is_described_by_its_first_and_last_updates(tmp_path: Path) 
 
 
 def test_the_slowest_turns_keep_their_order(tmp_path: Path) -> None:
-    """The slowest turns are listed in the order of their prompts."""
+    """`stats` lists the slowest turns in the order of their prompts."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in (3, 1, 2, 4):
             recorder.to_agent(request(number, "session/prompt", sessionId="s", prompt=[]))
@@ -109,7 +109,7 @@ def test_the_slowest_turns_keep_their_order(tmp_path: Path) -> None:
 
 
 def test_unindexed_frames_are_counted(tmp_path: Path) -> None:
-    """The statistics are the same if half of the frames are still in the log."""
+    """`stats` has the same values if half of the frames are still in the log."""
     recorder = LogWriter(tmp_path / "x.db")
     with recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -137,7 +137,7 @@ def repeated(conversation: Talk) -> dict[str, list[int]]:
 
 
 def test_the_first_call_with_an_id_is_not_repeated() -> None:
-    """The first call with an id is not a repetition, even if it is announced twice."""
+    """For `stats`, the first call with an id is no repetition, even if announced twice."""
     conversation = Talk()
     for call in "aabcc":
         conversation.call(call)
@@ -149,7 +149,7 @@ def test_the_first_call_with_an_id_is_not_repeated() -> None:
 
 
 def test_a_history_repeats_no_id_of_before() -> None:
-    """Calls in a replayed history that were recorded before are not repetitions; others may be."""
+    """For `stats`, calls in a replayed history are repetitions only if not recorded before."""
     conversation = Talk()
     conversation.call("a", status="completed")
     conversation.to_client(result(3, stopReason="end_turn"))

@@ -53,7 +53,7 @@ def test_a_percentile_is_one_that_occurred(
 
 
 def test_an_answer_counts_for_the_method_it_answers() -> None:
-    """An answer is counted for the method of its request, in the request's direction."""
+    """`stats` counts an answer for the method of its request, in the request's direction."""
     traffic = Traffic(100)
     traffic.feed(head(1, stream="to-agent", kind="request", exchange=1, size=30))
     traffic.feed(head(2, kind="error", exchange=1, size=5))
@@ -65,7 +65,7 @@ def test_an_answer_counts_for_the_method_it_answers() -> None:
 
 
 def test_frames_without_a_method_are_counted_by_their_kind() -> None:
-    """Lines without a method, such as those of stderr, are counted by their kind."""
+    """`stats` counts lines without a method, such as those of stderr, by their kind."""
     traffic = Traffic(100)
     traffic.feed(head(1, stream="stderr", kind="stderr", method=None))
     traffic.feed(head(2, kind="invalid", method=None, size=2))
@@ -74,7 +74,7 @@ def test_frames_without_a_method_are_counted_by_their_kind() -> None:
 
 
 def test_outcomes_are_counted_apart() -> None:
-    """Answers and errors have latencies; cancelled and unanswered requests are only counted."""
+    """In `stats`, answers and errors have latencies; cancelled requests are only counted."""
     traffic = Traffic(100)
     for number, (outcome, latency) in enumerate(
         [("result", 10), ("error", 30), ("cancelled", 9000), ("unanswered", None), ("result", 20)]
@@ -87,7 +87,7 @@ def test_outcomes_are_counted_apart() -> None:
 
 
 def test_activity_divides_the_time_of_the_recording() -> None:
-    """Activity is divided into equal parts of time; the last part has all later frames."""
+    """`stats` divides activity into equal parts of time; the last part has all later frames."""
     end = BUCKETS * 10 + 7
     traffic = Traffic(end)
     for seq, t_ns in enumerate([0, 10, 11, end - 1, end, end * 2, -5]):
@@ -97,7 +97,7 @@ def test_activity_divides_the_time_of_the_recording() -> None:
 
 
 def test_the_cached_part_is_the_computed_one() -> None:
-    """Activity that is counted with a cached part of the time is counted as without the cache."""
+    """`stats` counts activity with a cached part of the time as without the cache."""
     for end in (1, 5, 24, 25, 997):
         traffic = Traffic(end)
         expected = [0] * BUCKETS
@@ -108,7 +108,7 @@ def test_the_cached_part_is_the_computed_one() -> None:
 
 
 def test_a_sparkline_shows_the_busiest_part_highest() -> None:
-    """A sparkline has a space for no frame, a full block for the most, and shows a single frame."""
+    """A sparkline has a space for no frame and a full block for the most, and shows one frame."""
     assert sparkline([0, 1, 50, 100]) == " ▁▄█"
     assert sparkline([0, 0]) == "  "
     assert sparkline([]) == ""
@@ -116,7 +116,7 @@ def test_a_sparkline_shows_the_busiest_part_highest() -> None:
 
 
 def test_a_tool_call_has_all_its_frames() -> None:
-    """Calls with one id in two sessions are two calls, and replayed history adds no time."""
+    """For `stats`, one id in two sessions is two calls, and replayed history adds no time."""
     traffic = Traffic(1000)
     call = {"session": "s", "tool_call": "c", "turn": 1}
     traffic.feed(head(1, 100, **call, size=5))
@@ -132,7 +132,7 @@ def test_a_tool_call_has_all_its_frames() -> None:
 
 
 def test_a_filter_is_followed_to_exchanges() -> None:
-    """With a filter, an exchange is counted if one of its frames or batches is counted."""
+    """With a filter, `stats` counts an exchange if one of its frames or batches is counted."""
     traffic = Traffic(100)
     traffic.feed(head(5, kind="response", exchange=1))
     traffic.feed(head(6, kind="notification", exchange=2))  # a request to cancel it

@@ -52,7 +52,7 @@ HOUR = 3600 * SECOND
     ],
 )
 def test_the_waiting_part_depends_on_the_method(method: str | None, part: Part) -> None:
-    """A request waits for a person, a terminal or a file, depending on its method."""
+    """For `stats`, a request waits for a person, a terminal or a file, by its method."""
     assert waiting_part(method) is part
 
 
@@ -69,7 +69,7 @@ def wait_for(turn: RunningTurn, *parts: Part) -> None:
 
 
 def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
-    """The agent is silent until its first word and after each pause."""
+    """In `stats`, the agent is silent until its first word and after each pause."""
     turn = running_from(0)
     assert turn.pass_time(5) == (Part.SILENT, 5)
     turn.has_spoken = True
@@ -79,7 +79,7 @@ def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
 
 
 def test_parallel_waits_are_counted_once() -> None:
-    """A person who is waited for counts before a file that is waited for."""
+    """In `stats`, the wait for a person takes precedence over the wait for a file."""
     turn = running_from(0)
     wait_for(turn, Part.FILES)
     assert turn.pass_time(10) == (Part.FILES, 10)
@@ -95,7 +95,7 @@ def test_parallel_waits_are_counted_once() -> None:
 
 
 def test_time_never_runs_backwards() -> None:
-    """A time before the latest one counts as the latest, so that time never runs backwards."""
+    """In `stats`, a time before the latest one counts as the latest: time never runs back."""
     turn = running_from(100)
     assert turn.pass_time(40) == (Part.SILENT, 0)
     assert turn.pass_time(107) == (Part.SILENT, 7)
@@ -130,7 +130,7 @@ def parts(turn: TurnTime) -> dict[str, int]:
 
 
 def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
-    """The hours of a person and of a program within a turn are not counted as the agent's."""
+    """`stats` does not count the hours of a person or program within a turn as the agent's."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))  # at 1 ms
     recorder.t_ns += 3 * SECOND
@@ -158,7 +158,7 @@ def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
 
 
 def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
-    """An open turn, and each wait in it, lasts until the last frame or event."""
+    """For `stats`, an open turn, and each wait in it, lasts until the last frame or event."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "session/request_permission"))
@@ -171,7 +171,7 @@ def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
-    """In v2, a turn ends with the state idle, since the answer only accepts the prompt."""
+    """In `stats` of v2, a turn ends with the state idle: the answer only accepts the prompt."""
     recorder = LogWriter(tmp_path / "x.db", dialect="v2")
     recorder.to_agent(prompt(1))
     recorder.to_client(result(1))
@@ -186,7 +186,7 @@ def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
 
 
 def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> None:
-    """File requests of draft-1.0, which name no session, belong to the only open turn."""
+    """For `stats`, file requests of draft-1.0 without a session belong to the only open turn."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     recorder.to_client(
@@ -216,7 +216,7 @@ def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> 
 
 
 def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
-    """A request of another session does not count for the open turn."""
+    """For `stats`, a request of another session does not count for the open turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "fs/read_text_file", "t"))
@@ -247,7 +247,7 @@ def test_the_draft_waits_for_files_in_two_open_turns(
 
 
 def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
-    """A request in a batch is waited for until its own answer."""
+    """For `stats`, a request in a batch is waited for until its own answer."""
     recorder = LogWriter(tmp_path / "x.db", dialect="v2")
     recorder.to_agent(prompt(1))
     recorder.to_client([asks(0, "fs/read_text_file"), asks(1, "session/request_permission")])
@@ -259,7 +259,7 @@ def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
 
 
 def test_replayed_history_is_no_turn(tmp_path: Path) -> None:
-    """Updates of session/load belong to no turn, so all of the time is before the first turn."""
+    """For `stats`, updates of session/load belong to no turn, but precede the first turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/", mcpServers=[]))
     recorder.to_client(chunk(), chunk(), result(1))
@@ -269,7 +269,7 @@ def test_replayed_history_is_no_turn(tmp_path: Path) -> None:
 
 
 def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
-    """The time before, within and between turns adds up to the duration of the recording."""
+    """In `stats`, the time before, in and between turns adds up to the recording's duration."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.t_ns += SECOND
     for number in (1, 2):
@@ -283,7 +283,7 @@ def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
 
 
 def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
-    """The time of a turn is divided without iterating over its open requests."""
+    """`stats` divides the time of a turn without iterating over its open requests."""
 
     class Unread(dict[int, Any]):
         def values(self) -> Any:
@@ -301,7 +301,7 @@ def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
 def test_pauses_within_a_run_of_chunks_are_measured(
     tmp_path: Path, pause_ms: int, streaming: int, silent: int
 ) -> None:
-    """A pause between two chunks is silence above 250 ms, although chunks are read as runs."""
+    """In `stats`, a pause of over 250 ms between two chunks is silence, even within a run."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         for _ in range(10):

@@ -77,7 +77,7 @@ def shown(fall: TurnWaterfall) -> list[str]:
 
 
 def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
-    """Each part of a turn is a step with its exact time, from the prompt to the end."""
+    """Each part of a turn's waterfall is a step with its exact time, from prompt to end."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.t_ns += 3 * SECOND
         recorder.to_client(chunk("hm ", "agent_thought_chunk"), chunk("hm", "agent_thought_chunk"))
@@ -119,7 +119,7 @@ def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
 
 
 def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
-    """A call and a permission without an end are steps up to the end of the recording."""
+    """In a waterfall, a call and a permission without an end last to the recording's end."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt())
     recorder.to_client(call("c", title="Run", status="in_progress"))
@@ -136,7 +136,7 @@ def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
-    """Chunks within two seconds of each other are one run, unless another step begins."""
+    """In a waterfall, chunks within two seconds are one run, unless another step begins."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(chunk("a"), update("s", "usage_update", used=1, size=2), chunk("b"))
         recorder.t_ns += 2 * SECOND
@@ -151,7 +151,7 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 
 def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
-    """If two turns are open at once, each has its own steps; a nameless request is in neither."""
+    """If two turns are open at once, each waterfall has its turn's own steps only."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_agent(prompt(2, "t"))
         recorder.to_client(request(0, "_x/y"))
@@ -173,7 +173,7 @@ def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
 
 
 def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
-    """Updates of draft-1.0 are the same steps: chunks and calls."""
+    """In a waterfall, updates of draft-1.0 are the same steps as in v1: chunks and calls."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     for kind, data in (
@@ -193,7 +193,7 @@ def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
-    """If there are too many steps, the shortest are left out, but never the prompt or the end."""
+    """A waterfall with too many steps omits the shortest, but never the prompt or the end."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for number in range(5):
             recorder.to_client(request(number, "fs/read_text_file", sessionId="s", path="/a"))
@@ -209,7 +209,7 @@ def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
 
 
 def test_nothing_in_a_step_commands_the_terminal(tmp_path: Path) -> None:
-    """Texts, titles, answers and stop reasons are safe to print."""
+    """Texts, titles, answers and stop reasons in a waterfall are safe to print."""
     evil = "\x1b[2J\u202e\ud83d"
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for kind in ("agent_message_chunk", "tool_call"):

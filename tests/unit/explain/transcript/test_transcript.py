@@ -78,7 +78,7 @@ def stop(conversation: Talk, **answer: Any) -> None:
 
 @pytest.mark.parametrize("dialect", ["v1", "v2", "draft-1.0"])
 def test_chunks_are_joined(dialect: str) -> None:
-    """Messages and thoughts are joined from their chunks, even if usage updates come between."""
+    """A transcript joins messages and thoughts from chunks, even with usage updates between."""
     conversation = Talk(dialect)
     thought = "thought_message_chunk" if dialect == "draft-1.0" else "agent_thought_chunk"
     chunk(conversation, "Hm", thought)
@@ -94,7 +94,7 @@ def test_chunks_are_joined(dialect: str) -> None:
 
 
 def test_pieces_of_a_message_between_sessions_are_joined() -> None:
-    """Messages between a session and its child are joined like other messages."""
+    """A transcript joins messages between a session and its child like other messages."""
     conversation = Talk()
     for piece in ("look ", "at ", "a.py"):
         chunk(conversation, piece, "session_message_chunk", messageId="1")
@@ -106,7 +106,7 @@ def test_pieces_of_a_message_between_sessions_are_joined() -> None:
 
 
 def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
-    """Entries of an announced child session stand in the open turn and name that session."""
+    """Transcript entries of an announced child session stand in the open turn and name it."""
     with RecordingReader(HEALTHY / "subagent.jsonl") as reader:
         read = [*TranscriptReader(reader).read()]
     turn = next(at for at, it in enumerate(read) if getattr(it, "turn", None) == 1)
@@ -125,7 +125,7 @@ def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
 
 
 def test_another_message_is_another_entry() -> None:
-    """If another message id or another entry comes between, a new entry begins."""
+    """In a transcript, another message id or another entry begins a new entry."""
     conversation = Talk()
     chunk(conversation, "a", messageId="1")
     chunk(conversation, "b", messageId="2")
@@ -140,7 +140,7 @@ def test_another_message_is_another_entry() -> None:
 
 
 def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
-    """A thought of the draft that is not visible is an entry of its own, marked as not visible."""
+    """In a transcript, a thought of the draft that is not visible is an entry marked as such."""
     conversation = Talk("draft-1.0")
     for said, is_visible in (("a", False), ("b", False), ("c", True)):
         chunk(conversation, said, "thought_message_chunk", visible=is_visible)
@@ -155,7 +155,7 @@ def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
 
 
 def test_a_tool_call_is_one_entry_where_it_began() -> None:
-    """The entry of a tool call has its last status, input, diff, output and duration."""
+    """The transcript entry of a tool call has its last status, input, diff, output and time."""
     conversation = Talk()
     conversation.call("toolu_01XyZ", title="Edit a.py", kind="edit", rawInput={"path": "a.py"})
     chunk(conversation, "Meanwhile")
@@ -176,7 +176,7 @@ def test_a_tool_call_is_one_entry_where_it_began() -> None:
 
 
 def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
-    """If the updates of two calls alternate, each call still has its own entry."""
+    """In a transcript, two calls with alternating updates each have their own entry."""
     conversation = Talk()
     conversation.call("a", title="Read a.py")
     conversation.call("b", title="pytest -q")
@@ -189,7 +189,7 @@ def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
 
 
 def test_a_late_update_is_shown_after_its_turn() -> None:
-    """An update after the end of its turn is shown with the title of its tool call."""
+    """A transcript shows an update after the end of its turn with the title of its tool call."""
     conversation = Talk()
     conversation.call("a", title="Read a.py")
     stop(conversation)
@@ -200,7 +200,7 @@ def test_a_late_update_is_shown_after_its_turn() -> None:
 
 
 def test_a_tool_call_of_v2_streams_its_content() -> None:
-    """In v2, pieces of a call's content are joined; a later content replaces them."""
+    """In a transcript of v2, pieces of a call's content are joined; new content replaces them."""
     conversation = Talk("v2")
     conversation.call("a", title="Run")
     for piece in ("3 of ", "9"):
@@ -214,7 +214,7 @@ def test_a_tool_call_of_v2_streams_its_content() -> None:
 
 
 def test_a_tool_call_of_the_draft() -> None:
-    """The entry of a draft tool call has its tool, input, output and error."""
+    """The transcript entry of a draft tool call has its tool, input, output and error."""
     conversation = Talk("draft-1.0")
     conversation.call("tc_1", tool="terminal/create", input={"command": "npm"})
     output = {"type": "terminal", "terminalId": "t", "command": "npm", "exitCode": 1, "stderr": "x"}
@@ -229,7 +229,7 @@ def test_a_tool_call_of_the_draft() -> None:
 
 
 def test_a_permission_has_its_options_and_the_answer() -> None:
-    """The entry of a permission has its title, all options and the chosen one."""
+    """The transcript entry of a permission has its title, all options and the chosen option."""
     conversation = Talk()
     conversation.call("a", title="Edit a.py")
     conversation.permission(REJECT, {"toolCallId": "a"})
@@ -249,7 +249,7 @@ def test_a_permission_has_its_options_and_the_answer() -> None:
 
 
 def test_a_permission_of_the_draft() -> None:
-    """The entry of a draft permission has its operation, resource, reason and scope."""
+    """The transcript entry of a draft permission has its operation, resource, reason, scope."""
     conversation = Talk("draft-1.0")
     conversation.asks("session/request_permission", {"granted": True, "scope": "session"},
               sessionId="s", operation="file_write", resource="/a", reason="to fix it")  # fmt: skip
@@ -259,7 +259,7 @@ def test_a_permission_of_the_draft() -> None:
 
 
 def test_a_terminal_is_one_entry() -> None:
-    """The entry of a terminal has the command, the whole output and the exit status."""
+    """The transcript entry of a terminal has the command, the whole output and the exit status."""
     conversation = Talk()
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"], cwd=CWD)
     for output in ("1\n", "1\n2\n"):
@@ -273,7 +273,7 @@ def test_a_terminal_is_one_entry() -> None:
 
 
 def test_a_terminal_that_the_draft_pushes() -> None:
-    """Output that the client pushes in pieces (draft) is one text."""
+    """In a transcript, output that the client pushes in pieces (draft) is one text."""
     conversation = Talk("draft-1.0")
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"])
     for number, data in enumerate(("a", "b")):
@@ -283,7 +283,7 @@ def test_a_terminal_that_the_draft_pushes() -> None:
 
 
 def test_pushed_output_names_its_stream_where_it_changes() -> None:
-    """Pushed output names its stream on a line of its own if the stream changes."""
+    """In a transcript, pushed output names its stream on a line if the stream changes."""
     conversation = Talk("draft-1.0")
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm")
     pushed = [("stdout", "a"), ("stdout", "b"), ("stderr", "x\n"), ("stderr", ""), ("stdout", "c")]
@@ -296,7 +296,7 @@ def test_pushed_output_names_its_stream_where_it_changes() -> None:
 
 
 def test_a_terminal_of_the_agent_in_v2() -> None:
-    """The base64 output of an agent's terminal (v2) is joined, even within a character."""
+    """A transcript joins a v2 terminal's base64 output, even if it is cut within a character."""
     conversation = Talk("v2")
     conversation.update("terminal_update", terminalId="t", command="npm test", cwd="/w")
     for data in ("ok …".encode()[:-1], "…".encode()[-1:]):
@@ -310,7 +310,7 @@ def test_a_terminal_of_the_agent_in_v2() -> None:
 
 
 def test_requests_have_their_answers() -> None:
-    """The entry of a request shows its file; an error and a missing answer are failures."""
+    """The transcript entry of a request shows its file; an error and no answer are failures."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "A\n"}, path="/a", line=3)
     conversation.asks("fs/write_text_file", {}, path="/b", content="B\n")
@@ -324,7 +324,7 @@ def test_requests_have_their_answers() -> None:
 
 
 def test_a_plan_has_its_steps() -> None:
-    """The entry of a plan has the steps with their statuses, or the plan's text."""
+    """The transcript entry of a plan has the steps with their statuses, or the plan's text."""
     for dialect, name, step in (
         ("v1", "entries", {"content": "Read", "priority": "high", "status": "completed"}),
         ("draft-1.0", "steps", {"description": "Read", "status": "completed"}),
@@ -372,7 +372,7 @@ def test_a_turn_that_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_its_state() -> None:
-    """In v2, the turn ends with a state update, since the answer only accepts the prompt."""
+    """In a transcript of v2, a turn ends with a state update: the answer only accepts it."""
     conversation = Talk("v2")
     stop(conversation, accepted=True)
     conversation.update("state_update", state="running")
@@ -386,7 +386,7 @@ def test_a_turn_of_v2_ends_with_its_state() -> None:
 
 
 def test_concurrent_turns_are_apart() -> None:
-    """If turns overlap, a frame is in the section of its turn, and stderr in the newest turn's."""
+    """In a transcript of overlapping turns, a frame is in its turn, and stderr in the newest."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "t"}, cwd="/t")
     conversation.prompt("t")
@@ -406,7 +406,7 @@ def test_concurrent_turns_are_apart() -> None:
 
 
 def test_a_filter_shows_whole_entries() -> None:
-    """If one frame of a call matches the filter, the whole entry of the call is shown."""
+    """A transcript with a filter shows a whole entry of a call if one of its frames matches."""
     conversation = Talk()
     conversation.call("a", title="Run", rawInput={"command": "ls"})
     conversation.ends("a", "failed")
@@ -423,7 +423,7 @@ def test_a_filter_shows_whole_entries() -> None:
 
 
 def test_history_is_outside_of_turns() -> None:
-    """Tool calls that `session/load` streams are marked as history."""
+    """A transcript marks tool calls that `session/load` streams as history."""
     conversation = Talk()
     stop(conversation)
     conversation.to_agent(request(4, "session/load", sessionId="s", cwd=CWD, mcpServers=[]))
@@ -436,7 +436,7 @@ def test_history_is_outside_of_turns() -> None:
 
 
 def test_a_batch_is_its_messages() -> None:
-    """The messages of a batch, including tool calls, are entries."""
+    """The messages of a batch, including tool calls, are entries of a transcript."""
     conversation = Talk()
     update = {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "Run"}
     completed = {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed"}
@@ -451,7 +451,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_limits_cut_and_leave_out() -> None:
-    """With limits, long texts are cut and minor events are left out; with FULL they are not."""
+    """A transcript with limits cuts long texts and omits minor events; with FULL it does not."""
     conversation = Talk()
     chunk(conversation, "x" * 100)
     conversation.update("available_commands_update", availableCommands=[])
@@ -468,7 +468,7 @@ def test_limits_cut_and_leave_out() -> None:
 
 
 def test_the_raw_output_stands_beside_the_content_in_full() -> None:
-    """The raw output of a call is shown only in full; otherwise its content is enough."""
+    """A transcript shows the raw output of a call only in full, or if there is no content."""
     conversation = Talk()
     shown = [{"type": "content", "content": {"type": "text", "text": "1 file"}}]
     conversation.ends("a", content=shown, rawOutput={"count": 1})
@@ -480,7 +480,7 @@ def test_the_raw_output_stands_beside_the_content_in_full() -> None:
 
 
 def test_what_is_not_acp_is_shown() -> None:
-    """Lines that are not messages, and answers without a request, are shown."""
+    """A transcript shows lines that are not messages, and answers without a request."""
     conversation = Talk()
     conversation.to_client(result(99, a=1))
     entry = only(conversation)

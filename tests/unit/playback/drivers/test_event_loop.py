@@ -58,7 +58,7 @@ def test_a_verification_handles_what_is_not_ignored() -> None:
 
 
 async def test_a_handled_signal_is_received() -> None:
-    """A handled signal is received, and an ignored signal is not."""
+    """The event loop receives a handled signal, and not an ignored signal."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with received(*STOPPING) as signals:
         signal.raise_signal(signal.SIGHUP)
@@ -67,7 +67,7 @@ async def test_a_handled_signal_is_received() -> None:
 
 
 async def test_all_signals_may_be_ignored(autojump_clock: MockClock) -> None:
-    """If all signals are ignored, no signal is received, and no handler changes."""
+    """If all signals are ignored, the event loop receives none, and no handler changes."""
     for signum in STOPPING:
         signal.signal(signum, signal.SIG_IGN)
     with received(*STOPPING) as signals, trio.move_on_after(3600) as waiting:

@@ -37,7 +37,7 @@ def leave_one(what: str) -> int:
 
 @pytest.mark.parametrize("what", [_STAYS, _STUBBORN])
 async def test_an_orphan_is_ended(what: str) -> None:
-    """An orphan is ended by SIGTERM, or by SIGKILL if it ignores that."""
+    """An orphaned process of an agent is ended by SIGTERM, or by SIGKILL if it ignores SIGTERM."""
     with Orphans() as orphans:
         pid = leave_one(what)
         (told,) = await orphans.end(0)
@@ -49,7 +49,7 @@ async def test_an_orphan_is_ended(what: str) -> None:
 async def test_orphans_can_be_killed_at_once(
     when: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Orphans can be killed at once, even after SIGTERM was sent."""
+    """Orphaned processes can be killed at once, even after SIGTERM was sent."""
     hurried, sent = trio.Event(), []
 
     def send(pid: int, signum: int) -> None:
@@ -70,7 +70,7 @@ async def test_orphans_can_be_killed_at_once(
 
 
 async def test_our_own_children_are_left_alone() -> None:
-    """Children that we had before are not ended."""
+    """The clean-up of orphaned processes does not end children that we had before."""
     with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
@@ -81,7 +81,7 @@ async def test_our_own_children_are_left_alone() -> None:
 
 
 async def test_the_subreaper_is_reset() -> None:
-    """After the context has ended, orphans are no longer adopted."""
+    """Orphaned processes are adopted only until the context has ended."""
     with Orphans() as orphans:
         pass
     pid = leave_one(_STAYS)

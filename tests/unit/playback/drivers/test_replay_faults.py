@@ -83,7 +83,7 @@ async def started(nursery: trio.Nursery, *rules: str) -> Replayed:
 
 
 async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
-    """Lines pass in both directions, and so does the end, even without a last newline."""
+    """Through a replay's faults, lines and the end pass in both directions."""
     replayed = await started(nursery, "noop")
     await replayed.client_out.send_all(b"a\r\nb")
     await replayed.client_out.send_all(b"b\nc")
@@ -100,7 +100,7 @@ async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
 async def test_what_is_late_comes_when_it_is_due(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """Delayed bytes arrive exactly when they are due, even if nothing else happens."""
+    """Bytes that faults of a replay delay arrive exactly when they are due."""
     replayed = await started(nursery, "latency latency_ms=500 where=dir:to-client times=1")
     await replayed.out(b"x\n")
     mock_clock.jump(0.499)
@@ -114,7 +114,7 @@ async def test_what_is_late_comes_when_it_is_due(
 async def test_the_agent_ends_when_all_has_gone_out(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """The agent ends when all delayed and held lines have gone out."""
+    """The agent of a replay with faults ends when all delayed and held lines have gone out."""
     replayed = await started(
         nursery, "latency latency_ms=3000 where=text:x", "reorder where=text:h"
     )
@@ -175,7 +175,7 @@ async def test_a_signal_counts_as_leaving_when_all_is_sent(
 async def test_what_ends_an_agent_ends_the_replay(
     nursery: trio.Nursery, mock_clock: MockClock, rule: str, fate: SignalEffect | ExitEffect
 ) -> None:
-    """An effect that ends the agent ends the replay after the earlier output has gone out."""
+    """A fault that ends the agent ends the replay after the earlier output has gone out."""
     replayed = await started(nursery, "latency latency_ms=100", f"{rule} where=text:now")
     await replayed.out(b"before\nnow\n")
     assert await replayed.client_heard() == b""
@@ -188,7 +188,7 @@ async def test_what_ends_an_agent_ends_the_replay(
 async def test_a_pause_stops_the_output_until_it_is_resumed(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """A pause holds back the agent's output until it is resumed, but not the client's input."""
+    """A fault that pauses a replay holds back the agent's output, but not the client's input."""
     replayed = await started(nursery, "pause where=text:one", "resume where=text:wake")
     await replayed.out(b"one\ntwo\n")
     mock_clock.jump(60)
@@ -210,7 +210,7 @@ async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> Non
 
 
 async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> None:
-    """A dropped line of the client never arrives, and an error goes back at once."""
+    """A client's line that a fault of a replay drops never arrives, and an error goes back."""
     replayed = await started(
         nursery, "error-reply where=method:m code=7 message=no", "drop where=text:gone"
     )
@@ -222,7 +222,7 @@ async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> Non
 
 
 async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
-    """The lines of a flood go to stderr, and the frame still goes to the client."""
+    """The lines of a flood in a replay go to stderr; the frame still goes to the client."""
     replayed = await started(nursery, "stderr-flood lines=3")
     await replayed.out(b"x\n")
     assert await replayed.client_heard() == b"x\n"
@@ -232,7 +232,7 @@ async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
 async def test_an_agent_that_sends_too_much_waits(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If more than a megabyte of its output is not written yet, the agent has to wait."""
+    """If over a megabyte of its output is not written yet, a replay's agent has to wait."""
     replayed = await started(nursery, "latency latency_ms=1000 where=dir:to-client")
     line = b"x" * 600_000 + b"\n"
     await replayed.out(line)

@@ -112,7 +112,7 @@ def at(seconds: float) -> Any:
 
 
 async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """A frame comes after the recorded gap; the client's time to think is not counted."""
+    """A replayed frame comes after the recorded gap, without the client's time to think."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, pacing=Pacing(1.0))
         await client.send(1)
@@ -135,7 +135,7 @@ async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: Moc
 async def test_a_missing_message_is_noticed_in_time(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A missing message is noticed a second after the last line, by a requested wakeup."""
+    """A replay notices a missing message a second after the last line, by a requested wakeup."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.send(1, 3)
@@ -179,7 +179,7 @@ async def broken() -> None:
 
 
 async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """If writing to the client fails, the replay continues until the client's end of input."""
+    """If writing to the client fails, the replay continues until the client's input ends."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         client.sink.send_stream.send_all_hook = broken
@@ -192,7 +192,7 @@ async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: Mo
 async def test_a_last_line_without_a_newline_counts(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """The last line counts even without a newline, and a CR before a newline is ignored."""
+    """A replay reads a last line without a newline, and ignores a CR before a newline."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.into.send_all(
@@ -207,7 +207,7 @@ async def test_a_last_line_without_a_newline_counts(
 async def test_a_source_that_breaks_has_ended(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A read that fails counts as the end of input."""
+    """For a replay, a read that fails counts as the end of input."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     source.receive_stream.receive_some_hook = broken
@@ -231,7 +231,7 @@ async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
 
 
 async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If another process made a descriptor non-blocking, the driver waits for it."""
+    """If another process made a descriptor non-blocking, the driver of a replay waits for it."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     for fd in (source, out, sink):
         os.set_blocking(fd, False)
@@ -273,7 +273,7 @@ class First(RecordingChoice):
 
 
 def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
-    """The first answer is written as far as the pipe has room; the rest is returned."""
+    """The first answer of a replay is written as far as the pipe has room; the rest is returned."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
     os.write(into, b"first\r\nsecond\nthird")
@@ -299,7 +299,7 @@ def test_an_unreadable_client_gets_no_first_answer() -> None:
 async def test_a_stop_signal_is_an_end_of_input(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A stop signal counts as end of input, and the caller can see that it was a signal."""
+    """For a replay, a stop signal is an end of input that the caller can recognize."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()
@@ -379,7 +379,7 @@ async def test_the_scripted_client_reads_a_last_line_without_a_newline(
 async def test_all_runs_are_equal(
     recorded: RecordedTranscript, clock: MockClock, runs: int
 ) -> None:
-    """With random chunks and sleeps, two lanes always have exactly the recorded bytes."""
+    """With random chunks and sleeps, two replayed lanes have exactly the recorded bytes."""
     lanes = [{recorded.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
     hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
     for seed in range(runs):

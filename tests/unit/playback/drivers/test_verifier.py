@@ -96,7 +96,7 @@ class Agent:
 
 
 async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockClock) -> None:
-    """An agent's lines may come byte by byte or together, and without a last newline."""
+    """In a verification, an agent's lines may come byte by byte, and lack a last newline."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -113,7 +113,7 @@ async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockCloc
 
 
 async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockClock) -> None:
-    """When everything was sent, the sink is closed, and later messages are still read."""
+    """When a verification has sent everything, it closes the sink and still reads messages."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -144,7 +144,7 @@ async def test_time_is_trios(record: Record, clock: MockClock) -> None:
 
 
 async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
-    """Silence for the timeout is a stall, after which last messages are not awaited."""
+    """In a verification, silence for the timeout is a stall, and then nothing is awaited."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
@@ -154,7 +154,7 @@ async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
 
 
 async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None:
-    """Bytes without a newline count as activity; only silence is a stall."""
+    """For a verification, bytes without a newline are activity; only silence is a stall."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
@@ -168,7 +168,7 @@ async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None
 
 
 async def test_an_agent_that_drips_is_ended(record: Record, clock: MockClock) -> None:
-    """An agent that sends bytes now and then but never ends is ended."""
+    """A verification ends an agent that sends bytes now and then but never ends."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, timeout_ns=600 * 10**9)
         began = await agent.expect(1)
@@ -180,7 +180,7 @@ async def test_an_agent_that_drips_is_ended(record: Record, clock: MockClock) ->
 
 
 async def test_what_is_awaited_is_displayed(record: Record, clock: MockClock) -> None:
-    """The awaited message is shown every second from the third second of silence on."""
+    """A verification shows the awaited message every second from the third silent one on."""
     shown: list[str] = []
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, show=shown.append)
@@ -204,7 +204,7 @@ async def test_what_is_awaited_is_displayed(record: Record, clock: MockClock) ->
 async def test_an_agent_that_does_not_read_does_not_stop_us(
     record: Record, clock: MockClock
 ) -> None:
-    """An agent that does not read does not block us, even with much to send."""
+    """An agent that does not read does not block a verification with much to send."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
         await agent.ended.wait()
@@ -215,7 +215,7 @@ async def test_an_agent_that_does_not_read_does_not_stop_us(
 async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
     record: Record, clock: MockClock
 ) -> None:
-    """An agent that writes a lot before it reads is still read, while our answers wait."""
+    """A verification reads an agent that writes a lot before it reads."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(TALK), nursery, lockstep_stream_pair)
@@ -235,7 +235,7 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
 
 
 async def test_time_without_output_is_not_a_write_stall(record: Record, clock: MockClock) -> None:
-    """Time without output does not count towards a write stall."""
+    """In a verification, time without output does not count towards a write stall."""
     conversation = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
@@ -260,7 +260,7 @@ async def test_time_without_output_is_not_a_write_stall(record: Record, clock: M
 
 
 async def test_an_agent_that_talks_is_not_deaf(record: Record, clock: MockClock) -> None:
-    """An agent that writes but does not read stalls only once it is silent too."""
+    """In a verification, an agent that writes but does not read stalls only once it is silent."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
@@ -275,7 +275,7 @@ async def test_an_agent_that_talks_is_not_deaf(record: Record, clock: MockClock)
 
 
 async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) -> None:
-    """Without a stall timeout, an agent may read as late as it likes."""
+    """In a verification without a stall timeout, an agent may read as late as it likes."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair, stall_ns=None)
@@ -291,7 +291,7 @@ async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) 
 async def test_a_line_without_an_end_counts_as_one(
     record: Record, clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line without an end is cut at a limit, so an agent cannot fill the memory."""
+    """A verification cuts a line without an end, so that an agent cannot fill the memory."""
     monkeypatch.setattr(verifier, "LINE_WITHOUT_END", 1000)
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
@@ -304,7 +304,7 @@ async def test_a_line_without_an_end_counts_as_one(
 
 
 def test_a_recorder_of_ours_records_and_does_nothing_else() -> None:
-    """The recorder gets our environment without the variables of `record`."""
+    """The recorder of a verification gets our environment without the variables of `record`."""
     ours = {"HOME": "/h", "ACP_PROXY_RECORDINGS": "/r", "ACP_PROXY_PARENT": "a/b"}
     others = {"ACP_PROXY_OFF": "1", "ACP_PROXY_FAULT": "garbage", "ACP_PROXY_MAX_SIZE": "1"}
     assert environment({**ours, **others}) == ours

@@ -36,11 +36,11 @@ PERMISSION = {"params": {"options": [{"optionId": "y", "kind": "allow_once"}, 7]
     ],
 )  # fmt: skip
 def test_each_outcome_has_a_description(method: str, reply: Any, words: str) -> None:
-    """Each reply of the client has an outcome with a description, whatever its form."""
+    """In a replay, each reply of the client has an outcome with a description."""
     assert described(outcome(method, PERMISSION, reply)) == words
 
 
 def test_a_cancelled_permission_is_an_outcome_of_its_own() -> None:
-    """A cancelled permission has an outcome of its own, since a cancelled turn excuses it."""
+    """In a replay, a cancelled permission has its own outcome, which a cancelled turn excuses."""
     reply = {"result": {"outcome": {"outcome": "cancelled"}}}
     assert outcome("session/request_permission", None, reply) == CANCELLED

@@ -21,7 +21,7 @@ DIVERGENCE = Divergence(
 
 
 def test_a_refusal_names_the_nearest_recorded_message() -> None:
-    """A refusal names the nearest recorded message and its differences from the live one."""
+    """A replay's refusal names the nearest recorded message and how the live one differs."""
     error = json.loads(refusal('"a"', DIVERGENCE).data)
     assert (error["id"], error["error"]["code"]) == ("a", -31999)
     assert error["error"]["message"] == "replay: another one"
@@ -34,14 +34,14 @@ def test_a_refusal_names_the_nearest_recorded_message() -> None:
 
 
 def test_ids_stay_as_they_were_written() -> None:
-    """A refusal repeats the id as it was written; if the id is missing, it is null."""
+    """A replay's refusal repeats the id as it was written; a missing id becomes null."""
     assert refusal("1.0", DIVERGENCE).data.startswith(b'{"jsonrpc":"2.0","id":1.0,')
     assert refusal(None, DIVERGENCE).data.startswith(b'{"jsonrpc":"2.0","id":null,')
     assert received("7").data == b'{"jsonrpc":"2.0","id":7,"result":{"received":true}}\n'
 
 
 def test_a_cancelled_turn_ends_as_its_dialect_demands() -> None:
-    """A cancelled turn ends by the answer in v1, and by an update in v2."""
+    """In a replay, a cancelled turn ends by the answer in v1, and by an update in v2."""
     assert json.loads(cancelled_answer("1", is_v2=False).data)["result"] == {
         "stopReason": "cancelled"
     }
@@ -52,5 +52,5 @@ def test_a_cancelled_turn_ends_as_its_dialect_demands() -> None:
 
 
 def test_a_cancelled_request_gets_the_error_code_of_cancellations() -> None:
-    """A cancelled request gets the error code -32800."""
+    """In a replay, a cancelled request gets the error code -32800."""
     assert json.loads(cancelled_request("1", DIVERGENCE).data)["error"]["code"] == -32800

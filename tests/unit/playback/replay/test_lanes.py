@@ -14,7 +14,7 @@ def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: A
 
 
 def test_a_lane_remembers_a_limited_number_of_messages() -> None:
-    """A lane counts all its messages but remembers only the latest."""
+    """A lane of a replay counts all its messages but remembers only the latest ones."""
     lane = Lane("s")
     for n in range(1000):
         lane.expect(item := step(n, kind="request", method="m"))

@@ -69,7 +69,7 @@ def recorded(record: Record) -> RecordedTranscript:
 def test_a_line_that_is_no_message_is_compared_by_its_bytes(
     recorded: RecordedTranscript, number: int, raw: bytes
 ) -> None:
-    """A difference between lines that are not messages is found by bytes and has no pointer."""
+    """In a replay, lines that are not messages differ by their bytes, without a pointer."""
     comparison = Comparison(recorded)
     assert comparison.compare(number, raw).is_equal
     result = comparison.compare(number, b"other \xff")
@@ -84,7 +84,7 @@ def test_lines_that_look_alike_may_differ(recorded: RecordedTranscript) -> None:
 
 
 def test_json_that_is_no_message_is_compared_by_its_bytes(recorded: RecordedTranscript) -> None:
-    """JSON that is not a message is compared by its bytes."""
+    """A replay compares JSON that is not a message by its bytes."""
     comparison = Comparison(recorded)
     assert comparison.compare(22, b'{"a": 1}').is_equal
     (difference,) = comparison.compare(22, b'{"a":1}').differences
@@ -92,7 +92,7 @@ def test_json_that_is_no_message_is_compared_by_its_bytes(recorded: RecordedTran
 
 
 def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscript) -> None:
-    """A message is never equal to a line that is not a message, recorded or live."""
+    """In a replay, a message never equals a line that is not a message, recorded or live."""
     comparison = Comparison(recorded)
     message = b'{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{}}'
     (difference,) = comparison.compare(5, message).differences
@@ -102,7 +102,7 @@ def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscri
 
 
 def test_a_member_of_a_batch_is_a_message(recorded: RecordedTranscript) -> None:
-    """A member of a batch is compared as a message."""
+    """A replay compares a member of a batch as a message."""
     comparison = Comparison(recorded)
     first, second = comparison.steps[6, 0], comparison.steps[6, 1]
     assert comparison.comparer.value(first)["method"] == "_a"
@@ -110,7 +110,7 @@ def test_a_member_of_a_batch_is_a_message(recorded: RecordedTranscript) -> None:
 
 
 def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -> None:
-    """If a request opens a session by a new id, the id is proposed for the recorded session."""
+    """If a live request opens a session by a new id, a replay proposes the id as its pair."""
     comparison = Comparison(recorded)
 
     def load(session: str) -> bytes:
@@ -127,7 +127,7 @@ def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -
 
 
 def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
-    """Recorded messages are alike if they differ only in their session."""
+    """For a replay, recorded messages are alike if they differ only in their session."""
     comparison = Comparison(recorded)
     alike = comparison.comparer.are_alike
     prompt, of_other, other = (comparison.steps[number, None] for number in (9, 11, 13))
@@ -140,7 +140,7 @@ def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
 
 
 def test_ignored_places_do_not_tell_recorded_messages_apart(recorded: RecordedTranscript) -> None:
-    """Recorded messages that differ only at ignored places are alike."""
+    """For a replay, recorded messages that differ only at ignored places are alike."""
     comparison = Comparison(recorded, "/params/prompt")
     prompt, other = comparison.steps[9, None], comparison.steps[13, None]
     assert comparison.comparer.are_alike(prompt, other)

@@ -35,7 +35,7 @@ def recorded(record: Record) -> RecordedTranscript:
 
 
 def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -> None:
-    """Silence before the start does not count towards a stall."""
+    """In a replay, silence before the start does not count towards a stall."""
     replay = Replay(recorded.script(), ReplayOptions(stall_ns=5 * S))
     line = recorded.raw[1].rstrip(b"\n")
     assert [*replay.feed(LineReceived(line, 1 * S))][-1] == WakeAt(6 * S)
@@ -49,7 +49,7 @@ def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -
 def test_frames_of_an_abandoned_session_are_unplayed(
     recorded: RecordedTranscript, order: Order
 ) -> None:
-    """The frames of an abandoned session that were not sent are unplayed, in either order."""
+    """In a replay, frames of an abandoned session that were not sent are unplayed."""
     replay = Replay(recorded.script(), ReplayOptions(order=order))
     lines = [recorded.raw[1], recorded.raw[3], recorded.raw[5].replace(b'"one"', b'"two"')]
     for at, line in enumerate(lines, 1):
@@ -59,7 +59,7 @@ def test_frames_of_an_abandoned_session_are_unplayed(
 
 
 def test_input_counts_for_both_clocks() -> None:
-    """Input restarts the clocks for settling and for a stall; output restarts only the second."""
+    """In a replay, input restarts the clocks of settling and stalls; output only the second."""
     progress = Progress(5)
     progress.begin(10)
     progress.begin(12)

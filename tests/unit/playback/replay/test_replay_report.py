@@ -61,7 +61,7 @@ def test_a_clean_replay_has_no_text() -> None:
 
 
 def test_a_divergence_is_shown_with_its_context() -> None:
-    """A divergence is shown with both sides, near misses, an option to paste and waiting lanes."""
+    """A replay report shows a divergence with both sides, near misses and an option to paste."""
     assert text(DIVERGED) == [
         "replay of r.db: 1 divergence; 5 frames sent, 3 messages matched, 4 frames unplayed",
         "",
@@ -88,7 +88,7 @@ def test_a_divergence_is_shown_with_its_context() -> None:
 
 
 def test_only_some_divergences_are_shown() -> None:
-    """The text of a report shows some divergences and says that the file has all of them."""
+    """The text of a replay report shows some divergences and says that the file has all."""
     many = evolve(DIVERGED, divergences=(DIFFERS,) * 20, left_out=5)
     assert "... and 13 more; --report FILE has all of them" in text(many)
 
@@ -97,7 +97,7 @@ def test_only_some_divergences_are_shown() -> None:
     ("verdict", "words"), [("incomplete", "incomplete, and was played"), ("stalled", "stalled; ")]
 )
 def test_each_verdict_has_a_headline(verdict: str, words: str) -> None:
-    """The headline of a report has the verdict and says how much was played."""
+    """The headline of a replay report has the verdict and says how much was played."""
     assert words in text(evolve(CLEAN, verdict=verdict))[0]
 
 
@@ -118,19 +118,19 @@ EVIL = "\x1b[2J\x00\x07\x9b\u202e\ud800\n]]>"
 
 
 def test_recorded_text_cannot_control_the_terminal() -> None:
-    """Control characters in a report are made visible, and each line stays a line."""
+    """A replay report makes control characters visible, and each line stays a line."""
     for line in text(hostile(EVIL)):
         assert line.isprintable()
 
 
 def test_recorded_text_cannot_break_the_xml() -> None:
-    """Characters that XML does not allow are made visible."""
+    """A replay report for JUnit makes characters visible that XML does not allow."""
     suite = ET.fromstring(replay_suite(hostile(EVIL)).encode())
     assert [case.tag for case in suite] == ["testcase", "testcase"]
 
 
 def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
-    """The JUnit report has a case for each diverged lane; an incomplete recording fails."""
+    """A replay's JUnit report has a case per diverged lane; an incomplete recording fails."""
     suite = ET.fromstring(replay_suite(DIVERGED).encode())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     (failure,) = suite.iter("failure")
@@ -142,14 +142,14 @@ def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
 
 
 def test_the_report_is_json() -> None:
-    """A report is JSON that reads back the same; kinds and ranks are written as words."""
+    """A replay report is JSON that reads back the same; kinds and ranks are words."""
     read: Any = converter.loads(converter.dumps(DIVERGED), ReplayReport)
     assert read == DIVERGED
     assert '"kind": "params-differ"' in converter.dumps(DIVERGED)
 
 
 def test_only_a_difference_of_params_can_be_ignored() -> None:
-    """The report offers `--ignore` only for a difference of params."""
+    """A replay report offers `--ignore` only for a difference of params."""
     assert DIFFERS.ignores == ("--ignore /params/a",)
     assert FOLLOWS.ignores == ()
 
@@ -158,7 +158,7 @@ def test_only_a_difference_of_params_can_be_ignored() -> None:
 def test_an_incomplete_recording_excuses_no_divergence(
     tmp_path: Path, said: tuple[int, ...], code: int
 ) -> None:
-    """An incomplete recording gives exit code 3 only if it was played to its end."""
+    """A replay of an incomplete recording exits with 3 only if it reached its end."""
     recorded = record(
         tmp_path,
         """

@@ -47,7 +47,7 @@ def effects(*lines: bytes) -> WithheldEffects:
 
 @pytest.mark.parametrize(("terminal", "is_prevented"), [(b"t", True), (b"u", False)])
 def test_output_of_an_unmade_terminal_will_not_come(terminal: bytes, is_prevented: bool) -> None:
-    """Output of a terminal that was not created will not come, alone or in a batch."""
+    """A replay awaits no output of a terminal that was not created, alone or in a batch."""
     line = OUTPUT % terminal
     result = effects(line, b"[1," + line + b"]")
     alone = Step(0, 0, False, "request", "terminal/output")
@@ -67,7 +67,7 @@ def test_a_request_that_makes_nothing_leaves_nothing_unmade() -> None:
 
 
 def test_extension_requests_are_optional_after_a_withheld_extension() -> None:
-    """Requests of extensions become optional only after a withheld extension request."""
+    """In a replay, extension requests are optional only after a withheld extension request."""
     own = Step(0, 0, False, "request", "_own/x")
     result = WithheldEffects(cast("Script", Lines()))
     result.note_withheld("terminal/create")

@@ -41,7 +41,7 @@ def bound(**roots: str) -> Bindings:
     ],
 )
 def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved: str) -> None:
-    """Paths below a bound directory change; paths that only begin with the same letters do not."""
+    """In playback, paths below a bound directory change, not those that only begin like it."""
     assert bound(**roots).live(Place.PATH, path) == moved
 
 
@@ -57,7 +57,7 @@ def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved
     ],
 )
 def test_uris_are_escaped(uri: str, moved: str) -> None:
-    """The directory in a URI is recognized in any spelling; the rest is not changed."""
+    """In playback, a directory in a URI is recognized in any spelling; the rest stays."""
     bindings = Bindings(roots={"/srv/my app": "/x/y z"})
     assert bindings.live(Place.URI, uri) == moved
 
@@ -72,12 +72,12 @@ def test_uris_are_escaped(uri: str, moved: str) -> None:
     ],
 )
 def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
-    """A directory in a text is rewritten as a whole name, never within a longer name."""
+    """Playback rewrites a directory in a text as a whole name, never within a longer name."""
     assert bound(_srv_a="/x").rewritten(text) == rewritten
 
 
 def test_a_text_is_rewritten_once() -> None:
-    """A directory that was rewritten once in a text is not rewritten again."""
+    """Playback does not rewrite a directory in a text a second time."""
     assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
     assert bound(_="/b").rewritten("/ /") == "/ /"
     assert Bindings().rewritten("/a") == "/a"
@@ -85,14 +85,14 @@ def test_a_text_is_rewritten_once() -> None:
 
 @pytest.mark.parametrize("root", ["", ".", "..", "src", "src/lib", "C:"])
 def test_a_relative_directory_in_a_text_stays(root: str) -> None:
-    """A relative directory in a text stays, since it may be an ordinary word."""
+    """Playback keeps a relative directory in a text, since it may be an ordinary word."""
     text = f"{root} . .. src ./src src/lib C: See src/lib."
     assert Bindings(roots={root: "/x", "/p": "/y"}).rewritten(f"{text} /p") == f"{text} /y"
     assert Bindings(roots={"C:\\p": "/x"}).rewritten(r"C:\\p") == "/x"
 
 
 def test_each_kind_of_value_is_bound_by_itself() -> None:
-    """A value is bound as a terminal, a session or a directory, and is changed only as such."""
+    """Playback binds a value as a terminal, a session or a directory, and changes it as such."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "T")
     bindings.bind(Place.SESSION, "s", "S")
@@ -104,7 +104,7 @@ def test_each_kind_of_value_is_bound_by_itself() -> None:
 
 
 def test_equal_values_change_nothing() -> None:
-    """If the client chose the recorded values, lines are not changed."""
+    """If the client chose the recorded values, playback does not change lines."""
     bindings = bound(_a="/a")
     assert not bindings.change_anything
     bindings.bind(Place.TERMINAL, "t", "u")
@@ -124,12 +124,12 @@ def test_equal_values_change_nothing() -> None:
     ],
 )
 def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> None:
-    """A string that is a whole path below a bound directory is changed; relative ones are not."""
+    """Playback changes a string that is a path below a bound directory, but no relative one."""
     assert Bindings(roots={"/srv": "/x", "src": "/y", "/": "/z"}).moved(text) == moved
 
 
 def test_sessions_are_swapped() -> None:
-    """Swapped sessions exchange their live ids."""
+    """In playback, swapped sessions exchange their live ids."""
     bindings = Bindings()
     bindings.swap_sessions("a", "b")
     assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]
@@ -138,7 +138,7 @@ def test_sessions_are_swapped() -> None:
 
 
 def test_a_released_terminal_is_free() -> None:
-    """The id of a released terminal may be bound again."""
+    """In playback, the id of a released terminal may be bound again."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "live")
     assert bindings.live_terminals == {"live"}

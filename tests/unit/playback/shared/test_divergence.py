@@ -51,7 +51,7 @@ def test_ranks() -> None:
 
 
 def test_information_is_no_divergence() -> None:
-    """Information and harmless divergences do not make a verdict of divergence."""
+    """Information and harmless divergences do not make the verdict of a playback diverged."""
     log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     log.note(DivergenceKind.EARLY, lane, "")
     log.note(DivergenceKind.MISSING_EXPECTED, lane, "", is_harmless=True)
@@ -90,7 +90,7 @@ def test_moments_are_counted_from_the_beginning() -> None:
 
 @pytest.mark.parametrize("peer", ["client", "agent"])
 def test_a_used_up_near_miss_is_marked(peer: str) -> None:
-    """A used-up near miss is marked in the same way for clients and agents."""
+    """A near miss that was used up is marked in the same way for clients and agents."""
     assert [*DivergenceReporter(peer).lines_of(AGAIN)] == [
         "exhausted in s (primary): the file was read again",
         f'  the {peer}\'s line 3: {{"id":2}}',
@@ -100,7 +100,7 @@ def test_a_used_up_near_miss_is_marked(peer: str) -> None:
 
 
 def test_cascades_are_shown_after_primary_divergences() -> None:
-    """Cascades are shown after primary divergences, and information is not shown."""
+    """A report shows cascades after primary divergences, and no information."""
     shown = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
     assert [block[0].split(":")[0] for block in shown] == [
         "exhausted in s (primary)",
@@ -109,7 +109,7 @@ def test_cascades_are_shown_after_primary_divergences() -> None:
 
 
 def test_divergences_that_are_not_shown_are_counted() -> None:
-    """The last line has the number of divergences that are not shown."""
+    """The last line of a report has the number of divergences that are not shown."""
     assert DivergenceReporter("agent").blocks([AGAIN] * (SHOWN + 3), 2)[SHOWN:] == [
         ["... and 5 more; --report FILE has all of them"]
     ]

@@ -19,7 +19,7 @@ def written(raw: bytes, kind: str, ids: dict[str, str], **roots: str) -> bytes:
 
 
 def test_a_line_without_replacements_is_unchanged() -> None:
-    """A line without replacements goes out byte for byte, even if it is not UTF-8."""
+    """In playback, a line without replacements goes out byte for byte, even if not UTF-8."""
     raw = b'\xff {"id" : 1 }'
     assert written(raw, "response", {"1": "1"}) is raw
 
@@ -32,7 +32,7 @@ def test_any_line_can_be_rewritten(raw: bytes) -> None:
 
 
 def test_only_a_reply_gets_another_id() -> None:
-    """A reply is written with the id of the live request; a request keeps its own id."""
+    """Playback writes a reply with the id of the live request; a request keeps its own id."""
     answer, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
     assert written(answer, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
     assert written(ask, "request", {"1": '"x"'}) == ask
@@ -43,13 +43,13 @@ def test_only_a_reply_gets_another_id() -> None:
 
 
 def test_a_batch_is_rewritten_member_by_member() -> None:
-    """Each member of a batch is rewritten only where its own method has paths or ids."""
+    """Playback rewrites each member of a batch only where its method has paths or ids."""
     raw = b'[{"method":"terminal/create","params":{"cwd":"/a/b","x":"/a/b"},"id":0}]'
     assert written(raw, "batch", {}, a="/z") == raw.replace(b'"cwd":"/a/b"', b'"cwd":"/z/b"')
 
 
 def test_a_session_is_renamed_at_its_typed_places_only() -> None:
-    """A session is renamed only at typed places, and other bytes do not change."""
+    """Playback renames a session only at typed places, and other bytes do not change."""
     line = b'{"params":{"sessionId":"a","update":{"of":{"sessionId":"a"},"text":"\xff a"}}}\n'
     wire = Wire(line, "", 0, "notification", "session/update")
     rewriter = LineRewriter(Bindings(sessions={"a": "b"}), rewrite_text=False)
@@ -57,13 +57,13 @@ def test_a_session_is_renamed_at_its_typed_places_only() -> None:
 
 
 def test_quoted_strings_can_be_encoded() -> None:
-    """A quoted string is plain text if UTF-8 can encode it, and otherwise escaped."""
+    """Playback writes a string as plain text if UTF-8 can encode it, and otherwise escaped."""
     assert quoted('é"\\') == '"é\\"\\\\"'
     assert quoted("\ud800é") == '"\\ud800\\u00e9"'
 
 
 def test_ids_are_spelled_as_in_the_request() -> None:
-    """The id of a reply is written as in the request; if the request has none, it is null."""
+    """Playback writes a reply's id as in the request, and null if the request has none."""
     assert (
         reply("1.0", {"content": "é"}).data
         == '{"jsonrpc":"2.0","id":1.0,"result":{"content":"é"}}\n'.encode()

@@ -19,15 +19,15 @@ from acp_proxy.playback.shared.playback_options import Pacing
     ],
 )
 def test_a_gap_is_counted_from_the_live_moment(pacing: Pacing, due: int) -> None:
-    """The gap before a frame is counted from the live moment of the frame before it."""
+    """The gap before a replayed frame is counted from the live moment of the frame before it."""
     assert pacing.due(1000, 200, 250) == due
 
 
 def test_a_frame_is_never_due_before_its_predecessor() -> None:
-    """A frame is never due before its predecessor, even if the recorded clock went back."""
+    """A replayed frame is never due before its predecessor, even if the clock went back."""
     assert Pacing(1.0).due(1000, 250, 200) == 1000
 
 
 def test_a_pacing_without_gaps_is_instant() -> None:
-    """With the factor zero, all frames are due at once."""
+    """With the pace factor zero, all replayed frames are due at once."""
     assert [p.is_instant for p in (Pacing(), Pacing(0.0), Pacing(0.1))] == [True, True, False]

@@ -48,7 +48,7 @@ def asking(**params: Any) -> dict[str, Any]:
 def test_a_part_of_a_file_is_some_lines(
     files: KnownFiles, params: dict[str, Any], expected: str
 ) -> None:
-    """The lines of a file may be limited by numbers from 1; limits of other types are ignored."""
+    """The lines of a known file may be limited by numbers from 1; other limits are ignored."""
     files.learn(WRITE, asking(content="1\n2\n3\n"), None)
     assert files.content(asking(**params)) == expected
 
@@ -60,7 +60,7 @@ def test_a_part_of_a_file_is_some_lines(
 def test_only_a_whole_file_is_learnt(
     files: KnownFiles, params: dict[str, Any], is_whole: bool
 ) -> None:
-    """Only whole files are learnt: those read without limits, or from the first line on."""
+    """`verify` learns only whole files: those read without limits, or from the first line on."""
     files.learn(READ, asking(**params), {"result": {"content": "text"}})
     assert files.content(asking()) == ("text" if is_whole else None)
 
@@ -68,7 +68,7 @@ def test_only_a_whole_file_is_learnt(
 def test_the_oldest_contents_are_forgotten(
     files: KnownFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If there are too many files, the oldest contents are forgotten."""
+    """If `verify` knows too many files, the oldest contents are forgotten."""
     monkeypatch.setattr(known_files, "KEPT_CONTENTS", 10)
     for path, text in (("a", "1234"), ("b", "1234"), ("a", "12345"), ("c", "123")):
         files.learn(WRITE, asking(path=path, content=text), None)

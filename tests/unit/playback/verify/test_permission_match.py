@@ -26,7 +26,7 @@ def naming(call: str | None, session: str | None = "s") -> dict[str, Any]:
 
 
 def test_updates_change_only_the_members_that_they_have() -> None:
-    """An update changes only the members that it has; null removes a member in v2 only."""
+    """An update of a tool call changes only members it has; null removes one in v2 only."""
     for null_clears in (False, True):
         calls = ToolCalls(null_clears=null_clears)
         announce(calls, kind="read", title="t")
@@ -39,7 +39,7 @@ def test_updates_change_only_the_members_that_they_have() -> None:
 
 @pytest.mark.parametrize("status", ["completed", "failed", "cancelled"])
 def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
-    """A tool call that has ended is forgotten, since another one may get its id."""
+    """`verify` forgets a tool call that has ended, since another one may get its id."""
     calls = ToolCalls(null_clears=False)
     announce(calls, kind="read")
     announce(calls, status=status)
@@ -47,7 +47,7 @@ def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
 
 
 def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest tool calls are forgotten, so an agent cannot fill the memory."""
+    """`verify` forgets the oldest tool calls, so that an agent cannot fill the memory."""
     monkeypatch.setattr(permission_match, "REMEMBERED", 2)
     calls = ToolCalls(null_clears=False)
     for call in ("a", "b", "a", "c"):
@@ -56,7 +56,7 @@ def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_tool_call_with_an_unreadable_update_equals_no_other() -> None:
-    """A tool call with an unreadable update equals no other, not even itself."""
+    """For `verify`, a tool call with an unreadable update equals no call, not even itself."""
     calls = ToolCalls(null_clears=False)
     update = b'{"sessionUpdate":"tool_call","toolCallId":"c"}'
     message = read(b'{"method":"session/update","params":{"update":%s}}' % update)

@@ -19,7 +19,7 @@ FILLED = f"""
 
 
 def test_a_frame_has_secrets_as_json(record: Record) -> None:
-    """Secrets are inserted into a frame as JSON strings; a marker without a secret stays."""
+    """`verify` inserts secrets into a frame as JSON strings; a marker without one stays."""
     recorded = record(FILLED)
     script, secret = recorded.script(), 'a"\\\n\u00e9'
     filled = FilledScript(script, {"0a0b0c0d": secret})
@@ -31,13 +31,13 @@ def test_a_frame_has_secrets_as_json(record: Record) -> None:
 
 
 def test_markers_are_found_once_and_in_order(record: Record) -> None:
-    """Each marker is returned once, by its hash, in the order of the recording."""
+    """`verify` lists each marker of a recording once, by its hash, in recorded order."""
     result = markers_to_send(RecordedClient(record(FILLED).script()))
     assert [*result.items()] == [("0a0b0c0d", MARKER), ("11112222", OTHER)]
 
 
 def test_a_frame_is_filled_once_while_it_is_asked_for_again(record: Record) -> None:
-    """A batch is filled with secrets only once, although each of its messages asks for it."""
+    """`verify` fills a batch with secrets once, although each of its messages asks for it."""
     recorded = record(FILLED)
     filled = FilledScript(recorded.script(), {"0a0b0c0d": "secret"})
     first, other = (filled.wire(recorded.seq(at)).raw for at in (5, 6))

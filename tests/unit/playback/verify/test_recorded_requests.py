@@ -36,7 +36,7 @@ def parity(item: RecordedRequest) -> Keys:
 
 
 def test_requests_are_found_by_method_and_key() -> None:
-    """Requests are found by method, or by method and key, until they are made."""
+    """Recorded requests are found by method, or by method and key, until they are made."""
     requests = [request(1), request(2), request(3), request(4, "other")]
     result = collection(*requests)
     assert [*result.of("m")] == requests[:3]
@@ -49,7 +49,7 @@ def test_requests_are_found_by_method_and_key() -> None:
 
 
 def test_the_first_request_that_was_made_is_found_by_key() -> None:
-    """Among requests with one key, the first that was made is found."""
+    """Among recorded requests with one key, the first that was made is found."""
     requests = [request(1), request(3)]
     result = collection(*requests)
     assert result.first_made("m", (1, 1), parity) is None
@@ -61,7 +61,7 @@ def test_the_first_request_that_was_made_is_found_by_key() -> None:
 
 
 def test_requests_are_awaited_in_order() -> None:
-    """Requests are awaited in order until they are made or given up."""
+    """Recorded requests are awaited in order until they are made or given up."""
     requests = [request(1), request(3), request(5)]
     result = collection(*requests)
     assert (result.are_made_before(1), result.are_made_before(2)) == (True, False)
@@ -73,7 +73,7 @@ def test_requests_are_awaited_in_order() -> None:
 
 
 def test_requests_that_are_cleared_are_never_matched() -> None:
-    """Requests that were cleared are not found in any collection."""
+    """Recorded requests that were cleared are not found in any collection."""
     item = request(1)
     lane, unnamed = collection(item), collection(item)
     lane.clear()
@@ -89,7 +89,7 @@ def test_requests_that_are_cleared_are_never_matched() -> None:
     ],
 )
 def test_equal_values_have_equal_keys(first: Any, other: Any) -> None:
-    """Two values have the same key if only spelling, order of members or ``_meta`` differs."""
+    """Two requests have the same key if only spelling, order of members or ``_meta`` differs."""
     assert key_of(first) == key_of(other)
 
 
@@ -97,12 +97,12 @@ def test_equal_values_have_equal_keys(first: Any, other: Any) -> None:
     ("first", "other"), [([1, 2], [2, 1]), ({"a": 1}, {"a": 2}), ({"a": 1}, {"b": 1}), ([], {})]
 )
 def test_different_values_have_different_keys(first: Any, other: Any) -> None:
-    """Two values have different keys if the order of a list or a member's name differs."""
+    """Two requests have different keys if the order of a list or a member's name differs."""
     assert key_of(first) != key_of(other)
 
 
 def test_ignored_values_do_not_count() -> None:
-    """Values at ignored paths do not change a key; ``*`` in a path is any name or index."""
+    """Values at ignored paths do not change a request's key; ``*`` is any name or index."""
     ignored = [("a", "*", "b")]
     assert key_of({"a": [{"b": 1}]}, ignored=ignored) == key_of({"a": [{"b": 2}]}, ignored=ignored)
     assert key_of({"a": [{"c": 1}]}, ignored=ignored) != key_of({"a": [{"c": 2}]}, ignored=ignored)
