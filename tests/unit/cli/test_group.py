@@ -109,7 +109,7 @@ def test_help_stands_before_a_command_as_well() -> None:
 
 @pytest.mark.parametrize("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
-    """Words of the table of hints are no commands or options; each hint names a command."""
+    """Words of the table of hints are not commands or options; each hint names a command."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     if name != "*":

@@ -70,7 +70,7 @@ def test_one_odd_chunk_in_a_text_is_one_field() -> None:
 
 
 def test_an_empty_chunk_is_no_difference() -> None:
-    """For `diff`, an empty chunk is no difference, unless it has something beside its text."""
+    """For `diff`, an empty chunk is not a difference, unless it has more than a text."""
     plan: dict[str, Any] = {"entries": []}
     a = Run(0).words("", "one").tell("plan", **plan)
     b = Run(1).words("one").tell("plan", **plan).words("")

@@ -30,6 +30,6 @@ def test_every_strictness_has_its_row() -> None:
 
 
 def test_state_updates_are_named() -> None:
-    """The docs list all state updates for which `diff` has separate lanes."""
+    """The docs list all state updates that have separate lanes in `diff`."""
     for update in STATE_UPDATES:
         assert f"`{update}`" in section(PAGE, "How it compares")

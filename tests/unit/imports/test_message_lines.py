@@ -161,7 +161,7 @@ def test_a_direction_that_nothing_shows_is_asked_for() -> None:
 
 
 def test_a_line_of_many_objects_is_read_once() -> None:
-    """A megabyte of JSON after a word in a log is read in linear time, and is no message."""
+    """In a log, a megabyte of JSON after a word is read in linear time, and not as a message."""
     entries = read_as("lines", "error " + '{"a":1} ' * 20_000 + f"\n→ {_I}\n")
     assert ([message.raw for message in messages(entries)], bad(entries)) == (
         [INITIALIZE],

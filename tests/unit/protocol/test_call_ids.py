@@ -33,7 +33,7 @@ UPDATES = {"+": NEW, "~": SAME}
 
 @pytest.mark.parametrize("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
-    """The messages of a case that begin a call are found.
+    """The messages of a case that begin a tool call are found.
 
     Each word is a message: its turn, ``+`` if it announces, ``~`` if it updates, ``?`` if it asks
     for permission, and a status.
@@ -51,7 +51,7 @@ def test_messages_that_begin_a_call(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_connection_says_the_same(case: str) -> None:
-    """A connection and `LastCalls` agree about the call of each message."""
+    """A connection and `LastCalls` agree about the tool call of each message."""
     dialect, words, expected = CASES[case]
     connection = Connection(dialect=dialect)
     begun, turn, seq = [], "-", 0
@@ -80,7 +80,7 @@ def test_the_connection_says_the_same(case: str) -> None:
 
 
 def test_turns_count_calls_with_the_same_id() -> None:
-    """A reused id counts as another call, even if permission is requested first."""
+    """A tool call's reused id means another call, even if permission is requested first."""
     connection = Connection()
     said = [
         (Direction.TO_AGENT, request(1, "session/prompt", sessionId="s", prompt=[text("x")])),
@@ -99,7 +99,7 @@ def test_turns_count_calls_with_the_same_id() -> None:
 
 
 def test_an_evicted_call_counts_as_unknown() -> None:
-    """Only the latest calls are remembered; an evicted call counts as unknown."""
+    """Only the latest tool calls are remembered; an evicted call counts as unknown."""
     calls = LastCalls[int]("v1", most=2)
     begins = [calls.begins(n, 1, "session/update", SAME, None) for n in (1, 2, 3, 2, 3, 1)]
     assert begins == [True, True, True, False, False, True]

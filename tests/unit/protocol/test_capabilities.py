@@ -27,14 +27,14 @@ from acp_proxy.protocol.capabilities import normalized
     ],
 )
 def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
-    """False, null and empty groups are not capabilities; another empty object may be one."""
+    """Of capabilities, false, null and empty groups are dropped; another empty object may stay."""
     for name in ("clientCapabilities", "agentCapabilities", "capabilities"):
         rest = {"protocolVersion": 1, "clientInfo": {"name": "x", "title": None}}
         assert normalized({**rest, name: said}) == {**rest, **({name: meant} if meant else {})}
 
 
 def test_only_capabilities_are_spelled_anew() -> None:
-    """Only an object is normalized, as a copy; any other handshake is returned unchanged."""
+    """Only an object is normalized as capabilities, in a copy; anything else is unchanged."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
     assert said["capabilities"] == {"x": False}

@@ -30,7 +30,7 @@ def text(kind: str, words: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", sorted(CHUNKS))
 def test_each_kind_is_read(kind: str) -> None:
-    """Messages, thoughts and summaries are streamed in the same form."""
+    """Chunks of messages, thoughts and summaries have the same form."""
     assert chunk_of(line(text(kind, "Hé\n"))) == Chunk(kind, None, "Hé\n")
 
 
@@ -54,7 +54,7 @@ def test_the_draft_has_its_text_bare() -> None:
 
 
 def test_half_an_emoji_is_kept() -> None:
-    """If a chunk ends within an emoji, its half is kept."""
+    """If a chunk ends within an emoji, half of the emoji is kept."""
     raw = line(text("agent_message_chunk", "MARK")).replace(b"MARK", b"hi \\ud83d")
     assert chunk_of(raw) == Chunk("agent_message_chunk", None, "hi \ud83d")
 
@@ -88,7 +88,7 @@ def test_other_lines_are_not_chunks(raw: bytes) -> None:
 
 
 def test_the_examples_of_chunks_are_read() -> None:
-    """Every example with a chunk's kind has text, unless its content is media."""
+    """Every example of an update with a chunk's kind has text, unless its content is media."""
     for case in cases():
         params = case.message.get("params") or {}
         update = params.get("update") or {"sessionUpdate": params.get("type"), **params}

@@ -68,7 +68,7 @@ def test_both_peers_number_from_zero() -> None:
 
 
 def test_answers_come_in_any_order() -> None:
-    """Each answer is paired with its request by the id, in any order of answers."""
+    """A connection pairs an answer with its request by the id, in any order of answers."""
     conversation = check("""
         -> #0 a
            a, exchange 1
@@ -168,7 +168,7 @@ def test_latency_is_from_request_to_answer() -> None:
 
 
 def test_open_requests_are_listed_oldest_first() -> None:
-    """The unanswered requests of a direction are listed oldest first."""
+    """A connection lists the unanswered requests of a direction, the oldest first."""
     conversation = check("""
         -> #9 a
            a, exchange 1
@@ -190,7 +190,7 @@ def test_open_requests_are_listed_oldest_first() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
 def test_a_line_without_a_message_has_no_labels(kind: Kind) -> None:
-    """A line that is not a message has no labels and does not change the state."""
+    """A line that is not a message has no labels and does not change a connection's state."""
     conversation = Conversation()
     labels = conversation.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
     assert describe(labels) == "nothing"
@@ -217,7 +217,7 @@ def test_a_transition_has_the_changes_of_a_message() -> None:
 
 
 def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
-    """A batch has the labels that all of its members share."""
+    """The frame of a batch has the labels that all of the batch's members share."""
     line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
     batch = fed(Conversation(), line, Direction.TO_AGENT)
     assert [member.opened.id for member in batch.members if member.opened is not None] == [1, 2]
@@ -308,7 +308,7 @@ def test_session_new_is_named_by_its_answer() -> None:
 
 
 def test_a_turn_lasts_from_prompt_to_answer() -> None:
-    """Messages of a session belong to the turn until its end, and not afterwards."""
+    """Messages of a session belong to a turn until the turn's end, and not afterwards."""
     conversation = check("""
         <- session/update {"sessionId": "s", "update": {"sessionUpdate": "usage_update"}}
            session/update, session s
@@ -476,7 +476,7 @@ def test_terminals_are_followed() -> None:
 
 
 def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
-    """In v2 the answer to a prompt only accepts it; ``state_update`` to idle ends the turn."""
+    """In v2 the answer to a prompt only accepts it; the ``state_update`` to idle ends a turn."""
     state = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": %s}}'
     conversation = check(
         f"""
@@ -568,7 +568,7 @@ def test_the_draft_reads_files_in_the_one_open_turn() -> None:
 
 
 def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
-    """With two open turns, a path belongs to the session whose directory contains it."""
+    """With two open turns, a file's path belongs to the session whose directory contains it."""
     check(
         """
         -> #1 session/new {"workingDirectory": "/a"}
@@ -609,7 +609,7 @@ def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
 
 
 def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
-    """If two sessions share a directory, a path belongs to the session with the only open turn."""
+    """If two sessions share a directory, a path belongs to the one with the only open turn."""
     check(
         """
         -> #1 session/load {"sessionId": "A", "workingDirectory": "/w"}
@@ -699,7 +699,7 @@ def test_the_draft_shows_a_whole_conversation() -> None:
 
 
 def test_the_handshake_names_the_peers() -> None:
-    """Names, versions and the dialect are known after the answer to initialize."""
+    """Names, versions and the dialect of peers are known after the answer to initialize."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientInfo": {{"name": "zed", "version": "0.1"}}}}
            initialize, exchange 1
@@ -716,7 +716,7 @@ def test_the_handshake_names_the_peers() -> None:
 
 @pytest.mark.parametrize("method", ["_proxy/initialize", "proxy/initialize"])
 def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
-    """A proxy is initialized like an agent, and the dialect and names are known."""
+    """A proxy is initialized like an agent, so that its dialect and names are known."""
     conversation = check(f"""
         -> #0 {method} {{{V1}, "clientCapabilities": {{}}, "clientInfo": {{"name": "c"}}}}
            {method}, exchange 1
@@ -741,7 +741,7 @@ def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
 
 
 def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
-    """Without other evidence, an answer without a stop reason only accepts the prompt."""
+    """An answer to a prompt without a stop reason means v2, if no other evidence exists."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -754,7 +754,7 @@ def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
 
 
 def test_a_later_frame_does_not_outweigh_initialize() -> None:
-    """After an initialize exchange has decided the dialect, no frame changes it."""
+    """After an initialize exchange has decided the dialect, no later frame changes it."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
            initialize, exchange 1

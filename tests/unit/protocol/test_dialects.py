@@ -156,7 +156,7 @@ def test_the_result_decides(
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
 def test_updates_of_v1(kind: str) -> None:
-    """Three kinds of update show v1, or by another envelope the draft."""
+    """For detecting the dialect, three kinds of update show v1, or in an envelope the draft."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
     assert dialect_from("session/update", sessionId="s", type=kind, data={}) == DRAFT
     assert dialect_from("session/update", sessionId="s", type=kind) is None
@@ -168,13 +168,13 @@ def test_updates_of_v1(kind: str) -> None:
      "tool_call_content_chunk", "terminal_update", "terminal_output_chunk"],
 )  # fmt: skip
 def test_updates_of_v2(kind: str) -> None:
-    """Seven kinds of update exist only in v2, and show this dialect."""
+    """For detecting the dialect, seven kinds of update exist only in v2, and show v2."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V2
 
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
-    """An update that both versions have shows a dialect only by the draft's envelope."""
+    """An update that v1 and v2 have shows a dialect only by the draft's envelope."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
@@ -210,7 +210,7 @@ def test_methods(method: str, params: dict[str, Any], dialect: str | None) -> No
 
 
 def test_an_answered_prompt() -> None:
-    """An answer to a prompt without a stop reason shows v2."""
+    """For detecting the dialect, an answer to a prompt without a stop reason shows v2."""
     assert dialect_of_answer("session/prompt", result={}) == V2
     assert dialect_of_answer("session/prompt", result={"_meta": {}}) == V2
     assert dialect_of_answer("session/prompt", result={"stopReason": "end_turn"}) is None
@@ -220,7 +220,7 @@ def test_an_answered_prompt() -> None:
 
 
 def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
-    """If a line is too large to be read, its labels alone decide the dialect."""
+    """If a line is too large to be read, its labels alone show its dialect."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     detected = dialect_of_frame(large)
     assert detected is not None
@@ -231,7 +231,7 @@ def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
 
 
 def test_a_body_is_an_object_or_nothing() -> None:
-    """`body` decodes a member only if it is an object and the line is JSON."""
+    """`dialects.body` decodes a member only if it is an object and the line is JSON."""
     assert body(read(b'{"method":"x","params":{"a":[1]}}'), "params") == {"a": [1]}
     for raw in (b'{"method":"x","params":[1]}', b'{"method":"x"}', b"[1]", b"{", b"\xff"):
         assert body(read(raw), "params") == {}
@@ -256,7 +256,7 @@ def dialects_of(examples: list[Example]) -> set[str]:
 
 
 def test_no_message_of_a_document_means_another_dialect() -> None:
-    """The examples of a document never show another dialect than the document's."""
+    """The examples of a document never show another dialect than the document's own."""
     assert dialects_of(official()) == {V1}
     assert dialects_of(draft()) == {DRAFT}
 
@@ -321,7 +321,7 @@ def test_a_version_of_2_needs_both_sides() -> None:
 
 
 def test_a_refused_request_shows_nothing() -> None:
-    """A request that the agent refuses as unknown is not evidence."""
+    """A request that the agent refuses as unknown is not evidence for a dialect."""
     login = asked("auth/login", methodId="m")
     refusal = "auth/login", {"id": 1, "error": {"code": -32601, "message": "no"}}
     assert found_by(login) == (V2, "method auth/login")
@@ -343,14 +343,14 @@ def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
 
 
 def test_a_message_of_each_kind_votes_once() -> None:
-    """A kind of message counts once as evidence, so that the evidence stays small."""
+    """A kind of message counts once as evidence of a dialect, so that the evidence stays small."""
     chunk = updated("agent_message_chunk", content={})
     assert evidence_of(chunk, chunk) == evidence_of(chunk)
 
 
 @given(st.data())
 def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
-    """The evidence can be stored and loaded after any message without a change."""
+    """The evidence of a dialect can be stored and loaded after any message without a change."""
     messages = [DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN]
     place = data.draw(st.integers(0, len(messages)))
     evidence = evidence_of(*messages[:place])
@@ -361,5 +361,5 @@ def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
 
 
 def test_an_initialize_without_an_id_shows_nothing() -> None:
-    """An initialize without an id is never answered, so no version is agreed on."""
+    """An initialize without an id is never answered, so the peers agree on no version."""
     assert found_by((None, {"method": "initialize", "params": {"protocolVersion": 1}})) is None

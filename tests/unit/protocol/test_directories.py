@@ -31,7 +31,7 @@ from acp_proxy.protocol.directories import is_within
     ],
 )
 def test_a_path_within(path: str, root: str) -> None:
-    """Dots, doubled slashes and escapes are resolved before a path is compared."""
+    """Dots, doubled slashes and escapes are resolved before a path is compared with directories."""
     assert is_within(path, ["/elsewhere", root])
 
 
@@ -80,7 +80,7 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """A path that may lead out of the directory is outside, as is any value that is not a path."""
+    """A path that may lead out of a directory is outside, as is any value that is not a path."""
     assert not is_within(path, [root])
 
 

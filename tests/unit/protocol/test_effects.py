@@ -40,12 +40,12 @@ def test_a_method_has_an_effect(
 
 
 def test_each_method_is_in_the_table_once() -> None:
-    """Each method has exactly one row in the table, and so one effect."""
+    """Each method has exactly one row in the table of effects, and so one effect."""
     assert len({row.method for row in TABLE}) == len(TABLE)
 
 
 def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
-    """The table has every agent method of the documents, except for extensions."""
+    """The table of effects has every agent method of the documents, except for extensions."""
     examples = [*protocol_documents.official(), *protocol_documents.draft()]
     asked = {
         example.method

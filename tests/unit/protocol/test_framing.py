@@ -9,7 +9,7 @@ from acp_proxy.protocol.framing import Cut, Line, LineCutter, LineFramer
 
 
 def test_a_chunk_may_hold_several_lines() -> None:
-    """A chunk may have several lines, whose offsets are computed from the chunk's offset."""
+    """A chunk of a stream may have several lines, with offsets from the chunk's offset."""
     framer = LineFramer()
     assert list(framer.feed(b"a\nbc\r\n\n", 100, 7)) == [
         Line(((100, 2),), 2, 7, 7, True),
@@ -39,7 +39,7 @@ def test_the_end_leaves_a_line_without_a_newline() -> None:
 
 
 def test_only_the_newline_byte_ends_a_line() -> None:
-    """Carriage returns and Unicode line ends are ordinary bytes."""
+    """For the line splitter, carriage returns and Unicode line ends are ordinary bytes."""
     text = "a\rb\x0b\x0c\x85\u2028\u2029".encode()
     framer = LineFramer()
     assert list(framer.feed(text, 0, 1)) == []
@@ -50,7 +50,7 @@ _bytes = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"\xff", b"{}"])
 
 
 def test_lines_of_a_chunk() -> None:
-    """The cutter returns each line without its newline, and with the offset of its end."""
+    """The line cutter returns each line without its newline, and with the offset of its end."""
     cutter = LineCutter()
     assert list(cutter.feed(b"one\ntwo\r\n\nrest")) == [
         Cut(b"one", b"\n", 4),
@@ -70,7 +70,7 @@ def test_a_newline_that_comes_in_two_parts() -> None:
 
 @given(st.lists(_bytes))
 def test_all_bytes_come_back(chunks: list[bytes]) -> None:
-    """The lines and their newlines add up to the stream; only the last may lack a newline."""
+    """The cut lines and their newlines add up to the stream; only the last may lack a newline."""
     cutter = LineCutter()
     cuts: list[Cut] = []
     for chunk in chunks:

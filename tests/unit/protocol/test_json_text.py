@@ -44,18 +44,18 @@ from acp_proxy.protocol.json_text import (
     ],
 )
 def test_open_brackets_and_strings_are_closed(head: str, value: Any) -> None:
-    """A truncated string is kept; other incomplete tokens are dropped."""
+    """In truncated JSON, a cut string is kept; other incomplete tokens are dropped."""
     assert parse_beginning(head.encode()) == value
 
 
 def test_half_of_a_character_is_dropped() -> None:
-    """A cut inside a character's bytes keeps the characters before it."""
+    """In truncated JSON, a cut inside a character's bytes keeps the characters before it."""
     assert parse_beginning('{"a": "né'.encode()[:-1]) == {"a": "n"}
 
 
 @pytest.mark.parametrize("head", ["", "words", "}", "]]", ":", "\x00{", '{"a": 12abc, "b": "'])
 def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
-    """If anything else than brackets and strings is open, a beginning cannot be repaired."""
+    """The beginning of a JSON text is repaired only if just brackets and strings are open."""
     with pytest.raises(json.JSONDecodeError):
         parse_beginning(head.encode())
     assert parse_or_begin(head.encode(), 100) is None
@@ -70,7 +70,7 @@ def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
     ],
 )
 def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
-    """NaN, half of a surrogate pair and large integers are parsed as values."""
+    """NaN, half of a surrogate pair and large integers are parsed as values of JSON."""
     parsed = json_or_none(raw)["a"]
     assert str(parsed) == value if value == "nan" else parsed == value
 
@@ -83,7 +83,7 @@ def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
 
 
 def test_members_have_their_character_ranges() -> None:
-    """The members of an object have keys and ranges; the key of an item in a list is a star."""
+    """Members of a JSON object have keys and ranges; the key of an item in a list is a star."""
     text = ' { "a" : [1, {"b": 2}] , "\\u0063":1e3 } '
     spans = list(members(text))
     assert [(key, text[start:end]) for key, start, end in spans] == [
@@ -98,12 +98,12 @@ def test_members_have_their_character_ranges() -> None:
 
 
 def test_a_number_of_any_length_is_passed_over() -> None:
-    """An integer of any length is skipped without computing its value."""
+    """An integer of any length in JSON is skipped without computing its value."""
     assert list(members(f"[{'9' * 10_000}]")) == [Member("*", 1, 10_001)]
 
 
 def test_an_unfinished_token_is_not_whole() -> None:
-    """A string without its closing quote, or a word at the end, is not whole."""
+    """A JSON text that ends in a string without its quote, or in a word, is not whole."""
     assert [token.is_whole for token in tokens(b'{"a": 1, "b')] == [True] * 5 + [False]
     assert [token.is_whole for token in tokens(b"[1")] == [True, False]
 

@@ -32,7 +32,7 @@ def labels(raw: bytes) -> dict[str, object]:
     ],
 )
 def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
-    """The terminal that a tool call shows is a label of the message."""
+    """The id of the terminal that a tool call shows is a label of the message."""
     shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
     message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
     assert (message.tool_call, message.terminal) == ("c", "t")
@@ -156,7 +156,7 @@ def test_an_error_code_is_an_integer(code: str, expected: int | None) -> None:
 
 
 def test_the_last_of_duplicate_members_counts() -> None:
-    """Among duplicate members the last one counts at every level, as for most readers."""
+    """Among duplicate members of a message the last one counts, as for most readers."""
     assert labels(b'{"method":"a","method":"b"}') == {"method": "b"}
     assert labels(
         b'{"id":1,"method":"a","params":{"sessionId":"s"},"id":2,"params":{"sessionId":"t"}}'
@@ -167,7 +167,7 @@ def test_the_last_of_duplicate_members_counts() -> None:
 
 
 def test_v1_fields() -> None:
-    """In v1, sessions, updates, tool calls and terminals are read from their places."""
+    """In v1, the labels session, update, tool call and terminal are read from their places."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
     assert labels(params("session/update", sessionId="s", update=update)) == {
         "method": "session/update",
@@ -185,7 +185,7 @@ def test_v1_fields() -> None:
 
 
 def test_v2_fields() -> None:
-    """In v2, states, terminals in updates and the subject of a permission are read."""
+    """In v2, states, terminals in updates and a permission's subject are read as labels."""
     idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
     assert labels(params("session/update", sessionId="s", update=idle)) == {
         "method": "session/update",
@@ -202,7 +202,7 @@ def test_v2_fields() -> None:
 
 
 def test_draft_fields() -> None:
-    """In the draft, the kind of an update is `type`, and the tool call's id is in `data`."""
+    """In the draft, an update's kind is its `type`, and a tool call's id is in `data`."""
     call = params("session/update", sessionId="s", type="tool_call", data={"id": "c"})
     assert labels(call) == {
         "method": "session/update",
@@ -295,7 +295,7 @@ def _deeper(levels: int, raw: bytes) -> Message:
 
 
 def test_space_around_a_message_is_ignored() -> None:
-    """JSON white space is allowed around and within a line."""
+    """JSON white space is allowed around a message and within its line."""
     tight = read(b'{"id":1,"method":"x","params":{"sessionId":"s"}}')
     loose = read(b' \t{ "id" : 1 , "method":\t"x" ,"params" : { "sessionId" : "s" } }\r')
     assert evolve(loose, raw=None) == evolve(tight, raw=None)

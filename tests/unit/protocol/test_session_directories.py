@@ -39,12 +39,12 @@ def known(**directories: str) -> SessionDirectories:
     ],
 )
 def test_a_path_is_of_the_innermost_directory(params: dict[str, Any], expected: list[str]) -> None:
-    """Among nested directories the longest counts; a common prefix of names does not."""
+    """Among nested session directories the longest counts; a common start of names does not."""
     assert known(a="/a", b="/a/b/", w="C:\\w").candidates(params) == expected
 
 
 def test_everything_is_in_the_root() -> None:
-    """A session in the root directory contains every path."""
+    """A session in the root directory contains every path of the draft's file requests."""
     assert known(a="/", b="/b").candidates({"path": "/c/d"}) == ["a"]
 
 
@@ -104,7 +104,7 @@ def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> 
 
 
 def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
-    """A filter by terminal finds all of its messages, and the tool call that shows it."""
+    """A filter by terminal finds all of the terminal's messages, and the call that shows it."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         seqs = [row["seq"] for row in reader.frames(parse("terminal:t"))]
     assert seqs == [10, 11, 12, 13, 14]

@@ -89,13 +89,13 @@ def _call(status: str, kind: str = "tool_call_update") -> str:
     ],
 )
 def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str, str]) -> None:
-    """An update without a status keeps the status, and a final status stays final."""
+    """A tool call's update without a status keeps the status; a final status stays final."""
     machine = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
     assert machine.open_calls("s") == expected
 
 
 def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
-    """Only unfinished calls are remembered after their turn."""
+    """Only unfinished tool calls are remembered after their turn."""
     machine = connection(
         '-> #1 session/prompt {"sessionId": "s"}'
         + _call(', "status": "completed"')
@@ -123,7 +123,7 @@ def test_a_terminal_is_followed_until_its_release() -> None:
 
 @pytest.mark.parametrize(("status", "has_exited"), [("null", False), ('{"exitCode": 1}', True)])
 def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
-    """An answer with output may report that the command has ended."""
+    """The answer with a terminal's output may report that the command has ended."""
     machine = connection(f"""
         <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
         -> #1 result {{"terminalId": "t"}}
@@ -169,7 +169,7 @@ def test_open_requests_of_the_agent_are_known() -> None:
 
 
 def test_a_permission_request_may_announce_a_tool_call() -> None:
-    """A call that a permission request announces without a status is pending."""
+    """A tool call that a permission request announces without a status is pending."""
     asked = '<- #%d session/request_permission {"sessionId": "s", "toolCall": %s}'
     with_status = asked % (0, '{"toolCallId": "c", "status": "in_progress"}')
     without = asked % (1, '{"toolCallId": "d"}')
@@ -178,7 +178,7 @@ def test_a_permission_request_may_announce_a_tool_call() -> None:
 
 
 def test_tool_calls_may_have_no_session() -> None:
-    """Calls without a session, from a broken agent, are tracked and forgotten like others."""
+    """Tool calls without a session, from a broken agent, are tracked and forgotten like others."""
     prompt = '-> #1 session/prompt {"prompt": []}'
     update = '<- session/update {"update": {"sessionUpdate": "tool_call", "toolCallId": "%s", %s}}'
     running = update % ("c", '"status": "in_progress"')

@@ -36,22 +36,22 @@ def places_in(text: str) -> list[tuple[str, Place]]:
     ],
 )  # fmt: skip
 def test_places_are_where_they_are_written(text: str, expected: list[tuple[str, Place]]) -> None:
-    """Places are found despite escaped or repeated keys and spaces, but not in broken JSON."""
+    """Typed places are found despite escaped or repeated keys and spaces, if the JSON is whole."""
     assert places_in(text) == expected
 
 
 def test_a_replacement_changes_its_place_alone() -> None:
-    """The text before, between and after replaced places stays unchanged."""
+    """The text before, between and after replaced typed places stays unchanged."""
     text = ' {"a" : 1e3, "id" : 7 ,"b":"\\u0041", "params":{"path":"x"}} '
     new = splice(text, [(span, f"<{span.place.value}>") for span in spans(text, PLACES)])
     assert new == ' {"a" : 1e3, "id" : <id> ,"b":"\\u0041", "params":{"path":<path>}} '
 
 
 def test_the_text_between_places_can_be_changed() -> None:
-    """A conversion of the text between places does not touch the places."""
+    """A conversion of the text between typed places does not touch the places."""
     assert splice("axbxc", [(Span(1, 2, Place.ID), "-")], str.upper) == "A-BXC"
 
 
 def test_without_places_nothing_is_changed() -> None:
-    """A line without places is returned unchanged."""
+    """A line without typed places is returned unchanged."""
     assert splice("{}", []) == "{}"

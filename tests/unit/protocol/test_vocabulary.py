@@ -114,7 +114,7 @@ def _is_known(pointer: str, rows: tuple[Position, ...]) -> bool:
     "method", sorted({e.method for e in _all() if not e.method.startswith(_ANYBODYS)})
 )
 def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
-    """The table has a role for each id, path, URI, time and credential of the examples."""
+    """The table of typed values has a role for each id, path, URI and time of the examples."""
     for example in _all():
         if example.method == method:
             rows = positions(method, is_response=example.kind == "response")
@@ -123,7 +123,7 @@ def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
 
 
 def test_every_row_is_reached() -> None:
-    """Each row of the table is reached by its methods, and each role has a row."""
+    """Each row of the table of typed values is reached by its methods; each role has a row."""
     for row in TABLE:
         for method in row.methods or ("any",):
             name = f"{method}x" if method.endswith("/") else method
@@ -133,7 +133,7 @@ def test_every_row_is_reached() -> None:
 
 @pytest.mark.parametrize("is_response", [False, True])
 def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None:
-    """A place has the same role in all updates of a method."""
+    """A typed place has the same role in all updates of a method."""
     for method in {method for row in TABLE for method in row.methods}:
         roles: dict[str, Role] = {}
         for row in positions(method, is_response=is_response):
@@ -141,14 +141,14 @@ def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None
 
 
 def test_pointers_come_once() -> None:
-    """Pointers are unique and in the order of the table, for all methods together."""
+    """Pointers of typed values are unique and in the table's order, for all methods together."""
     places = pointers(Role.TERMINAL)
     assert len(places) == len({*places})
     assert "/params/data/output/terminalId" in places
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:
-    """The places of all dialects are nested as in messages; other members have no place."""
+    """Typed places of all dialects are nested as in messages; other members have no place."""
     places = places_of("notification", "session/update")["params"]
     assert places["data"]["output"]["path"] is Place.PATH
     assert places["data"]["output"]["terminalId"] is Place.TERMINAL
@@ -163,5 +163,5 @@ def test_replay_knows_the_places_of_all_dialects() -> None:
 
 @pytest.mark.parametrize("message", [None, [], {"params": [1]}, {}])
 def test_params_that_are_not_an_object_are_empty(message: Any) -> None:
-    """Params that are not an object are empty, also for values that are not messages."""
+    """Params that are not an object have no typed values, nor have lines without a message."""
     assert params_of(message) == {}

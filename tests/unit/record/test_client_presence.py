@@ -53,7 +53,7 @@ def presence_of(sink: int, *, lost_parent: bool = False) -> ClientPresence:
 
 
 def test_a_pipe_without_a_reader_is_noticed() -> None:
-    """A pipe has no reader as soon as its last reader has closed it."""
+    """The client's pipe has no reader as soon as its last reader has closed the pipe."""
     reading, writing = os.pipe()
     assert presence_of(writing) == HERE
     os.close(reading)
@@ -62,7 +62,7 @@ def test_a_pipe_without_a_reader_is_noticed() -> None:
 
 
 def test_a_socket_without_a_reader_is_noticed() -> None:
-    """A socket whose client only shut down writing still has a reader."""
+    """A client that only shut down writing to a socket still counts as a reader."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.shutdown(socket.SHUT_WR)
@@ -72,7 +72,7 @@ def test_a_socket_without_a_reader_is_noticed() -> None:
 
 
 def test_a_closed_terminal_is_noticed() -> None:
-    """A closed terminal has no reader."""
+    """For a recorder, a closed terminal has no reader."""
     ours, theirs = os.openpty()
     assert presence_of(theirs) == HERE
     os.close(ours)
@@ -81,7 +81,7 @@ def test_a_closed_terminal_is_noticed() -> None:
 
 
 def test_a_file_has_no_reader_to_notice(tmp_path: Path) -> None:
-    """For a file or /dev/null, only a new parent shows that the client is gone."""
+    """If stdout is a file or /dev/null, only a new parent shows that the client is gone."""
     with (tmp_path / "out").open("wb") as file:
         assert presence_of(file.fileno()) == HERE
     null = os.open(os.devnull, os.O_WRONLY)

@@ -52,7 +52,7 @@ async def test_a_backlog_is_left_at_the_end(
 
 
 def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
-    """The bytes after the last newline become a frame when the recording is closed."""
+    """The bytes after the last newline of a stream become a frame when the recording ends."""
     log.append(TO_AGENT, 1, LINE + b"half a l")
     log.event(CLOSE, {"reason": "the agent exited"})
     it = Indexing(log)
@@ -84,7 +84,7 @@ ENV = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"env":{"DEPLOY":"Zq81xplK
 def test_earlier_rows_are_masked_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    """Earlier rows are masked at the end; without time for that, the next reader masks them."""
+    """A recorder masks earlier rows at its end; if time is short, the next reader does."""
     log.append(TO_AGENT, 1, b"it is Zq81xplKsecR7tv\n" + ENV)
     log.event(CLOSE, {"reason": "the agent exited"})
     it, log_path = Indexing(log), Path(log.path)
@@ -102,7 +102,7 @@ def test_earlier_rows_are_masked_at_the_end(
 
 
 async def test_an_open_request_is_known(log: CaptureLog) -> None:
-    """Open requests are known from the log even before anything is indexed."""
+    """A recorder knows open requests from the log even before anything is indexed."""
     log.append(TO_AGENT, 1, PROMPT)
     is_open = Indexing(log).is_open_request
     assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True

@@ -55,7 +55,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None:
-    """The deletion of recordings is an event with their files and total size."""
+    """The deletion by `record --keep` is an event with the files and their total size."""
     log = NotedLog()
     total = sum((home / f"d{days}.db").stat().st_size for days in (7, 6))
     await make_room(log, ("age", 5.5 * DAY), home / "new.db")
@@ -71,7 +71,7 @@ async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None
 async def test_deleted_files_are_named_on_a_terminal(
     home: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line on the terminal names at most five deleted files."""
+    """A line on the terminal names at most five files that ``record --keep`` deleted."""
     monkeypatch.setattr("os.isatty", lambda fd: fd == 2)
     log = NotedLog()
     await make_room(log, ("size", 0.0), home / "d0.db")
@@ -82,7 +82,7 @@ async def test_deleted_files_are_named_on_a_terminal(
 
 
 async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list[str]) -> None:
-    """If nothing was deleted, no event is recorded."""
+    """If ``record --keep`` deleted nothing, no event is recorded."""
     log = NotedLog()
     await make_room(log, ("age", 30 * DAY), home / "new.db")
     assert log.notes == []
@@ -92,7 +92,7 @@ async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list
 async def test_pruning_stops_when_the_session_ends(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the session ends during pruning, pruning stops and records what was deleted."""
+    """If the session ends while `record --keep` deletes, deletion stops and is recorded."""
     log = NotedLog()
     with trio.CancelScope() as session:
 

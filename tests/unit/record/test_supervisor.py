@@ -200,7 +200,7 @@ nothing_open = Answers(lambda _: False)
 
 
 async def test_until_waits_for_a_latch(clock: MockClock) -> None:
-    """`until` returns when a thread sets the latch, or at once if the latch is set."""
+    """`Latch.until` returns when a thread sets the latch, or at once if the latch is set."""
     scene = Scene(clock)
     scene.relay.stopping.set()
     await until(scene.relay.stopping)
@@ -224,7 +224,7 @@ async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> N
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """Outputs that a process outside the group holds are abandoned a second after the kill."""
+    """Outputs of an agent that an outside process holds are abandoned a second after the kill."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)
@@ -250,7 +250,7 @@ async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None
 
 
 async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
-    """An agent whose client left, with nothing open, gets SIGTERM after its grace, then SIGKILL."""
+    """An agent without a client and open requests gets SIGTERM after its grace, then SIGKILL."""
     scene = await play(clock, (10, Scene.client_leaves), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM), (18, signal.SIGKILL)]
     assert scene.relay.end_reason == "the agent overstayed its client"
@@ -287,20 +287,20 @@ async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
 
 
 async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
-    """While it is unknown whether a request is open, the agent may stay."""
+    """A recorder lets the agent stay while it is unknown whether a request is open."""
     scene = await play(clock, (10, Scene.client_leaves), answers=Answers(lambda _: None))
     assert scene.agent.sent == []
 
 
 async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
-    """Silence also counts while open requests are unknown, and then ends the agent at once."""
+    """Silence of an agent also counts while open requests are unknown, and ends it later."""
     answers = Answers(lambda now: None if now < 100 else False)
     scene = await play(clock, (10, Scene.client_leaves), answers=answers)
     assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
 
 
 async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
-    """If nothing is indexed, open requests are unknown, and the agent is not stopped."""
+    """If nothing is indexed, open requests are unknown, and the recorder stops no agent."""
     scene = await play(clock, (10, Scene.client_leaves), answers=None)
     assert scene.agent.sent == []
 
@@ -356,7 +356,7 @@ async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockCloc
 
 
 async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock) -> None:
-    """Time blocked in writing to a slow client never counts as silence."""
+    """For a recorder, time blocked in writing to a slow client never counts as silence."""
     scene = await play(
         clock, (10, Scene.client_leaves), (11, blocks), (500, unblocks), answers=nothing_open
     )
@@ -366,7 +366,7 @@ async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock)
 
 
 async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
-    """A descendant that keeps the outputs open is killed after `LINGER` idle seconds."""
+    """An agent's descendant that keeps the outputs open is killed after `LINGER` idle seconds."""
     scene = await play(clock, (10, Scene.agent_exits))
     assert scene.agent.sent == [(10 + LINGER, signal.SIGKILL)]
     assert scene.abandoned
@@ -379,7 +379,7 @@ async def test_a_descendant_that_ends_is_left_alone(clock: MockClock) -> None:
 
 
 async def test_a_descendant_that_writes_may_stay(clock: MockClock) -> None:
-    """Every byte after the agent's exit starts the idle seconds anew."""
+    """Every byte after the agent's exit starts anew the seconds until descendants are killed."""
     says = [(float(at), Scene.agent_says) for at in range(12, 100, 4)]
     scene = await play(clock, (10, Scene.agent_exits), *says)
     assert scene.agent.sent == [(96 + LINGER, signal.SIGKILL)]
@@ -465,7 +465,7 @@ async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
 
 
 async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
-    """A peer that reads a chunk now and then is not noted as stalled."""
+    """A peer that reads a chunk now and then is not noted as stalled by the recorder."""
     steps = [(n + 0.5, blocks) for n in range(1, 60, 4)]
     assert await noted(clock, *steps, (60, unblocks)) == []
 
@@ -487,7 +487,7 @@ async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None
 
 
 async def test_a_slow_disk_is_no_stall_of_a_peer(clock: MockClock) -> None:
-    """A pump that waits for the disk is not noted, since the pipe to its reader is empty."""
+    """A recorder's pump that waits for the disk is not noted as a stall of its reader."""
     reading, writing = os.pipe()
     try:
 

@@ -45,7 +45,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="XDG is for Linux"
 def test_the_directory_is_that_of_platformdirs(
     monkeypatch: pytest.MonkeyPatch, home: str | None, data: str | None
 ) -> None:
-    """The default directory is the one of platformdirs, for any HOME and XDG_DATA_HOME."""
+    """The default recordings directory is that of platformdirs, for any HOME."""
     environment(monkeypatch, home, data)
     expected = platformdirs.user_data_dir("acp-proxy", appauthor=False)
     assert recordings_directory(os.environ) == expected
@@ -74,7 +74,7 @@ def test_the_default_is_below_the_home_directory(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("data", [r"C:\Users\me\AppData\Local", None])
 def test_the_directory_on_windows(monkeypatch: pytest.MonkeyPatch, data: str | None) -> None:
-    """On Windows the directory is in the local application data, as in platformdirs."""
+    """On Windows, recordings are in the local application data, as in platformdirs."""
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(os.path, "expanduser", lambda path: path.replace("~", r"C:\Users\me"))
     environ = {} if data is None else {"LOCALAPPDATA": data}
@@ -93,7 +93,7 @@ def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_directories_are_made_for_their_owner_alone(tmp_path: Path) -> None:
-    """New directories are private, with missing parents; existing ones do not change."""
+    """A new recordings directory is private, with its new parents; existing ones stay."""
     tmp_path.chmod(0o755)
     make_private(str(tmp_path / "a" / "b"))
     make_private(str(tmp_path / "a" / "b"))
@@ -102,7 +102,7 @@ def test_directories_are_made_for_their_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
-    """A directory that cannot be created raises an OSError."""
+    """A recordings directory that cannot be created raises an OSError."""
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="file"):
         make_private(str(tmp_path / "file" / "a"))
@@ -125,17 +125,17 @@ def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_fresh_name_has_time_and_agent(command: str, agent: str) -> None:
-    """A name contains the time, the agent, and a suffix that makes it unique."""
+    """A recording's file name has the time, the agent, and a suffix that makes it unique."""
     assert fresh_name([command], "c0ffee123456", WALL_NS) == f"20250615-150640-{agent}-c0ff"
 
 
 def test_fresh_names_sort_by_time() -> None:
-    """A later recording has a later name, whatever its agent."""
+    """The file name of a later recording sorts later, whatever its agent is."""
     names = [fresh_name([agent], "ffff", WALL_NS + n * 10**9) for n, agent in enumerate("zya")]
     assert names == sorted(names)
 
 
 def test_a_name_that_is_taken_is_numbered() -> None:
-    """If a file name is used already, the next candidates have a number before the suffix."""
+    """If a recording's file name is used already, the next ones have a number."""
     assert list(islice(candidates("/a.b/x.db"), 3)) == ["/a.b/x.db", "/a.b/x-2.db", "/a.b/x-3.db"]
     assert list(islice(candidates("/a.b/x"), 2)) == ["/a.b/x", "/a.b/x-2"]

@@ -59,7 +59,7 @@ def test_nothing_is_lost_without_an_origin() -> None:
 
 
 def test_lost_facts_are_unknown() -> None:
-    """Without times, or with inferred ones, there are no durations."""
+    """A recording without times, or with inferred ones, has no durations."""
     recording = a_recording(ORIGIN)
     assert {fact for fact in FACTS if not recording.knows(fact)} == {
         "date", "directions", "durations", "ending", "times",
@@ -69,7 +69,7 @@ def test_lost_facts_are_unknown() -> None:
 
 
 def test_a_function_that_needs_a_lost_fact_is_skipped() -> None:
-    """A function that needs a lost fact is skipped; it runs if other facts were lost."""
+    """A function that needs a fact that an import lost is skipped, and others run."""
 
     @needs("bytes", "times", unknown="not known")
     def size(_of: object, text: str, *, unit: str) -> str:
@@ -89,7 +89,7 @@ def modules_with(pattern: str) -> set[str]:
 
 
 def test_only_these_modules_read_lost_facts() -> None:
-    """Only these modules read `lost`; others use `needs`, a table or the catalogue."""
+    """Only the listed modules read `lost`; others use `needs`, a table or the catalogue."""
     assert modules_with(r"origin\.(lost|unknown)\b") == {
         "recording/recording.py", "explain/origins.py", "check/catalogue.py",
         "cli/explain/show_screen.py", "cli/store/import_.py",
@@ -106,7 +106,7 @@ def test_only_these_modules_read_lost_facts() -> None:
 
 
 def test_every_fact_is_needed_by_something() -> None:
-    """Every fact is needed by a function, a member or a rule, except the command and the zone."""
+    """Every fact that can be lost is needed somewhere, except the command and the zone."""
     by_functions = {fact for fact in FACTS if modules_with(rf'(needs|knows)\([^)]*"{fact}"')}
     by_members = {fact for needed in MEMBERS for fact in needed}
     by_rules = {word for rule in rules().values() for word in rule.lost_if or ()}
@@ -114,7 +114,7 @@ def test_every_fact_is_needed_by_something() -> None:
 
 
 def test_an_origin_is_read_as_it_was_written() -> None:
-    """An origin is restored from its JSON, even without members that have defaults."""
+    """The origin of an import is restored from JSON, even without members with defaults."""
     assert read_origin(json.loads(json.dumps(origin_values(ORIGIN)))) == ORIGIN
     assert read_origin({"source": "zed"}) == Origin("zed")
     earlier = {"source": "zed", "lost": ["answers", "middle", "times"]}
@@ -160,7 +160,7 @@ def test_an_invalid_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
 
 
 def test_an_origin_comes_back(tmp_path: Path) -> None:
-    """The origin is in the database and the text form, as JSON for other programs."""
+    """The origin of an import is in the database and the text form, as JSON."""
     path = imported(tmp_path, lost=["ending"], resolution_ns=1000, skipped=2)
     assert_comes_back(path)
     rows = rows_of_recording(path)
@@ -173,7 +173,7 @@ def test_an_origin_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", [{"lost": ["times"]}, {"inferred_times": 1}], ids=str)
 def test_no_rows_have_durations_that_nobody_knows(tmp_path: Path, lost: dict[str, Any]) -> None:
-    """Durations that are not known are null in the database as well."""
+    """Durations that are not known are null in the database of an import."""
     path = imported(tmp_path, **lost)
     assert_comes_back(path)
     rows = rows_of_recording(path)

@@ -33,7 +33,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """A reply in either direction has its request's lane, whatever session it names."""
+    """A replayed reply in either direction has its request's lane, whatever session it names."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),
@@ -48,14 +48,14 @@ def test_a_reply_is_in_the_lane_of_its_request() -> None:
 
 
 def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
-    """Without a session, an agent's frame is in the previous lane, a client's in no session's."""
+    """An agent's frame without a session is in the previous lane, a client's in none's."""
     stray = step(3, agent=True, kind="invalid")
     assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
     assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
 
 
 def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
-    """A parse error and the invalid line it answers are in the connection's lane."""
+    """A parse error and the invalid line it answers are in the lane of the connection."""
     first, second = step(1, kind="invalid"), step(2, kind="invalid")
     update = step(3, agent=True, session="s")
     errors = [step(n, agent=True, kind="error", rpc_id="null") for n in (4, 5, 6)]
@@ -65,14 +65,14 @@ def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
 
 
 def test_an_error_with_an_id_answers_no_invalid_line() -> None:
-    """An error with an id is a repeated reply, not the answer to an invalid line."""
+    """For the lanes, an error with an id is a repeated reply, not one to an invalid line."""
     garbage, again = step(1, kind="invalid"), step(2, agent=True, kind="error", rpc_id="7")
     lanes(garbage, again)
     assert again.answers == ()
 
 
 def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
-    """A session that no request opened is in the lane that announced it, or in the latest lane."""
+    """A session that no request opened is in the lane that announced it, or in the latest."""
 
     def opening(seq: int, session: str) -> Step:
         return step(seq, kind="request", method="session/load", session=session, exchange=seq)
@@ -90,7 +90,7 @@ def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
 
 
 def test_of_several_lanes_of_a_name_the_one_in_use_counts() -> None:
-    """If two sessions declare a server, the active lane counts, or else the latest."""
+    """If two sessions declare an MCP server, its messages are in the active lane, or the latest."""
 
     def opening(seq: int, session: str) -> Step:
         names = ("server t",)
@@ -119,7 +119,7 @@ def message(**members: object) -> bytes:
 
 
 def test_an_update_announces_a_session() -> None:
-    """Only one kind of update announces a session, not a text with that word."""
+    """Only one kind of update announces a session, not a text with the kind's name."""
     assert announced_session(message(params=ANNOUNCED)) == "c"
     assert announced_session(message(params=SPOKEN_OF)) is None
     assert introduced("session/update", message(params=ANNOUNCED)) == ("session c",)
@@ -127,7 +127,7 @@ def test_an_update_announces_a_session() -> None:
 
 
 def test_a_session_declares_its_servers() -> None:
-    """A session declares its servers by names and ids; a value that is not a list declares none."""
+    """A session declares its MCP servers by names and ids in a list."""
     servers = [{"name": "t", "serverId": "1"}, {"id": "2"}, {"acpId": "3"}, 4]
     names = introduced("session/new", message(params={"mcpServers": servers}))
     assert names == ("server 1", "server t", "server 2", "server 3")
@@ -144,13 +144,13 @@ def test_an_answer_names_a_connection() -> None:
 
 @pytest.mark.parametrize("name", ["serverId", "acpId", "serverName"])
 def test_a_request_names_a_server(name: str) -> None:
-    """A request names its MCP server in a member that depends on the version."""
+    """A request names its MCP server in a member that depends on the protocol's version."""
     assert referred(message(params={name: "s"})) == ("server s",)
     assert referred(b"no JSON") == ()
 
 
 def test_the_methods_of_mcp_are_known() -> None:
-    """The methods of MCP are recognized, with and without a leading underscore."""
+    """The methods of MCP over ACP are recognized, with and without a leading underscore."""
     assert [is_mcp(m) for m in ("mcp/connect", "_mcp/request", "_my/mcp", None)] == [
         True,
         True,

@@ -35,7 +35,7 @@ def masked(known: SecretValues, text: str) -> str:
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "user:"])
 def test_forms(before: str) -> None:
-    """A value is found unchanged, percent-encoded, in JSON within a string, and in base64."""
+    """A known secret is found unchanged, percent-encoded, in nested JSON, and in base64."""
     known = values(VALUE)
     assert masked(known, f"a {VALUE} b") == "a <0> b"
     assert masked(known, f"?k={quote(VALUE, safe='')}&") == "?k=<0>&"
@@ -47,7 +47,7 @@ def test_forms(before: str) -> None:
 
 @given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
 def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: bytes) -> None:
-    """After base64 was masked, hardly anything of the secret at its ends can be decoded."""
+    """After a secret in base64 was masked, hardly any of its ends can be decoded."""
     known = values(value)
     if not known.forms:
         return
@@ -65,7 +65,7 @@ def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: b
     ],
 )  # fmt: skip
 def test_values_that_are_not_searched_for(value: str) -> None:
-    """Short values, numbers, paths, hosts and words are not searched for, whatever their name."""
+    """Short values, numbers, paths, hosts and words are not searched for as known secrets."""
     assert not values(value).forms
 
 
@@ -77,7 +77,7 @@ def test_values_that_are_not_searched_for(value: str) -> None:
     ],
 )  # fmt: skip
 def test_settings_are_secrets_only_by_name(value: str) -> None:
-    """An ordinary word in a variable with a harmless name is not searched for."""
+    """An ordinary word in a variable with a harmless name is not searched for as a secret."""
     assert not values(value, named=False).forms
     assert values(value, named=True).forms
 
@@ -87,26 +87,26 @@ def test_settings_are_secrets_only_by_name(value: str) -> None:
     ["/aB3dE6gH9jK2mN5pQ8sT", "Zq81-plain-secret", "correct horse battery", "7f3kd93kd0slq2"],
 )
 def test_anything_else_is_a_secret(value: str) -> None:
-    """Any other value is searched for, whatever its name is."""
+    """Any long value of a secret variable is searched for, whatever its name is."""
     assert values(value, named=False).forms
 
 
 def test_lines_of_a_key_are_secrets() -> None:
-    """Each line of a private key is searched for by itself."""
+    """Each line of a private key is searched for as a secret by itself."""
     known = values("-----BEGIN KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJ\nq2w3e4r5t6y7u8i9o0p1\n")
     assert masked(known, "line MIIEpAIBAAKCAQEA0Z3VS5JJ") == "line <0>"
 
 
 @given(SECRETS, st.integers(3, 11), st.text(max_size=5))
 def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
-    """At least three first characters of a value at the end of a text are recognized."""
+    """Three or more first characters of a known secret at the end of a text are recognized."""
     known = values(value)
     if known.forms:
         assert known.tail(before + value[:size]) <= len(before)
 
 
 def test_other_ends_are_not_prefixes() -> None:
-    """Fewer than three first characters of a value do not count as its start."""
+    """Fewer than three first characters of a known secret do not count as its start."""
     known = values("Zq81-plain-secret")
     assert known.tail("text Zq") == len("text Zq")
     assert known.tail("Zq81-plain-secret") == len("Zq81-plain-secret")
@@ -115,7 +115,7 @@ def test_other_ends_are_not_prefixes() -> None:
 
 @given(SECRETS)
 def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
-    """Each line that contains a value, even escaped, contains one of the needles."""
+    """Each line that contains a known secret, even escaped, contains one of the needles."""
     known = values(value)
     if not known.forms:
         return
@@ -127,13 +127,13 @@ def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
 
 
 def test_the_number_of_values_is_bounded() -> None:
-    """At most `REMEMBERED` values are kept, so a hostile recording cannot slow masking down."""
+    """At most `REMEMBERED` secrets are kept, so a hostile recording cannot slow masking down."""
     known = values(*(f"Zq81-plain-secret-{n}" for n in range(3000)))
     assert len(known.markers) == 1000
 
 
 def test_an_escaped_value_in_an_invalid_line() -> None:
-    """In a line that is not JSON, a value in nested JSON is found with two levels of escapes."""
+    """In a line that is not JSON, a secret in nested JSON is found with two levels of escapes."""
     known = values(VALUE)
     line = json.dumps({"text": json.dumps({"k": VALUE})})
     assert masked(known, line) == line.replace(json.dumps(json.dumps(VALUE)[1:-1])[1:-1], "<0>")
@@ -163,7 +163,7 @@ def recognized(lines: list[str], text: str) -> list[str]:
 
 
 def test_a_hash_is_recognized_in_any_text() -> None:
-    """A value that is known by its hash is found anywhere in a text, but not in parts."""
+    """A secret that is known by its hash is found anywhere in a text, but not in parts."""
     lines = secret_hashes(
         {"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY
     )
@@ -173,5 +173,5 @@ def test_a_hash_is_recognized_in_any_text() -> None:
 
 @pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
 def test_a_foreign_line_is_nothing(line: str) -> None:
-    """A line that no recorder writes is skipped."""
+    """In a search by hashes of secrets, a line that no recorder writes is skipped."""
     assert recognized([line], "abcd" * 3) == []

@@ -12,7 +12,7 @@ WORDS = st.lists(st.text("aBc-", min_size=1, max_size=4), min_size=1, max_size=6
 
 @given(WORDS, st.text("AabBcC-.", max_size=30))
 def test_each_place_is_found(words: list[str], text: str) -> None:
-    """The automaton finds the same as a search for each word at each place."""
+    """The automaton of needles finds the same as a search for each word at each place."""
     needles = Needles([word.encode() for word in words])
     expected = {
         (n, start)
@@ -26,7 +26,7 @@ def test_each_place_is_found(words: list[str], text: str) -> None:
 
 
 def test_any_bytes_are_searched() -> None:
-    """Bytes that are not UTF-8 can be searched too."""
+    """Bytes that are not UTF-8 can be searched for needles, too."""
     assert Needles([b"\xff\xfe"]).are_in(b"a\xff\xfeb")
 
 
@@ -42,13 +42,13 @@ def test_words_that_come_later_are_found() -> None:
 
 
 def test_without_words_nothing_is_found() -> None:
-    """An empty set of words never matches, even after several searches."""
+    """An empty set of needles never matches, even after several searches."""
     needles = GrowingNeedles()
     assert [needles.are_in(b"one") for _ in range(3)] == [False] * 3
     assert needles.places(b"one") == []
 
 
 def test_places_in_bytes_are_those_in_the_text() -> None:
-    """An index in the encoded text is the same as in the text, for any characters."""
+    """A needle's index in the encoded text is its index in the text, for any characters."""
     text = "é中\ud83d token"
     assert Needles([b"token"]).places(one_byte_each(text)) == [(0, text.index("token"))]

@@ -41,12 +41,12 @@ def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, sh
      ("  ", False), ("/tmp/xx", False), ("fix", False)],
 )  # fmt: skip
 def test_blanked_text_is_recognized(text: str, is_one: bool) -> None:
-    """A replacement has only blanks, except for the start of an absolute path."""
+    """Private text is replaced by blanks, except for the start of an absolute path."""
     assert is_blanked(text) is is_one
 
 
 def test_a_path_with_a_secret_is_blanked_as_a_whole() -> None:
-    """A path with a secret is blanked from the start, since the secret may begin there."""
+    """A path with a secret in private text is blanked from its start."""
     redactor = Redactor(
         RedactorState("00" * 16, values={f"/{SECRET}": "[redacted:key:0]"}), private=True
     )

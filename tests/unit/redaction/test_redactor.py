@@ -111,7 +111,7 @@ def test_a_secret_comes_again(server: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("value", ["1", "0", "true", "off", "production", "DEBUG", "8080"])
 def test_switches_and_words_are_not_secrets(value: str) -> None:
-    """A switch, a word or a small number in the environment of a server is not masked."""
+    """A switch, a word or a small number in the environment of an MCP server is not masked."""
     env = [{"name": "VERBOSE_MODE", "value": value}]
     line = new_session(name="x", command="y", env=env, headers={"X-Mode": value})
     assert masked(redactor(), line, TO_AGENT) == line
@@ -143,7 +143,7 @@ def test_the_address_of_a_server_may_be_its_key(url: str, shown: str) -> None:
 
 
 def test_a_key_in_an_address_is_masked_elsewhere() -> None:
-    """A likely key in the URL of a server is masked everywhere; other parts of the URL stay."""
+    """A likely key in the URL of an MCP server is masked everywhere; the URL's rest stays."""
     used = redactor()
     url = "https://x.example/mcp/Zq81xplKsecR7tv/my-project"
     masked(used, new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
@@ -180,7 +180,7 @@ def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
 
 
 def test_pieces_of_other_texts_come_in_between() -> None:
-    """Pieces are joined only within one session and one kind of update."""
+    """Pieces of text are joined for masking only within one session and one kind of update."""
     used = knowing(VALUE)
     lines = [
         chunk(VALUE[:6]), chunk(VALUE[:6], session="s2"), chunk("thought", "agent_thought_chunk"),
@@ -192,7 +192,7 @@ def test_pieces_of_other_texts_come_in_between() -> None:
 
 
 def test_a_piece_waits_for_the_next() -> None:
-    """A piece waits for the next piece if a secret may begin at its end; else it does not."""
+    """A piece of text waits for the next piece only if a secret may begin at its end."""
 
     def unknown() -> Iterator[bytes]:
         """Raises `NotYet`, as at the end of a log that is still written."""
@@ -209,7 +209,7 @@ def test_a_piece_waits_for_the_next() -> None:
 
 
 def test_output_of_a_terminal_is_pushed_in_pieces() -> None:
-    """Pushed output is masked in base64 (v2) and as text (draft)."""
+    """Pushed output of terminals is masked in base64 (v2) and as text (draft)."""
 
     def pushed(text: str) -> bytes:
         data = base64.b64encode(text.encode()).decode()
@@ -241,7 +241,7 @@ def test_a_private_key_on_stderr() -> None:
 
 
 def test_ids_methods_and_names_stay() -> None:
-    """Ids, methods and names do not change, even if they equal a secret."""
+    """Ids, methods and names are not masked, even if they equal a secret."""
     used = knowing(VALUE)
     line = message(id=VALUE, method=VALUE, params={"sessionId": VALUE, VALUE: 1})
     assert masked(used, line) == line
@@ -259,7 +259,7 @@ def test_markers_are_stable() -> None:
 
 
 def test_the_next_redactor_knows_the_secrets() -> None:
-    """A new redactor continues with the state of the previous one."""
+    """A new redactor continues with the stored state of the previous one."""
     used = knowing(VALUE)
     expected = masked(used, chunk(VALUE))
     assert masked(Redactor(used.snapshot()), chunk(VALUE)) == expected
@@ -298,7 +298,7 @@ def test_large_lines_are_masked_in_pieces(size: int, monkeypatch: pytest.MonkeyP
     ],
 )  # fmt: skip
 def test_invalid_lines_are_masked_as_text(raw: bytes) -> None:
-    """Secrets are found in broken JSON and in logs."""
+    """Secrets are masked in broken JSON and in logs on stderr."""
     for stream in (TO_CLIENT, STDERR):
         assert VALUE.encode() not in masked(redactor(), raw % VALUE.encode(), stream)
 
@@ -338,7 +338,7 @@ def test_other_places_and_patterns() -> None:
 
 
 def test_a_pattern_masks_markers_in_its_matches() -> None:
-    """A match that contains a marker is masked as a whole; a match within a marker is ignored."""
+    """A secret match that contains a marker is masked as a whole; one in a marker is ignored."""
     used = redactor(extra=(re.compile(r"https://\S+5e7|redacted:key"),))
     for text, shown in (
         ("see https://x.example/?a=[redacted:key:fb0d15e7] now", "see M now"),
@@ -365,7 +365,7 @@ def test_a_named_place_is_masked_as_a_whole() -> None:
 @example(b'{"token": "\\ud800abcdefgh"}', STDERR)
 @given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
 def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
-    """For any bytes, edits are in order and within the line."""
+    """The edits of masking are in order and within the line, for any bytes."""
     edits = knowing(VALUE).line(stream, raw)
     at = 0
     for edit in edits:
@@ -387,7 +387,7 @@ def test_a_value_stands_before_the_place_that_shows_it() -> None:
 
 
 def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
-    """Methods are read even if the first piece of a line is white space or a bracket."""
+    """Masking reads methods even if a line's first piece is white space or a bracket."""
     line = message(id=1, method="authenticate", params={"_meta": {"code": VALUE}})
     for size in (1, 3, 20):
         pieces = [b" ", *(line[at : at + size] for at in range(0, len(line), size))]
@@ -423,7 +423,7 @@ def test_no_marker_is_masked(before: int) -> None:
 
 
 def test_a_word_that_is_cut_between_pieces_is_found() -> None:
-    """The cuts between the pieces of a large line do not matter."""
+    """The cuts between the pieces of a large line do not change the masked line."""
     raw = message(id=1, result={"text": f"it is {KEY}"})
     for size in (1, 2, 3, 7, 64, 65):
         pieces = [raw[at : at + size] for at in range(0, len(raw), size)]
@@ -433,7 +433,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """Lines that were searched together are searched again only after a new secret."""
+    """Lines that masking searched together are searched again only after a new secret."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))
@@ -449,13 +449,13 @@ DOCUMENT = {"a": ["one", 2, None], "b": {"c": "three"}, "d": True}
 
 
 def test_texts_are_hidden() -> None:
-    """`hidden` keeps numbers, names of members and the structure."""
+    """`hidden` keeps numbers, names of members and the structure of a masked value."""
     assert hidden(DOCUMENT) == {"a": [HIDDEN, 2, None], "b": {"c": HIDDEN}, "d": True}
     assert hidden(3) == 3
 
 
 def test_texts_are_found_in_order() -> None:
-    """`strings` yields texts in order, without the names of members."""
+    """`redactor.strings` yields texts in order, without the names of members."""
     assert [*strings(DOCUMENT)] == ["one", "three"]
     assert [*strings("x")] == ["x"]
     assert [*strings(None)] == []

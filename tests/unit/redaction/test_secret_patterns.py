@@ -24,7 +24,7 @@ MIXED = "Zf3D0LXCM3" + "EIMbgJpUNn" + "kRtOfOueHz"
     ],
 )  # fmt: skip
 def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> None:
-    """The range of a match is exactly the secret, without the text around it."""
+    """The range of a found secret is exactly the secret, without the text around it."""
     text = before + secret + after
     expected = [SecretMatch(len(before), len(before) + len(secret), kind)]
     assert find(text, loose=False) == expected
@@ -34,7 +34,7 @@ def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> N
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
-    """If a quotation ends after a name, the text behind it is not the value of that name."""
+    """If a quotation ends after a secret's name, the text behind it is not the secret."""
     assert find("`password=` and step 3 of 4, as User 1 does", loose=loose) == []
     assert find("'?token=' for 3 Users, and 4 of Them", loose=loose) == []
     assert find(f'"token="{MIXED} x', loose=loose) == [SecretMatch(8, 38, "token")]
@@ -83,7 +83,7 @@ def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
     ],
 )  # fmt: skip
 def test_no_text_takes_quadratic_time(piece: str) -> None:
-    """Half a megabyte of one repeated piece is searched in linear time."""
+    """Half a megabyte of one repeated piece is searched for secrets in linear time."""
     text = piece * (500_000 // len(piece))
     find(text, loose=True)
     may_hold(text.encode())
@@ -115,7 +115,7 @@ def test_a_password_in_a_command(before: str, after: str) -> None:
     ],
 )  # fmt: skip
 def test_a_command_without_a_password(text: str) -> None:
-    """In a command without a password, references, options and sentences are not found."""
+    """In a command without a password, references and options are not found as secrets."""
     assert find(text, loose=False) == []
 
 
@@ -124,7 +124,7 @@ def test_a_command_without_a_password(text: str) -> None:
     [("so sk-an", 3), ("Bearer ", 0), ("x eyJhb", 2), ("a password=ab", 2), ("a\\npassword", 1)],
 )
 def test_the_end_may_begin_a_secret(text: str, start: int) -> None:
-    """`tail` returns where a secret may begin at the end of a text."""
+    """`secret_patterns.tail` returns where a secret may begin at the end of a text."""
     assert tail(text) == start
     assert tail(text, search(text, loose=False)) == start
     assert tail(text, search(text, loose=True)) == start

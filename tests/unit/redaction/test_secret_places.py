@@ -50,7 +50,7 @@ def ruling_of(path: str, method: str, *, private: bool = False) -> Ruling:
     ],
 )
 def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: str) -> None:
-    """The ruling names the kind of secret, in each dialect that has the place."""
+    """The place of a string names its kind of secret, in each dialect that has the place."""
     assert ruling_of(path, method) == (treatment, kind)
 
 
@@ -78,7 +78,7 @@ def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: s
     ],
 )
 def test_other_places(path: str, method: str, treatment: Treatment) -> None:
-    """The path of a string decides whether it is a command, another text, or unchanged."""
+    """The path of a string decides whether masking treats it as a command or another text."""
     assert ruling_of(path, method) == Ruling(treatment)
 
 
@@ -103,13 +103,13 @@ def test_other_places(path: str, method: str, treatment: Treatment) -> None:
     ],
 )
 def test_private_places(path: str, method: str) -> None:
-    """Strings in private places are private with the option `private`, and text without it."""
+    """With the option `private`, strings in private places are replaced completely."""
     assert ruling_of(path, method, private=True).treatment is Treatment.PRIVATE
     assert ruling_of(path, method).treatment in (TEXT, COMMAND)
 
 
 def test_harmless_variables_are_shown() -> None:
-    """The values of harmless variables are treated like arguments of a command."""
+    """Masking treats the values of harmless variables like arguments of a command."""
     assert of_variable("PATH", "env").treatment is COMMAND
     assert of_variable("Content-Type", "headers").treatment is COMMAND
     assert of_variable("FOO", "env") == (SECRET, "env")

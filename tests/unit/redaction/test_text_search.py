@@ -8,7 +8,7 @@ from acp_proxy.redaction.text_search import Expressions, Search, name_end, name_
 
 
 def test_a_run_is_read_a_few_times() -> None:
-    """A run of characters is read a few times at most; after its end, the next run is read."""
+    """A search for secrets reads a run of characters a few times at most."""
     search = Search("a" * 100, [], loose=False)
     assert search.may_read("hex", 0)
     search.have_read("hex", 0, 50)
@@ -18,14 +18,14 @@ def test_a_run_is_read_a_few_times() -> None:
 
 
 def test_a_run_to_the_end_is_open() -> None:
-    """A run that reaches the end of the text is open from where it was read."""
+    """A possible secret that reaches the end of the text is open from where it was read."""
     search = Search("a" * 100, [], loose=False)
     search.have_read("hex", 7, 100)
     assert search.opened == [7]
 
 
 def test_a_word_begins_after_another_character() -> None:
-    """A word may begin after an escape, or after a character of a language without spaces."""
+    """In a search for secrets, a word may begin after an escape or a CJK character."""
     for text in ("x", " x", "中x", "\\nx", "%20x", "\x1b[32mx", "-x"):
         assert Search(text, [], loose=False).begins_word(len(text) - 1), text
     for text in ("ax", "1x", "+x"):
@@ -34,7 +34,7 @@ def test_a_word_begins_after_another_character() -> None:
 
 
 def test_names_and_schemes_are_found_around_a_place() -> None:
-    """Dashes, dots and underscores belong to a name, and plus signs to a scheme."""
+    """In a search for secrets, dashes, dots and underscores belong to a name."""
     text = "--db.api_KEY=x"
     assert (name_start(text, 9), name_end(text, 9)) == (0, 12)
     assert scheme_start("see git+ssh://x", 11) == 4
@@ -50,7 +50,7 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     ],
 )
 def test_a_repetition_ends_before_a_partial_match(name: str, text: str, matched: str) -> None:
-    """A repetition ends before a partial match of its body, unlike in Python 3.11.2."""
+    """In a search for secrets, a repetition ends before a partial match of its body."""
     match = getattr(Expressions(), name).match(text)
     assert match is not None
     assert match[0] == matched

@@ -48,7 +48,7 @@ def piece(text: str) -> Piece:
 
 
 def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
-    """If a piece has nothing suspicious, only its last characters are kept."""
+    """If a piece of streamed text looks harmless, masking keeps only its last characters."""
     key = piece("x").key
     assert streams.passes(key, "all is well")
     assert streams.passes(key, " and so on, for a while, and for a while more")
@@ -59,12 +59,12 @@ def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
 
 @pytest.mark.parametrize("text", ["it is Zq8", "the sk-an", "to"])
 def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
-    """A piece does not pass if a secret may begin at its end."""
+    """A piece of streamed text does not pass the masking if a secret may begin at its end."""
     assert not streams.passes("k", text)
 
 
 def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
-    """A piece does not pass if a needle begins in the previous piece and ends in it."""
+    """A piece of text does not pass if a secret's first word is split before it."""
     assert streams.passes("k", "a pass")
     assert not streams.passes("k", "word: hunter")
 
@@ -78,7 +78,7 @@ def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStream
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """If a piece has to wait, the stream is not changed, so that the piece can come again."""
+    """If a piece of text has to wait, its stream is unchanged, so the piece can come again."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet
@@ -104,7 +104,7 @@ KEYS = (
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:4])
 @pytest.mark.parametrize("size", [1, 3, 7, 200])
 def test_a_key_is_masked_whatever_stands_around_its_pieces(key: str, size: int) -> None:
-    """A key that is split over several messages is masked, after a letter and before one."""
+    """A key that is split over several messages is masked, whatever letters surround it."""
     for before, after in product(("found it", "it ", "", "key_", "9"), ("more", " and", "", "-M")):
         redactor = Redactor(RedactorState("00"))
         pieces = [key[at : at + size] for at in range(0, len(key), size)]
@@ -179,7 +179,7 @@ def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.Monke
 
 
 def test_a_decided_piece_does_not_hide_a_new_secret() -> None:
-    """A secret that becomes known between two pieces is masked in the second one."""
+    """A secret that becomes known between two pieces of a text is masked in the second."""
     secret = "Wk2mXs81qPz0Rt5v"
     lines = [line("token="), *map(line, [" x ", *["token="] * 900, f" {secret} "])]
     redactor = Redactor(RedactorState("00" * 16))

@@ -18,7 +18,7 @@ PERMISSION = "the answer to session/request_permission"
 
 
 def test_what_only_b_has_stands_at_its_time() -> None:
-    """A message of B alone comes after the changed message that was before it in B."""
+    """On the page of a comparison, a message of B follows the changed message before it in B."""
     where = "session:1", "to-agent", "m"
     entries = [
         DiffEntry(Change.ONLY_A, *where, a=30, a_frames=1),
@@ -36,7 +36,7 @@ def test_what_only_b_has_stands_at_its_time() -> None:
 
 
 def test_endings_are_in_words() -> None:
-    """Exit codes and names of signals stand in place of pointers and JSON."""
+    """On the page of a comparison, an ending has exit codes and names of signals, no JSON."""
     ending = Field("/exit_code", 0, None), Field("/exit_signal", None, 9)
     shown = shown_ending(ending, 7)
     assert [(place.number, place.pointer) for place in shown] == [(7, "exit code"), (8, "signal")]
@@ -45,7 +45,7 @@ def test_endings_are_in_words() -> None:
 
 
 def test_places_are_numbered() -> None:
-    """Places of the handshake have the numbers of differences, from the given one on."""
+    """On the page of a comparison, places of the handshake have numbers of differences."""
     places = numbered_places((Field("/a", 1, 2), Field("/b", only="b", b=3)), 4)
     assert [place.number for place in places.items] == [4, 5]
     assert places.items[1].a is None
@@ -62,7 +62,7 @@ def test_places_are_numbered() -> None:
     ],
 )  # fmt: skip
 def test_a_difference_is_told_in_words(title: str, fields: tuple[Field, ...], words: str) -> None:
-    """The first place of a changed message is told with both of its values."""
+    """The page of a comparison shows a changed message's first place with both values."""
     entry = DiffEntry(
         Change.CHANGED, "session:1", "to-agent", title, 1, 2, 1, 1, fields, "old", "new"
     )

@@ -37,7 +37,7 @@ _ELEMENTS = (
 
 @pytest.mark.parametrize("paths", COMPARED, ids=lambda paths: f"{paths[0].stem}-{paths[1].stem}")
 def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
-    """The page shows each difference once, with the numbers that `diff` counts."""
+    """The page of a comparison shows each difference once, with the numbers of `diff`."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in paths)
         actual = diff(a, b)
@@ -71,7 +71,7 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
 
 
 def test_equal_messages_are_counted() -> None:
-    """Equal messages between the differences are counted."""
+    """The page of a comparison counts equal messages between the differences."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[0])
         comparison = read_comparison(diff(a, b), (a, b))
@@ -91,7 +91,7 @@ def test_equal_messages_are_counted() -> None:
 
 
 def test_messages_whose_order_does_not_count_are_apart() -> None:
-    """Each kind of message without a fixed order has its own lane, even if only B has any."""
+    """On the page of a comparison, messages without a fixed order have lanes of their own."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[3])
         lanes = read_comparison(diff(a, b), (a, b)).lanes
@@ -103,7 +103,7 @@ def test_messages_whose_order_does_not_count_are_apart() -> None:
 
 
 def test_recordings_of_one_name_are_told_apart() -> None:
-    """Recordings of one name are shown with their file names, or else with their paths."""
+    """A comparison's page names recordings of one name by their files, or by their paths."""
 
     def names(a: str, b: str) -> tuple[str, str]:
         actual = differing()
@@ -117,7 +117,7 @@ def test_recordings_of_one_name_are_told_apart() -> None:
 
 
 def test_a_text_is_cut_to_what_has_changed() -> None:
-    """A changed text is cut to the words that changed, with a few words around them."""
+    """On a comparison's page, a changed text is cut to its changed words and some neighbours."""
     comparison = made_up(differing())
     page = "".join(part.decode(errors="replace") for part in comparison_parts(comparison))
     assert "41 passed, 1 failed" in ANSWER
@@ -128,7 +128,7 @@ def test_a_text_is_cut_to_what_has_changed() -> None:
 
 
 def test_nothing_is_left_out_silently() -> None:
-    """The page says how many differences, places, excerpts and characters it leaves out."""
+    """A comparison's page says how many differences, places and characters it leaves out."""
     many = [DiffEntry(Change.ONLY_A, f"session:{n // 3}", "to-client", f"m{n}", n + 1, None, 1)
             for n in range(9)]  # fmt: skip
     places = tuple(Field(f"/{n}", n, n + 1) for n in range(60))
@@ -155,7 +155,7 @@ def test_nothing_is_left_out_silently() -> None:
 
 
 def test_recorded_text_is_text() -> None:
-    """Recorded text cannot add elements to the page, which has one script and one style."""
+    """Recorded text cannot add elements to a comparison's page, nor scripts or styles."""
     evil = f"{EVIL}</script><script>alert(1)</script><img src=x onerror=alert(2)>"
     field = Field(f"/{evil}", evil, {evil: [evil]})
     entry = DiffEntry(Change.CHANGED, evil, "to-client", evil, 1, 1, 1, 1, (field,), evil)
@@ -174,7 +174,7 @@ def test_recorded_text_is_text() -> None:
 
 
 def test_a_page_that_may_have_secrets_says_so() -> None:
-    """The first line of a page says that it may have secrets, or names the masked values."""
+    """The first line of a comparison's page says if it has secrets, or how many are masked."""
     shown = page_of(made_up(equal(), masked="2 secrets are masked", is_unmasked=True)).text
     assert "SECRETS ARE NOT MASKED" in shown
     masked = page_of(made_up(equal(), masked="2 secrets are masked", words="kind:error")).text
@@ -183,7 +183,7 @@ def test_a_page_that_may_have_secrets_says_so() -> None:
 
 
 def test_the_assets_are_small_and_self_contained() -> None:
-    """Assets load nothing, and cannot end their own element."""
+    """Assets of a comparison's page load nothing, and cannot end their own element."""
     script, style = comparison_assets()
     assert len(script) + len(style) < 15_000
     assert not re.search(r"url\(|@import|@font-face", style)

@@ -92,7 +92,7 @@ def test_entries_are_those_of_transcript(path: Path) -> None:
 
 
 def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
-    """A session is named when it begins, and again after a turn of another session."""
+    """A report names a session when it begins, and again after a turn of another session."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, session in enumerate("aabba"):
             recorder.to_agent(request(number, "session/prompt", sessionId=session, prompt=[]))
@@ -103,7 +103,7 @@ def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
 
 
 def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
-    """A block has a fixed number of entries, and the last one has the rest."""
+    """A block of a report's entries has a fixed number, and the last one has the rest."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(2 * ENTRIES):
             recorder.to_agent(request(number, "session/list"))
@@ -120,7 +120,7 @@ def test_an_empty_report_has_no_entries() -> None:
 
 
 def test_images_travel_once_and_by_number(pictures: Path) -> None:
-    """Entries name images by number, also in tool calls, and each image is there once."""
+    """Entries of a report name images by number, and each image is in the data once."""
     report = read(pictures)
     assert report.images == PICTURES
     assert report.meta["images"] == [["image/png", width, 3] for width in (4, 5, 6)]
@@ -134,7 +134,7 @@ def test_images_travel_once_and_by_number(pictures: Path) -> None:
 
 
 def test_a_report_of_some_frames_has_no_text_of_others(pictures: Path) -> None:
-    """With a filter, texts and images of frames that are left out are nowhere in the data."""
+    """A report with a filter has no texts and images of frames that are left out."""
     report = read(pictures, filter="seq:8")
     assert [item.get("title") for item in report.conversation] == [None, "look"]
     assert report.images == []
@@ -142,7 +142,7 @@ def test_a_report_of_some_frames_has_no_text_of_others(pictures: Path) -> None:
 
 
 def test_without_payloads_there_are_titles_alone(pictures: Path) -> None:
-    """Without payloads there are no texts and no images, but titles, states and numbers."""
+    """A report without payloads has no texts and no images, but titles, states and numbers."""
     report = read(pictures, payloads=False)
     assert report.images == []
     assert all(item.get("blocks", []) == [] for item in report.conversation)
@@ -150,7 +150,7 @@ def test_without_payloads_there_are_titles_alone(pictures: Path) -> None:
 
 
 def test_private_text_has_no_images(pictures: Path) -> None:
-    """Where the conversation is masked, there are no images, and no text is readable."""
+    """A report with a masked conversation has no images and no readable text."""
     report = read(pictures, Level(private=True))
     assert report.images == []
     assert "I see" not in json.dumps(report.conversation)

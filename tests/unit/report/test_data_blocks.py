@@ -91,7 +91,7 @@ def check_runs(report: DecodedReport, rows: list[dict[str, Any]], pauses: Pauses
 
 
 def test_the_same_recording_gives_the_same_bytes() -> None:
-    """The same recording gives the same bytes, with the meta block at the end."""
+    """Two reports on the same recording have the same bytes, with the meta block at the end."""
     for path in (SHIPPED[0], RECORDINGS[-1]):
         made = []
         for _ in range(2):
@@ -120,7 +120,7 @@ def test_pieces_of_text_are_shown_as_in_the_timeline(tmp_path: Path) -> None:
 
 
 def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs, texts and lines continue across the ends of blocks."""
+    """Runs, texts and lines of a report continue across the ends of blocks."""
     monkeypatch.setattr(data_blocks, "CHUNK_ROWS", 3)
     monkeypatch.setattr(data_blocks, "CELL_ROWS", 2)
     monkeypatch.setattr(data_blocks, "PAYLOAD_BYTES", 500)
@@ -132,7 +132,7 @@ def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
-    """A large line has pieces of a mebibyte, each in its own block."""
+    """A large line of a report has pieces of a mebibyte, each in its own block."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for size in (1, PAYLOAD_BYTES + 1, 2, WHOLE_VALUE + 5, 3):
             raw = line(notification("x", pad="y " * (size // 2)))
@@ -156,7 +156,7 @@ def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
 
 
 def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory for making blocks does not grow with the number of rows.
+    """The memory for making a report's blocks does not grow with the number of rows.
 
     Blocks wait for the entries of the conversation about their rows, so messages are short here.
     """
@@ -220,7 +220,7 @@ def test_without_payloads_there_are_no_lines() -> None:
 
 
 def test_a_filter_and_a_turn_choose_the_rows() -> None:
-    """A filter and a turn select rows as on the command line."""
+    """In a report, a filter and a turn select rows as on the command line."""
     path = next(path for path in RECORDINGS if path.stem == "tour")
     with RecordingReader(path) as reader:
         report = read(reader, filter="kind:request", turn=1)

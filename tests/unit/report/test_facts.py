@@ -16,13 +16,13 @@ from acp_proxy.store.reader import RecordingReader
 
 
 def test_a_list_says_how_much_is_left() -> None:
-    """A shortened list has the number of items that are left out."""
+    """A shortened list in a report has the number of items that are left out."""
     assert (shortened([1, 2, 3], 2).items, shortened([1, 2, 3], 2).more) == ([1, 2], 1)
     assert (shortened([1, 2], 2).items, shortened([1, 2], 2).more) == ([1, 2], 0)
 
 
 def test_a_bar_is_as_wide_as_its_time() -> None:
-    """The pieces of a bar are as wide as their times, without gaps, and never invisible."""
+    """The pieces of a bar in a report are as wide as their times, and never invisible."""
     spent = dict.fromkeys(Part, 0) | {Part.SILENT: 30, Part.PERSON: 60, Part.FILES: 10}
     pieces = bar(spent, 100)
     assert [(piece.part, piece.x, piece.width, piece.ns) for piece in pieces] == [
@@ -63,7 +63,7 @@ def hello(*findings: Finding) -> Summary:
     ],
 )
 def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
-    """The verdict is at the first bad frame; while a tool call runs, nobody is to blame."""
+    """A report's verdict is at the first bad frame; during a tool call nobody is to blame."""
     verdict = find_verdict(summary_of(name))
     first = verdict.finding
     assert first is not None
@@ -73,41 +73,41 @@ def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, wor
 
 
 def test_the_words_of_a_verdict_name_no_frame() -> None:
-    """The words say what happened, and leave the frame to the sentence around them."""
+    """The words of a report's verdict say what happened, and its sentence names the frame."""
     assert find_verdict(summary_of("hang")).words == "Never answered"
     assert find_verdict(summary_of("crash")).words == "Crashed: SIGABRT"
 
 
 def test_only_a_note_about_the_conversation_is_part_of_a_good_verdict() -> None:
-    """A note about a rule is behind a link."""
+    """In a report, a note about a rule is behind a link."""
     assert find_verdict(summary_of("tour")).hint is None
     assert find_verdict(hello(evolve(BROKEN, severity=Severity.INFO), HINT)).hint == HINT
 
 
 @pytest.mark.parametrize("name", ["hello", "tour", "terminal", "edit-allowed", "cancelled"])
 def test_sound_recordings_have_nobody(name: str) -> None:
-    """Hints do not make a verdict."""
+    """Hints alone do not make a report's verdict."""
     verdict = find_verdict(summary_of(name))
     assert (verdict.is_trouble, verdict.finding) == (False, None)
     assert verdict.text.startswith("No problem was found")
 
 
 def test_a_warning_is_named_but_is_no_trouble() -> None:
-    """Without an error, the verdict names the first warning."""
+    """Without an error, a report's verdict names the first warning."""
     verdict = find_verdict(summary_of("late-updates"))
     assert verdict.finding is not None
     assert (verdict.is_trouble, verdict.text, verdict.finding.seq) == (False, "", 10)
 
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
-    """A fault's effects are not a peer's problem, but the first thing to know."""
+    """In a report, a fault's effects are not a peer's problem, but come first."""
     assert find_verdict(hello(HINT, FAULT)) == Verdict(FAULT, "", "Fault")
     assert find_verdict(hello(FAULT, GAP)).finding == GAP
     assert Verdict(FAULT, "").is_trouble
 
 
 def test_the_conversation_comes_before_a_broken_rule() -> None:
-    """The first problem of the conversation is the verdict, and comes before broken rules."""
+    """In a report, the first problem of the conversation comes before broken rules."""
     verdict = find_verdict(hello(HINT, BROKEN))
     assert (verdict.finding, verdict.is_rule) == (BROKEN, True)
     verdict = find_verdict(hello(HINT, BROKEN, GAP))
@@ -115,7 +115,7 @@ def test_the_conversation_comes_before_a_broken_rule() -> None:
 
 
 def test_nothing_wrong_is_not_more_than_is_known() -> None:
-    """A verdict without a problem is limited to what was checked, and to the time so far."""
+    """A report's verdict without a problem is limited to the checked frames and the time so far."""
     summary = hello()
     assert find_verdict(summary).text == (
         "No problem was found, and no rule of the protocol was broken."

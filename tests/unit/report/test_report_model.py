@@ -35,7 +35,7 @@ def printed(*words: str | Path) -> Any:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_messages_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The messages are read only once for the summary, the rules, the turns and their steps."""
+    """A report reads the messages only once for the summary, the rules and the turns."""
     passes = []
     runs = RecordingReader.runs
 
@@ -67,14 +67,14 @@ def test_it_is_what_the_commands_print(path: Path) -> None:
 def test_only_the_beginning_of_a_large_recording_is_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If only the beginning of a recording was checked, the summary has the number of frames."""
+    """If only the beginning was checked, a report's summary has the number of checked frames."""
     assert meta_of(TOUR)["summary"]["checked"]["is_whole"] is True
     monkeypatch.setattr(report_model, "CHECKED_FRAMES", 3)
     assert meta_of(TOUR)["summary"]["checked"]["frames"] == 3
 
 
 def test_a_wrong_filter_is_an_error_at_once() -> None:
-    """An invalid filter or an unknown turn is an error at once."""
+    """An invalid filter or an unknown turn is an error of `report` at once."""
     with RecordingReader(TOUR) as reader:
         for options in (ReportOptions("kind:nothing"), ReportOptions(turn=99)):
             with pytest.raises(BadFilter):

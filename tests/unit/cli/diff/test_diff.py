@@ -402,7 +402,7 @@ def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> No
 
 
 def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
-    """Malicious titles, texts and keys are safe on the screen, in JSON, in XML and in rules."""
+    """Malicious titles, texts and keys are safe in each output of `diff`, also in JSON and XML."""
     report = tmp_path / "report.xml"
     paths = []
     for name, value in (("a", EVIL), ("b", "other")):

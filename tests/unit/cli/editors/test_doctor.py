@@ -102,7 +102,7 @@ def test_the_same_as_json(tmp_path: Path) -> None:
 
 
 def test_what_setup_writes_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doctor accepts an entry of setup, even for a script whose interpreter is not in PATH."""
+    """`doctor` accepts an entry made by `setup`, even if a script's interpreter is elsewhere."""
     own = (str(answering(tmp_path)),)
     monkeypatch.setattr(setup, "own_command", lambda _: own)
     (tmp_path / SETTINGS).parent.mkdir(parents=True)

@@ -37,7 +37,7 @@ def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
-    """For `doctor`, a missing recordings directory that can be created is no problem."""
+    """`doctor` does not report a missing recordings directory that can be created."""
     context = machine(tmp_path)
     context.recordings.rmdir()
     assert lines(recordings_directory(context)) == [
@@ -110,7 +110,7 @@ def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If space is scarce, the suggested command deletes the oldest half of the recordings."""
+    """If space is scarce, `doctor` suggests to delete the oldest half of the recordings."""
     context = machine(tmp_path)
     statvfs = SimpleNamespace(f_bavail=500, f_frsize=10**6)
     monkeypatch.setattr(os, "statvfs", lambda _: statvfs)

@@ -576,7 +576,7 @@ def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
 
 
 def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> None:
-    """A failed opening of a session is no failure if the client then opens another session."""
+    """A session's failed opening does not count if the client then opens another session."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(7, "session/new", cwd="/gone", mcpServers=[]))

@@ -161,7 +161,7 @@ def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict
 
 
 def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
-    """A request that is refused until a login is no problem if the session opens later."""
+    """A request that is refused until a login is fine if the session opens later."""
     recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
     recorder.to_client(error(1, -32000, "log in"))
     recorder.to_agent(request(2, "authenticate", methodId="m"))

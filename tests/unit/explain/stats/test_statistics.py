@@ -137,7 +137,7 @@ def repeated(conversation: Talk) -> dict[str, list[int]]:
 
 
 def test_the_first_call_with_an_id_is_not_repeated() -> None:
-    """For `stats`, the first call with an id is no repetition, even if announced twice."""
+    """For `stats`, the first call with an id is not a repetition, even if announced twice."""
     conversation = Talk()
     for call in "aabcc":
         conversation.call(call)

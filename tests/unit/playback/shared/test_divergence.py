@@ -33,7 +33,7 @@ EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 
 
 def test_ranks() -> None:
-    """A lane's first divergence is primary and later ones are cascades; information is neither."""
+    """In a lane, the first divergence is primary and later ones cascades; information is not."""
     log, a, b = DivergenceLog(MessageMask(None)), Lane("a"), Lane("b")
     noted = [
         log.note(kind, lane, "").rank

@@ -109,7 +109,7 @@ def test_ignored_values_do_not_count() -> None:
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """A key has the live form of typed values, and leaves out sessions and ids."""
+    """A recorded request's key has the live form of typed values, without sessions and ids."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}
@@ -122,7 +122,7 @@ def test_values_at_typed_places_count_by_their_live_names() -> None:
 
 
 def test_a_deep_value_has_a_key() -> None:
-    """A value that is nested too deeply has a key too."""
+    """A recorded request with a value that is nested too deeply has a key, too."""
     deep: Any = 1
     for _ in range(100_000):
         deep = [deep]

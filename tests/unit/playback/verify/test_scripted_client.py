@@ -85,7 +85,7 @@ def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscri
 
 
 def test_a_line_without_an_end_changes_nothing(recorded: RecordedTranscript) -> None:
-    """A line without an end changes nothing, since only whole lines are compared."""
+    """A line without an end changes nothing in the scripted client: it compares whole lines."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(PartReceived(7, 1))] == []

@@ -50,7 +50,7 @@ def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest
 def test_requests_are_pending_that_were_answered_in_the_recording(
     recording: RecordedClient, recorded: RecordedTranscript
 ) -> None:
-    """Requests are pending if they were answered in the recording; the oldest is first."""
+    """In `verify`, the client's requests with recorded answers are pending, oldest first."""
     pending = PendingAnswers(recording)
     assert (pending.items, pending.awaited) == ([], "the agent's last messages")
     sent(recording, pending)
@@ -66,7 +66,7 @@ def test_requests_are_pending_that_were_answered_in_the_recording(
 def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     silence_s: int, waits_s: int
 ) -> None:
-    """The wait for optional messages is at least five seconds, and less than a stall."""
+    """`verify` waits for optional messages for at least five seconds, and less than a stall."""
     assert Patience(30 * S).after_silence(silence_s * S) == waits_s * S
 
 
@@ -74,13 +74,13 @@ def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     ("silence_s", "waits_s"), [(0.0, 1), (0.25, 2.5), (2, 5), (4, 8), (99, 27)]
 )
 def test_an_answer_waits_less(silence_s: float, waits_s: float) -> None:
-    """An answer waits less than other frames, since the agent may wait for it."""
+    """In `verify`, an answer waits less than other frames: the agent may wait for it."""
     answer = Patience(30 * S).of_answer(int(silence_s * S))
     assert answer == (waits_s * S, 10 * waits_s * S)
 
 
 def test_without_a_limit_for_stalls_there_is_one_for_silence() -> None:
-    """Without a stall timeout the limit for silence is 270 seconds."""
+    """Without a stall timeout, the limit for silence in `verify` is 270 seconds."""
     assert Patience(None).after_silence(1000 * S) == 270 * S
 
 
@@ -91,7 +91,7 @@ def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, st
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """Activity of other lanes prolongs a wait to at most ten times the limit for silence."""
+    """In `verify`, other lanes' activity prolongs a wait to ten limits for silence at most."""
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
@@ -104,7 +104,7 @@ def test_activity_elsewhere_prolongs_the_wait() -> None:
 
 
 def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
-    """While a turn is open, a frame waits almost until a stall."""
+    """In `verify`, a frame waits almost until a stall while a turn is open."""
     patience, lane = Patience(30 * S), ClientLane("s")
     prompt = Step(1, 0, from_agent=False, kind="request", exchange=1)
     lane.turns.open(SentRequest(prompt, lane, 0))
@@ -112,7 +112,7 @@ def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
 
 
 def test_a_pause_is_the_time_in_which_nothing_came() -> None:
-    """A pause is the time in which nothing came while the frame was waiting."""
+    """In `verify`, a pause is the time in which nothing came while the frame was waiting."""
     patience, frame = Patience(30 * S), ClientFrame(ClientLane("s"), 1, 0, [])
     frame.start_waiting(10 * S)
     for last_activity_s, now_s in ((12, 12), (12, 20), (59, 60)):

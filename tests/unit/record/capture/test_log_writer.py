@@ -57,7 +57,7 @@ def fields(log: CaptureLog, kind: int) -> list[dict[str, list[str]]]:
 
 
 def test_what_is_appended_is_read(log: CaptureLog) -> None:
-    """Records are read as they were appended: chunks with stream and time, events with fields."""
+    """Records of a log are read as appended: chunks with stream and time, events with fields."""
     log.append(TO_AGENT, 5, b"one\n")
     log.append(TO_CLIENT, 6, b"\xf5acp\0\n")
     log.event(SIGNAL, {"signal": 15, "action": "sent"})
@@ -78,7 +78,7 @@ def test_what_is_appended_is_read(log: CaptureLog) -> None:
 
 
 def test_a_log_is_private_and_locked(tmp_path: Path) -> None:
-    """Only its owner can read the log, and its writer holds a lock on it."""
+    """Only its owner can read a recorder's log, and the log's writer holds a lock on it."""
     log = CaptureLog.create(f"{tmp_path}/x.log")
     assert stat.S_IMODE(os.fstat(log.fd).st_mode) == 0o600
     with Path(log.path).open() as other, pytest.raises(BlockingIOError):
@@ -89,7 +89,7 @@ def test_a_log_is_private_and_locked(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
-    """A log is never created over an existing file."""
+    """A recorder never creates its log over an existing file."""
     (tmp_path / "x.log").write_bytes(b"precious")
     with pytest.raises(FileExistsError):
         CaptureLog.create(f"{tmp_path}/x.log")
@@ -97,7 +97,7 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
 
 
 def test_a_log_can_be_removed(log: CaptureLog) -> None:
-    """A removed log can still be closed."""
+    """A recorder can still close a log that was removed."""
     log.remove()
     assert not Path(log.path).exists()
 
@@ -111,7 +111,7 @@ def test_a_null_log_keeps_nothing() -> None:
 
 
 def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
-    """Records are whole even if several threads write at the same time."""
+    """Records of a log are whole even if several threads write at the same time."""
     per_stream = {stream: [b"%d" % stream * n for n in range(200)] for stream in (1, 2, 3)}
 
     def write(stream: int) -> None:
@@ -143,14 +143,14 @@ def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
     ],
 )
 def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: bytes) -> None:
-    """Fields are ``key=value`` joined by NUL, and bytes that are not UTF-8 are unchanged."""
+    """Fields of an event in a log are ``key=value`` joined by NUL, with any other bytes."""
     assert pack_fields(packed) == payload
     lists = {k: v if isinstance(v, list) else [str(v)] for k, v in packed.items()}
     assert unpack_fields(payload) == {key: values for key, values in lists.items() if values}
 
 
 def test_anything_can_be_unpacked() -> None:
-    """Fields can be read from any bytes."""
+    """Fields of an event in a log can be read from any bytes."""
     assert unpack_fields(b"a\0=\0\0\xff=\xfe") == {"a": [""], "": ["", ""], "\udcff": ["\udcfe"]}
 
 
@@ -158,7 +158,7 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """Trimming makes the file short, and the next record keeps its logical offset."""
+    """Trimming makes a log short, and the next record keeps its logical offset."""
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)
@@ -182,7 +182,7 @@ def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
 
 
 def test_a_full_disk_becomes_a_gap() -> None:
-    """On a full disk, earlier records stay whole, and the lost bytes are counted.
+    """On a full disk, a log's earlier records stay whole, and the lost bytes are counted.
 
     The disk is simulated by a limit on the file's size. Bytes that do not fit are counted by
     stream, one line reports the loss, and nothing is raised.
@@ -245,7 +245,7 @@ def mend(log: CaptureLog) -> None:
 
 
 def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog) -> None:
-    """If writing or cutting fails, the pump goes on, and the loss is recorded later."""
+    """If writing or cutting a log fails, the pump goes on, and the loss is recorded later."""
     for t_ns in (2, 3):
         broken.append(TO_AGENT, t_ns, b"lost")
     broken.event(SIGNAL, {"signal": 15})
@@ -257,7 +257,7 @@ def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog)
 
 
 def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
-    """After a gap, the record of the gap is written before the next event."""
+    """After a gap in a log, the record of the gap is written before the next event."""
     broken.append(STDERR, 2, b"lost")
     mend(broken)
     broken.event(CLOSE, {"reason": "over"})
@@ -306,7 +306,7 @@ def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_trim_that_fails_ends_the_log(monkeypatch: pytest.MonkeyPatch, log: CaptureLog) -> None:
-    """A file without its first record cannot be read, so nothing more is written into it."""
+    """A log file without its first record cannot be read, so nothing more is written into it."""
     log.append(TO_AGENT, 1, b"indexed")
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda _fd, _record: 5)
@@ -327,7 +327,7 @@ EFFECTS = [(EFFECT, TO_AGENT, 8, b"rule=r")]
 def test_a_chunk_and_its_notes_are_one_write(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A chunk and its notes are appended by a single write, and read as separate records."""
+    """A chunk of a log and its notes are appended by one write, and read as separate records."""
     sizes, write = [], os.write
 
     def counted(fd: int, data: bytes) -> int:
@@ -343,7 +343,7 @@ def test_a_chunk_and_its_notes_are_one_write(
 
 
 def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
-    """Notes on a lost line are omitted, or they would count for the line before it."""
+    """Notes on a line that a log lost are omitted, or they would count for the line before."""
     broken.append_all(NOTED)
     assert broken.has_gap
     mend(broken)

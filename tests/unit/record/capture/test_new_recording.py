@@ -34,5 +34,5 @@ def test_a_name_that_says_secret(name: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_secret(name: str, value: str) -> None:
-    """A variable with a public name, or with a short, plain or public value, has no hash."""
+    """A variable with a public name, or with a short, plain or public value, gets no hash."""
     assert secret_hashes({name: value}, KEY) == []

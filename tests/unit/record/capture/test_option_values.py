@@ -75,20 +75,20 @@ def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> Non
 
 @pytest.mark.parametrize("text", ["30", "0", "500M", "30M", "2g", "64k", "1t", "7D", "8H", "7B"])
 def test_ambiguous_ages_delete_nothing(text: str) -> None:
-    """A number without a unit, or with a letter that may be a size, is refused."""
+    """A value of --keep without a unit, or with an ambiguous letter, is refused."""
     with pytest.raises(ValueError, match=r"neither an age \(30s, 10m, 8h, 30d, 4w\) nor a size"):
         read_keep(text)
 
 
 @pytest.mark.parametrize("text", ["", "d", "-7d", "7y", "1.2.3d", "soon", "kB", ".", "\u00b2d"])
 def test_bad_keep(text: str) -> None:
-    """A value that is neither an age nor a size is refused."""
+    """A value of --keep that is neither an age nor a size is refused."""
     with pytest.raises(ValueError, match="is neither an age"):
         read_keep(text)
 
 
 def test_redaction_levels() -> None:
-    """The redaction levels are secrets, private and none."""
+    """The option --redact accepts the levels secrets, private and none."""
     levels = ["secrets", "private", "none"]
     assert [read_redaction(level) for level in levels] == levels
     with pytest.raises(
@@ -119,14 +119,14 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("text", ["a\nb", "a\x1b[31m", "a\x9b", "a\u202eb", "a\u2028b", "a\udcffb"])
 def test_a_name_can_be_printed(text: str) -> None:
-    """A name with control characters or invalid UTF-8 is refused, and shown with escapes."""
+    """A recording's name with control characters or invalid UTF-8 is refused with escapes."""
     with pytest.raises(ValueError, match="cannot be a name") as refusal:
         read_name(text)
     assert str(refusal.value).isprintable()
 
 
 def test_seeds() -> None:
-    """A seed is a whole number that fits into a column of the database."""
+    """The seed of faults is a whole number that fits into a column of the database."""
     assert [read_seed(text) for text in ("0", " 42 ", "-7", str((1 << 63) - 1))] == [
         0, 42, -7, (1 << 63) - 1,
     ]  # fmt: skip

@@ -27,7 +27,7 @@ def values(options: RecordOptions | None) -> dict[str, Any]:
 def test_a_bad_keep_does_not_stop_the_agent(
     args: list[str], environ: dict[str, str], source: str
 ) -> None:
-    """If --keep is wrong, nothing is deleted, and one line gives the expected form."""
+    """If --keep of `record` is wrong, nothing is deleted, and a line gives the right form."""
     options = parse([*args, "--", "agent"], environ)
     assert options is not None
     assert (options.command, options.keep) == (["agent"], None)
@@ -52,7 +52,7 @@ def test_a_bad_keep_does_not_stop_the_agent(
     ],
 )
 def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
-    """Options are read up to the command, and the last value of an option counts."""
+    """The options of `record` are read up to the command; an option's last value counts."""
     assert values(parse(args, {})) == {"command": ["agent"], **expected}
 
 
@@ -67,7 +67,7 @@ def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
     ],
 )
 def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> None:
-    """Everything after the options belongs to the agent's command."""
+    """Everything after the options of `record` belongs to the agent's command."""
     options = parse(args, {})
     assert options is not None
     assert options.command == command
@@ -85,13 +85,13 @@ def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> No
     ],
 )  # fmt: skip
 def test_other_use_is_left_to_click(args: list[str]) -> None:
-    """Wrong use, --help and rare spellings of options are left to click."""
+    """Wrong use, --help and rare spellings of options of `record` are left to click."""
     assert parse(args, {}) is None
 
 
 @pytest.mark.parametrize("args", [["-o=x", "agent"], ["--=x", "agent"]])
 def test_an_equals_sign_belongs_to_long_options(args: list[str]) -> None:
-    """``-o=x`` names the file ``=x``, and ``--=x`` is not an option: both are left to click."""
+    """For `record`, ``-o=x`` names the file ``=x``, and ``--=x`` is not an option."""
     options = parse(args, {})
     assert options is None or options.output == "=x"
 
@@ -100,7 +100,7 @@ def test_an_equals_sign_belongs_to_long_options(args: list[str]) -> None:
 
 
 def test_each_option_can_be_given_in_the_environment() -> None:
-    """Each option can be set by a variable that is named after it."""
+    """Each option of `record` can be set by a variable that is named after it."""
     texts = {
         "output": "x.db",
         "name": "n",
@@ -130,7 +130,7 @@ def test_each_option_can_be_given_in_the_environment() -> None:
     ("flag", "value"), [("--fault", "noop"), ("--faults", "plan.toml"), ("--seed", "1")]
 )
 def test_faults_are_left_to_click(flag: str, value: str) -> None:
-    """Fault options are left to click, since a plan has to be read before the agent starts."""
+    """Fault options of `record` are left to click, since a plan is read before the start."""
     assert parse([flag, value, "agent"], {}) is None
     assert parse([f"{flag}={value}", "agent"], {}) is None
     assert parse(["agent"], {f"ACP_PROXY_{flag[2:].upper()}": value}) is None
@@ -138,7 +138,7 @@ def test_faults_are_left_to_click(flag: str, value: str) -> None:
 
 
 def test_arguments_override_the_environment() -> None:
-    """A variable that an argument overrides is not even read."""
+    """A variable that an argument of `record` overrides is not even read."""
     environ = {"ACP_PROXY_GRACE": "nonsense", "ACP_PROXY_NAME": "a"}
     assert values(parse(["--grace", "1", "--name", "b", "x"], environ)) == {
         "command": ["x"],
@@ -148,7 +148,7 @@ def test_arguments_override_the_environment() -> None:
 
 
 def test_an_empty_variable_counts_as_unset() -> None:
-    """An empty variable counts as unset, as in click."""
+    """For `record`, an empty variable counts as unset, as in click."""
     environ = {option.variable: "" for option in RECORD}
     assert values(parse(["agent"], environ)) == {"command": ["agent"]}
 
@@ -158,7 +158,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
     [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_CHECK", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
 )
 def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
-    """A variable with a bad value is left to click, like a bad argument."""
+    """A variable of `record` with a bad value is left to click, like a bad argument."""
     assert parse(["agent"], {variable: text}) is None
 
 
@@ -166,7 +166,7 @@ def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
 
 
 def test_the_table_names_options_in_one_way() -> None:
-    """The flag, the attribute and the variable of each option have the same name."""
+    """The flag, the attribute and the variable of each `record` option have the same name."""
     for option in RECORD:
         assert option.flag == "--" + option.attribute.replace("_", "-")
         assert option.attribute in RecordOptions.__annotations__
@@ -176,7 +176,7 @@ def test_the_table_names_options_in_one_way() -> None:
 
 
 def test_options_have_defaults() -> None:
-    """An option with the value None gets its default."""
+    """An option of `record` with the value None gets its default."""
     given = dict.fromkeys([option.attribute for option in RECORD])
     options = RecordOptions(("a", "b"), given)
     assert options.command == ["a", "b"]

@@ -186,7 +186,7 @@ async def running(connection: Connection, nursery: trio.Nursery) -> None:
 
 
 async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -> None:
-    """A frame without faults is written by the thread that read it, and logged as read."""
+    """With a fault plan, a frame without faults is written by the thread that read it."""
     connection = play(clock, "latency where=method:z")
     connection.read(A + B + b"un")
     assert connection.arrived() == A + B
@@ -196,7 +196,7 @@ async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -
 
 
 async def test_latency_keeps_the_order(clock: MockClock) -> None:
-    """A delayed frame delays the frames after it, and all of them arrive together."""
+    """A frame that a fault delays also delays the frames after it; all arrive together."""
     connection = play(clock, "latency latency_ms=2000 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -208,7 +208,7 @@ async def test_latency_keeps_the_order(clock: MockClock) -> None:
 
 
 async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
-    """The note on a late line has the delay; a held line gets its note when it is released."""
+    """The log notes the delay of a late line, and that of a held line once it is released."""
     connection = play(
         clock, "latency latency_ms=2000 where=method:a", "reorder after_frames=1 where=method:b"
     )
@@ -227,7 +227,7 @@ async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
 
 
 async def test_slices_come_one_by_one(clock: MockClock) -> None:
-    """The slices of a frame are written separately, each at its own time."""
+    """The slices of a frame that a fault cuts are written separately, each at its own time."""
     connection = play(clock, "slice bytes=6 delay_ms=100 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -237,7 +237,7 @@ async def test_slices_come_one_by_one(clock: MockClock) -> None:
 
 
 async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
-    """Delayed bytes arrive before the end of their stream."""
+    """Bytes that a fault delays arrive before the end of their stream."""
     connection = play(clock, "latency latency_ms=3000")
     queue = connection.runner.queues[TO_CLIENT]
     async with trio.open_nursery() as nursery:
@@ -251,7 +251,7 @@ async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
 
 
 async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
-    """The agent is killed only after all frames up to the matching frame have gone out."""
+    """A fault kills the agent only after all frames up to the matching frame have gone out."""
     connection = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -263,7 +263,7 @@ async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
-    """If no bytes are delayed, a signal is sent as soon as the frame was written."""
+    """If no bytes are delayed, a fault's signal is sent as soon as the frame was written."""
     connection = play(clock, "pause where=method:b", "resume where=method:c")
     connection.read(A + B)
     assert connection.agent.sent == [(0, signal.SIGSTOP)]
@@ -273,7 +273,7 @@ async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
 
 
 async def test_terminating_with_grace(clock: MockClock) -> None:
-    """An agent that does not end within the grace of `terminate` is killed."""
+    """An agent that does not end within the grace of the fault `terminate` is killed."""
     connection = play(clock, "terminate grace_ms=1500 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -288,7 +288,7 @@ async def test_terminating_with_grace(clock: MockClock) -> None:
 
 
 async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
-    """Delayed bytes arrive, then the agent appears to exit and nothing more passes."""
+    """A fault that ends the agent lets delayed bytes arrive; then nothing more passes."""
     connection = play(clock, "latency latency_ms=1000 where=method:a", "exit code=3 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -301,7 +301,7 @@ async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
-    """A request that a rule answers never arrives, and the answer goes back to its sender."""
+    """A request that a fault answers never arrives, and the answer goes back to its sender."""
     connection = play(clock, "error-reply code=-1 message=no where=method:q")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -315,7 +315,7 @@ async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
 
 
 async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
-    """After a stall, everything is read and logged, but nothing is passed on."""
+    """After a fault's stall, everything is read and logged, but nothing is passed on."""
     connection = play(clock, "stall where=method:b")
     connection.read(A + B)
     connection.read(C)
@@ -332,7 +332,7 @@ async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
 
 
 async def test_a_flood_of_stderr(clock: MockClock) -> None:
-    """The lines of a stderr flood arrive on stderr, and the frame still arrives."""
+    """The lines of a fault's stderr flood arrive on stderr, and the frame still arrives."""
     connection = play(clock, "stderr-flood lines=3 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -344,7 +344,7 @@ async def test_a_flood_of_stderr(clock: MockClock) -> None:
 
 
 async def test_a_reader_that_is_gone(clock: MockClock) -> None:
-    """Delayed bytes whose reader has left are noted as undelivered, with all later bytes."""
+    """Bytes that faults delay are noted as undelivered if their reader has left."""
     connection = play(clock, "latency latency_ms=1000 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """An answer finds its request even if the request passed through a plain pump."""
+    """With faults, an answer finds its request even if the request passed a plain pump."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -371,7 +371,7 @@ async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
-    """When no task keeps time, delayed bytes go out in order, and no rule fires again."""
+    """When no task keeps time, delayed bytes go out in order, and no fault fires again."""
     connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
     connection.read(A + B)
     assert connection.arrived() == b""
@@ -382,7 +382,7 @@ async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
 
 
 async def test_the_summary(clock: MockClock) -> None:
-    """The summary has each rule's number of firings, and the seed that reproduces them."""
+    """The summary of faults has each rule's number of firings, and the seed to repeat them."""
     connection = play(
         clock, "drop where=method:a", "noop name=never where=method:z", "noop where=method:b"
     )
@@ -395,7 +395,7 @@ async def test_the_summary(clock: MockClock) -> None:
 
 
 async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> None:
-    """The same plan, seed and frames always give the same writes at the same times."""
+    """The same fault plan, seed and frames always give the same writes at the same times."""
     rules = [
         "latency latency_ms=60 jitter_ms=50",
         "duplicate probability=0.5",
@@ -443,7 +443,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
-    """A relay that no task adopts passes all bytes as if there were no faults."""
+    """A relay with faults that no task adopts passes all bytes as if without faults."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))
@@ -480,7 +480,7 @@ def answer(number: int) -> bytes:
 
 
 async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) -> None:
-    """If no rule can fire in a direction, its pump is plain, and the summary warns."""
+    """If no rule can fire in a direction, its pump is plain, and the summary warns of it."""
     connection = play(clock, "noop probability=0", "drop where='dir:to-client dir:to-agent'")
     assert [type(pump) for pump in connection.pumps.values()] == [Pump] * 3
     assert [type(pump._log) for pump in connection.pumps.values()] == [Notes] * 3
@@ -492,7 +492,7 @@ async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) ->
     "said", [[B], [b'{"method":"\\u0062"}\n'], [B[:11], B[11:]], [A + B[:12], B[12:-1], b"\n"]]
 )
 async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: list[bytes]) -> None:
-    """A rule matches a method written with escapes, and a line that comes in several chunks."""
+    """A fault rule matches a method with escapes, and a line that comes in several chunks."""
     connection = play(clock, "drop where=method:b")
     connection.read(A)
     connection.read(C + C)
@@ -510,7 +510,7 @@ async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: lis
 async def test_requests_of_the_other_direction_count(
     clock: MockClock, where: str, parts: int
 ) -> None:
-    """An answer matches a rule by its request's method, whichever pump passed the request."""
+    """A fault rule matches an answer by its request's method, whichever pump passed it."""
     connection = play(clock, f"drop where='{where}'")
 
     def asks(line: bytes) -> None:
@@ -534,7 +534,7 @@ async def test_requests_of_the_other_direction_count(
 async def test_only_a_few_chunks_of_a_bare_pump_are_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The engine gets chunks of a plain pump after some wait, even if the other side is silent."""
+    """The fault engine gets chunks of a plain pump after a while, even in silence."""
     monkeypatch.setattr(fault_runner_module, "_MOST_PASSED", 4)
     connection = play(clock, "drop where='dir:to-client method:b'")
     for _ in range(20):
@@ -566,7 +566,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
 
 
 def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
-    """A pump logs all lines that it reads, and writes what the rules make of them."""
+    """A pump with faults logs all lines that it reads, and writes what the rules return."""
     log, (said, agent_out), (heard, client_out) = Notes(), os.pipe(), os.pipe()
     runner = FaultRunner(*chosen_plan(["drop where='dir:to-client method:b'"], None, 1))
     runner.attach(FakeAgent(), log, 0)
@@ -591,7 +591,7 @@ def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
 def test_a_mistake_at_the_end_blocks_no_peer(
     lasts: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """After a bug at its end, a stream still ends, and the bytes that are not lost go out."""
+    """After a bug of ours at its end, a faulted stream still ends, without losing more bytes."""
     end, made = FaultEngine.end, 0
 
     def mistake(engine: FaultEngine, direction: Direction, at: int) -> Iterator[Output]:
@@ -617,7 +617,7 @@ def test_a_mistake_at_the_end_blocks_no_peer(
 def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a bug in a pump both peers see the end, and the log and stderr explain it."""
+    """After a bug in a faulted pump both peers see the end; the log and stderr explain it."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -637,7 +637,7 @@ def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
 def test_a_mistake_while_an_end_is_logged_blocks_no_peer(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bug while an end is logged does not block a peer, also in a plain pump."""
+    """A bug of ours while an end is logged does not block a peer, also in a plain pump."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")

@@ -83,7 +83,7 @@ def chosen(text: str) -> list[int]:
     ],
 )
 def test_meaning(text: str, expected: list[int]) -> None:
-    """A filter matches exactly the expected rows."""
+    """A filter matches exactly the rows that its row of the test's table lists."""
     assert chosen(text) == expected
 
 
@@ -158,7 +158,7 @@ def test_short_forms_of_filters(text: str, expected: list[int]) -> None:
 
 
 def test_a_complete_name_is_not_a_prefix() -> None:
-    """If a session has exactly the given name, longer names do not match."""
+    """If a session has exactly the name in a filter, longer names do not match."""
     known = Known(lambda label: label == "s1", 1)
     row = ROWS[3] | {"session": "s10"}
     assert parse("session:s").matches(row)
@@ -198,7 +198,7 @@ def test_any_text(text: str) -> None:
 
 
 def test_every_key_is_in_the_manual() -> None:
-    """The manual of the grammar names every key."""
+    """The manual of the grammar of filters names every key."""
     from pathlib import Path
 
     manual = (Path(__file__).parents[4] / "docs" / "filters.md").read_text()
@@ -210,13 +210,13 @@ def test_every_key_is_in_the_manual() -> None:
 
 @pytest.mark.parametrize("text", ["(" * 3000, "not " * 15000 + "id:1", "(not " * 51 + "id:1"])
 def test_more_than_a_hundred_levels_are_refused(text: str) -> None:
-    """The first parenthesis or ``not`` beyond a hundred levels is refused."""
+    """In a filter, the first parenthesis or ``not`` beyond a hundred levels is refused."""
     with pytest.raises(BadFilter, match=r"at column [0-9]+: nested more deeply than 100 levels$"):
         parse(text)
 
 
 def test_a_hundred_levels_are_accepted() -> None:
-    """A hundred levels of parentheses are accepted; parentheses that are closed do not add up."""
+    """A filter may have a hundred levels of parentheses; closed ones do not add up."""
     assert chosen("(" * 100 + "id:0" + ")" * 100) == [1, 2]
     assert chosen("not " * 100 + "id:0") == [1, 2]
     assert chosen(" or ".join(["(not id:1)"] * 200)) == [1, 2, 3, 4, 5, 6, 7]
@@ -224,7 +224,7 @@ def test_a_hundred_levels_are_accepted() -> None:
 
 @pytest.mark.parametrize("key", ["9" * 5000, "\u00b2", "\u0663"])
 def test_an_index_of_thousands_of_digits_matches_nothing(key: str) -> None:
-    """Only a plain number is an index of a list item."""
+    """In a path of a filter, only a plain number is an index of a list item."""
     row = {**ROWS[0], "raw": b'{"params":[1,2]}'}
     assert not parse(f"params.{key}=1").matches(row)
     assert parse("params.0=1").matches(row)
@@ -232,14 +232,14 @@ def test_an_index_of_thousands_of_digits_matches_nothing(key: str) -> None:
 
 @pytest.mark.parametrize("value", ["[" * 700 + "]" * 700, '{"a":' * 700 + "1" + "}" * 700])
 def test_a_message_that_is_nested_too_deeply_does_not_match(value: str) -> None:
-    """A path into a message with too many levels matches nothing."""
+    """A filter's path into a message with too many levels matches nothing."""
     row = {**ROWS[0], "raw": f'{{"params":{value}}}'.encode()}
     path = ".".join(["params", *"a" * 699])
     assert not parse(f"{path}=2").matches(row)
 
 
 def test_an_id_is_found_as_its_peer_has_written_it() -> None:
-    """An id with non-ASCII characters matches, escaped or not."""
+    """A filter by an id with non-ASCII characters matches, whether the id is escaped or not."""
     tokens = ['"é"', '"\\u00e9"', '"e"']
     assert [parse("id:é").matches({**ROWS[0], "rpc_id": token}) for token in tokens] == [
         True,
@@ -249,5 +249,5 @@ def test_an_id_is_found_as_its_peer_has_written_it() -> None:
 
 
 def test_half_of_a_surrogate_pair_is_found_by_its_escape() -> None:
-    """A label that UTF-8 cannot encode is stored and found as its escape."""
+    """A label that UTF-8 cannot encode is stored and found by a filter as its escape."""
     assert parse('method:"\\ud800"').matches({**ROWS[0], "method": "\\ud800"})

@@ -76,7 +76,7 @@ def test_a_captured_conversation_comes_back(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="expected jq")
 def test_jq_changes_nothing(tmp_path: Path) -> None:
-    """A text that went through ``jq -c`` gives the same rows."""
+    """A text form that went through ``jq -c`` gives the same rows."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(b'{"id":1.0,"method":"x","params":[1e5,0.1,-0,9007199254740993]}\n')
@@ -93,7 +93,7 @@ def test_jq_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
-    """The text of a running recording includes frames of the log, and shows its state."""
+    """The text form of a running recording includes frames of the log, and shows its state."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -110,7 +110,7 @@ def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
-    """A usual frame has only a time, a stream and a message; all else can be derived."""
+    """In the text form, a usual frame has only a time, a stream and a message."""
     header, start, first, second, *_ = lines_of(record_conversation(tmp_path / "x.db"))
     assert header["acp_proxy"] == 1
     assert header["recording"]["command"] == ["agent", "--acp"]
@@ -122,7 +122,7 @@ def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
 
 
 def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
-    """A line names its line ending, slow arrival, failed delivery and invalid JSON."""
+    """In the text form, a line names unusual line endings, slow arrival and invalid JSON."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_AGENT, b'{"a"')
         recorder.t_ns += 500_001
@@ -155,7 +155,7 @@ def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
     ],
 )
 def test_styles_of_serializers(raw: bytes, style: Style) -> None:
-    """Each known style of JSON serializers has a name."""
+    """For the text form, each known style of JSON serializers has a name."""
     style_found = find_style(raw)
     assert style_found is not None
     assert style_found[1] is style
@@ -171,12 +171,12 @@ def test_styles_of_serializers(raw: bytes, style: Style) -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_another_tool_might_change_is_kept_as_text(raw: bytes) -> None:
-    """A value that some tools would change is written as a string."""
+    """In the text form, a value that some tools would change is written as a string."""
     assert find_style(raw) is None
 
 
 def test_nothing_in_a_text_commands_a_terminal_or_hides(tmp_path: Path) -> None:
-    """Control characters, direction marks and line separators are written as escapes."""
+    """In the text form, control characters, direction marks and separators are escapes."""
     hidden = "\x9b31m \u202e \u2028 \x7f \U000e0041 \ufeff"
     with LogWriter(tmp_path / "x.db", cwd=f"/{hidden}") as recorder:
         recorder.to_agent(request(1, hidden), f"{hidden}\n".encode())
@@ -201,7 +201,7 @@ def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
 
 
 def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
-    """The line of a fired fault follows the line of its frame, also in a filtered export."""
+    """In the text form, the line of a fired fault follows the line of its frame."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.executemany(
@@ -224,7 +224,7 @@ def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
 
 
 def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten times as many lines need no more memory, neither in export nor in import."""
+    """Ten times as many lines of a text form need no more memory in export and import."""
     monkeypatch.setattr("acp_proxy.store.copies.text_import._BATCH", 256)  # so many lines are held
     peaks = {}
     for count in (500, 5_000):
@@ -251,7 +251,7 @@ def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
-    """For a database, `text_lines` returns the lines that `export` would write."""
+    """`text_lines` of a database returns the lines that `export` would write."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         written = [*write_text_form(reader)]
         seqs = [row["seq"] for row in reader.rows()]
@@ -264,7 +264,7 @@ def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
 
 
 def test_remarks_of_a_file_count(tmp_path: Path) -> None:
-    """For a text form, `text_lines` also counts remarks and blank lines."""
+    """`text_lines` of a text form also counts remarks and blank lines."""
     path = tmp_path / "x.jsonl"
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         header, *rest = write_text_form(reader)

@@ -45,7 +45,7 @@ def complaint(text: bytes) -> str:
 
 
 def test_remarks_may_occur_anywhere() -> None:
-    """Comments, blank lines, spaces, Windows line ends and a byte order mark are ignored."""
+    """In a text form, comments, blank lines, Windows line ends and a BOM are ignored."""
     plain = HEADER + b'{"stream":"stderr","text":"a"}\n{"event":"note"}\n'
     edited = (
         b"\xef\xbb\xbf# from a bug report\n\n \t\r\n"
@@ -61,7 +61,7 @@ def test_remarks_may_occur_anywhere() -> None:
 
 
 def test_a_text_can_be_written_by_hand() -> None:
-    """A text written by hand needs a header of four members, streams and messages only."""
+    """A text form written by hand needs a header of four members, streams and messages only."""
     rows = rows_of_text(
         HEADER
         + b'{"stream":"to-agent","message":{"id":1,"method":"session/prompt"}}\n'
@@ -88,7 +88,7 @@ def _said(conversation: list[tuple[bytes, bytes]]) -> bytes:
 
 
 def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
-    """The frames supply the dialect, version and names that a header omits."""
+    """A text form's frames supply the dialect, version and names that the header omits."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK))["recording"]
     assert row["dialect"] == "draft-1.0"
     assert row["dialect_reason"] == "capabilities in the initialize result"
@@ -101,7 +101,7 @@ def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
 
 
 def test_a_later_frame_shows_the_dialect_without_a_handshake() -> None:
-    """Without a handshake, a later frame decides the dialect, as in a recorder."""
+    """In a text form without a handshake, a later frame decides the dialect."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK[2:]))["recording"]
     assert row["dialect"] == "draft-1.0"
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK[3:]))["recording"]
@@ -109,7 +109,7 @@ def test_a_later_frame_shows_the_dialect_without_a_handshake() -> None:
 
 
 def test_a_header_may_name_the_dialect() -> None:
-    """A header decides the dialect if frames do not: draft files belong to the open turn."""
+    """A text form's header decides the dialect if its frames do not."""
     frames = _said([(b"agent", b'"id":1,"method":"session/prompt","params":{"sessionId":"s"}')])
     frames += _said(DRAFT_TALK[3:])
     assert "turn" not in rows_of_text(HEADER + frames)["frames"][1]
@@ -148,7 +148,7 @@ def test_a_header_may_name_the_dialect() -> None:
     ],
 )
 def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
-    """The error about a wrong line has its number, the expected and the actual content."""
+    """The error about a wrong line of a text form has its number and the expected content."""
     text = HEADER + b"# a remark\n" + b'{"event":"note"}\n' + line + b"\n"
     error = complaint(text)
     assert error.startswith("line 4: ")
@@ -174,14 +174,14 @@ def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
     ],
 )
 def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
-    """The error about a wrong header names the wrong member."""
+    """The error about a wrong header of a text form names the wrong member."""
     error = complaint(b"# a remark\n" + HEADER.replace(old, new))
     assert error.startswith("line 2: ")
     assert said in error
 
 
 def test_times_that_are_too_far_apart_are_a_complaint() -> None:
-    """Two times that are too far apart to be stored are an error."""
+    """In a text form, two times that are too far apart to be stored are an error."""
     far = b'"after_ms":"%d",'
     error = complaint(
         HEADER
@@ -192,7 +192,7 @@ def test_times_that_are_too_far_apart_are_a_complaint() -> None:
 
 
 def test_a_newer_format_is_refused() -> None:
-    """A text of a newer version is refused as newer, not as damaged, whatever it contains."""
+    """A text form of a newer version is refused as newer, whatever it contains."""
     text = HEADER.replace(b'"acp_proxy":1', b'"acp_proxy":2,"more":{}')
     with pytest.raises(NewerRecording, match="expected at most format 1, got 2; upgrade"):
         rows_of_text(text)
@@ -226,12 +226,12 @@ def blocks() -> list[bytes]:
 
 
 def test_the_examples_of_the_manual_are_texts() -> None:
-    """Each example in the manual can be imported."""
+    """Each example of the text form in the manual can be imported."""
     assert [len(rows_of_text(block)["frames"]) for block in blocks()] == [4, 2]
 
 
 def test_every_member_of_a_line_is_in_the_manual() -> None:
-    """The manual's tables list every member that a line may have, and every style."""
+    """The manual lists every member that a line of a text form may have, and every style."""
     page = (Path(__file__).parents[4] / "docs" / "text-form.md").read_text()
     documented = set(re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\| (`.*?) \|", page, re.M))))
     names = {*_Line.__struct_fields__, *_Fired.__struct_fields__, *Style, "acp_proxy", "recording"}
@@ -259,7 +259,7 @@ def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
 
 
 def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
-    """The header of a text can be read without the lines after it."""
+    """The header of a text form can be read without the lines after it."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"# a\n" + HEADER + b"nonsense\n")
     assert header_of(path).id == "c0ffee000001"
@@ -273,7 +273,7 @@ def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
 
 
 def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
-    """A reader answers all queries of a text, given by path or as lines."""
+    """A reader answers all queries of a text form, given by path or as lines."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "y.txt").write_bytes(text_of(path))
 
@@ -303,7 +303,7 @@ def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
     ],
 )
 def test_other_tools_do_not_change_the_data_of_an_event(column: str, written: bytes) -> None:
-    """Numbers that other tools could change are kept in strings, and come back."""
+    """In a text form, numbers that other tools could change are strings, and come back."""
     assert event_data(column) == written
     assert read_event_data(written) == column
 

@@ -39,7 +39,7 @@ def note_of(path: Path) -> str | None:
 
 
 def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
-    """A note can be any text, and the file keeps its modification time."""
+    """A note on a recording can be any text, and the file keeps its modification time."""
     path = record_conversation(tmp_path / "x.db")
     os.utime(path, (1e9, 1e9))
     set_note(path, "zwei\nZeilen 你好")
@@ -61,7 +61,7 @@ def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
-    """The first note adds the column to an older recording, and changes nothing else."""
+    """The first note adds its column to an older recording, and changes nothing else."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     set_note(path, "words")
     assert note_of(path) == "words"
@@ -125,7 +125,7 @@ def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
 def test_a_locked_recording_is_reported_as_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While another program writes, the error suggests to try again."""
+    """While another program writes a recording, the error of `note` suggests to try again."""
     monkeypatch.setattr("acp_proxy.store.files.annotations._PATIENCE_S", 0.0)
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -137,7 +137,7 @@ def test_a_locked_recording_is_reported_as_locked(
 
 
 def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
-    """A foreign file is refused and not changed."""
+    """A foreign file is refused for a note and not changed."""
     (tmp_path / "text.db").write_text("hello")
     with contextlib.closing(sqlite3.connect(tmp_path / "songs.db")) as other:
         other.execute("CREATE TABLE recording (id, note)")
@@ -150,7 +150,7 @@ def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
 
 
 def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
-    """A note changes only the header of a text; remarks, frames and permissions stay."""
+    """A note changes only the header of a text form; remarks, frames and permissions stay."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = list(write_text_form(reader))
     path = tmp_path / "y.jsonl"

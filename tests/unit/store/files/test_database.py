@@ -29,7 +29,7 @@ def names(path: Path) -> set[str]:
 
 
 def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
-    """A database and its side files have mode 0600, whatever the umask is."""
+    """A recording's database and its side files have mode 0600, whatever the umask is."""
     before = os.umask(0)
     try:
         with contextlib.closing(database.create(tmp_path / "x.db")):
@@ -106,14 +106,14 @@ def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
 
 
 def test_a_text_is_not_a_recording(tmp_path: Path) -> None:
-    """The error about a text file says that it is not a SQLite database."""
+    """The error about a text file in place of a database says that it is not SQLite."""
     (tmp_path / "x.db").write_text("hello, world")
     with pytest.raises(NotARecording, match="it is not a SQLite database"):
         database.open_readonly(tmp_path / "x.db")
 
 
 def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
-    """The error about a directory says that it is a directory."""
+    """The error about a directory in place of a recording says that it is a directory."""
     with pytest.raises(NotARecording, match="is a directory"):
         database.open_readonly(tmp_path)
 
@@ -127,7 +127,7 @@ def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
-    """A recording of a newer version is refused with the advice to upgrade."""
+    """A recording of a newer version is refused with the advice to upgrade acp-proxy."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
@@ -152,7 +152,7 @@ def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
 
 
 def test_a_locked_file_is_not_called_damaged(tmp_path: Path) -> None:
-    """A file that another program has locked is called locked, with the advice to try again."""
+    """A recording that another program has locked is called locked, with advice to try again."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -170,5 +170,5 @@ def _read(path: Path) -> None:
 
 
 def test_an_error_is_one_line(tmp_path: Path) -> None:
-    """An error is one line, even if it quotes line ends from a file."""
+    """An error about a recording is one line, even if it quotes line ends from a file."""
     assert str(DamagedRecording(tmp_path, "no such\ncolumn")).count("\n") == 0

@@ -47,13 +47,13 @@ def test_a_log_alone_counts(tmp_path: Path) -> None:
 
 
 def test_a_missing_directory_has_no_recordings(tmp_path: Path) -> None:
-    """A path that does not exist, or is not a directory, has no recordings."""
+    """A path without a directory, used as the recordings directory, has no recordings."""
     (tmp_path / "file").touch()
     assert paths(tmp_path / "nowhere") == paths(tmp_path / "file") == []
 
 
 def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
-    """An entry has the number of frames and turns, the first prompt and the size on disk."""
+    """A listed recording has the number of frames and turns, the first prompt and the size."""
     path = record_conversation(tmp_path / "x.db")
     entry = read_listed(path)
     assert (entry.frames, entry.turns, entry.live, entry.problem) == (18, 1, False, None)
@@ -84,7 +84,7 @@ def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_recording_is_listed_with_its_problem(tmp_path: Path) -> None:
-    """A broken file is listed last, with its problem, and does not affect the others."""
+    """A broken file is listed after all recordings, with its problem."""
     (tmp_path / "b.db").write_text("no database")
     record_conversation(tmp_path / "a.db")
     good, bad = list_recordings(paths(tmp_path))
@@ -102,7 +102,7 @@ def test_the_newest_is_first(tmp_path: Path) -> None:
 
 
 def test_texts_are_recordings(tmp_path: Path) -> None:
-    """A file is a recording if it has the suffix and the header of the text form."""
+    """A file is listed as a text form if it has the suffix and the header of one."""
     text = write_text(tmp_path / "a.jsonl", "story")
     record_conversation(tmp_path / "b.db")
     (tmp_path / "c.jsonl").write_text('{"some": "thing"}\n')
@@ -114,7 +114,7 @@ def test_texts_are_recordings(tmp_path: Path) -> None:
 
 
 def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> None:
-    """A text with an error is listed with the number of the wrong line."""
+    """A text form with an error is listed with the number of the wrong line."""
     text = write_text(tmp_path / "a.jsonl", "story")
     text.write_bytes(text.read_bytes() + b"{}\n")
     entry = read_listed(text)
@@ -152,7 +152,7 @@ def prune(
 
 
 def test_pruning_by_age_deletes_older_recordings(tmp_path: Path) -> None:
-    """Recordings that were last written before the limit are deleted; others stay."""
+    """Pruning by age deletes recordings that were last written before the limit."""
     for name, days in (("a", 10), ("b", 3), ("c", 0)):
         age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
     assert prune(tmp_path, age=5 * DAY, spare=tmp_path / "new.db") == [tmp_path / "a.db"]
@@ -177,7 +177,7 @@ def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [{"age": 0.0}, {"size": 0.0}], ids=["age", "size"])
 def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, float]) -> None:
-    """A recording with a running recorder stays, however old or large it is."""
+    """Pruning keeps a recording with a running recorder, however old or large it is."""
     with LogWriter(tmp_path / "a.db") as unindexed, LogWriter(tmp_path / "b.db") as indexed:
         handshake(indexed)
         indexed.index()
@@ -188,7 +188,7 @@ def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, fl
 
 
 def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
-    """If the oldest recording is running, the next oldest is deleted instead."""
+    """If the oldest recording is running, pruning deletes the next oldest instead."""
     with LogWriter(tmp_path / "a.db") as running:
         write_conversation(running)
         running.index()
@@ -200,7 +200,7 @@ def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
 
 
 def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
-    """If a recording is deleted, its log and SQLite's side files are deleted, too."""
+    """If pruning deletes a recording, its log and SQLite's side files are deleted, too."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -210,7 +210,7 @@ def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
-    """Files of other programs, broken files and the new recording are not deleted."""
+    """Pruning keeps files of other programs, broken files and the new recording."""
     (tmp_path / "a.db").write_text("somebody's")
     (tmp_path / "b.db").touch()
     (tmp_path / "c.db.log").write_text("somebody's log, longer than a first record is")
@@ -229,7 +229,7 @@ def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
 
 
 def test_old_texts_are_pruned(tmp_path: Path) -> None:
-    """Old text forms are deleted; other files with the same suffix are not."""
+    """Pruning deletes old text forms, but not other files with the same suffix."""
     text = write_text(tmp_path / "a.jsonl", "story")
     foreign = tmp_path / "b.jsonl"
     foreign.write_text("{}\n")

@@ -55,7 +55,7 @@ def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
 def test_a_file_here_has_precedence_over_a_name_in_the_directory(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file in the current directory takes precedence over the recordings directory."""
+    """A recording in the current directory is found before one in the recordings directory."""
     record_conversation(tmp_path / "second.db")
     monkeypatch.chdir(tmp_path)
     assert resolve("second", library, HERE) == Path("second.db")
@@ -167,7 +167,7 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
 @pytest.mark.parametrize("length", [10, 300, 3000])
 @pytest.mark.parametrize("arguments", [1, 900, 1000])
 def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
-    """The search of a file's bytes finds text that continues on the next page."""
+    """A text in a recording's bytes is found even if it continues on the next page."""
     here = "/" + "abcdefghij" * (length // 10)
     command = ["x" * 3] * arguments
     path = record_conversation(tmp_path / "x.db", cwd=here, arg=command, id="feedbeef0001")
@@ -178,13 +178,13 @@ def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, argumen
 
 
 def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> None:
-    """The error about an unknown word suggests the most similar name."""
+    """The error about an unknown recording suggests the most similar name."""
     with pytest.raises(NoSuchRecording, match=r"did you mean second\?"):
         resolve("secnod", library, HERE)
 
 
 def test_a_beginning_is_before_a_part(library: Path) -> None:
-    """Names that begin with a word take precedence over names that contain it."""
+    """Recordings whose names begin with a word are found before those that contain it."""
     for number, name in enumerate(("2026-echo-2-ab12", "2026-echo-1-cd34", "echo-3")):
         record_conversation(library / f"{name}.db", id=f"ee0{number}", wall=(4 + number) * 10**18)
     assert resolve("echo", library, HERE) == library / "echo-3.db"
@@ -196,7 +196,7 @@ def test_a_beginning_is_before_a_part(library: Path) -> None:
 
 
 def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
-    """A complete name takes precedence over names and ids that begin with it."""
+    """A recording with the complete name is found before those that begin with it."""
     record_conversation(library / "x.db", id="eeff44", name="aa")
     assert resolve("aa", library, HERE) == library / "x.db"
 
@@ -214,7 +214,7 @@ def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -
 def test_few_recordings_are_read_to_find_the_newest(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file whose last change precedes the start of the newest recording is not opened."""
+    """To find `latest`, files last changed before the newest recording began stay closed."""
     for name, began in (("first", 10**9), ("second", 2 * 10**9), ("third", 3 * 10**9)):
         os.utime(library / f"{name}.db", (began, began))
     opened = []
@@ -230,7 +230,7 @@ def test_few_recordings_are_read_to_find_the_newest(
 
 
 def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`latest` lists the directory only once, even if no recording was made here."""
+    """To find `latest`, the directory is listed only once, even if no recording was made here."""
     listed = []
 
     def list_once(directory: Path) -> list[Path]:
@@ -254,7 +254,7 @@ def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_an_unknown_word_is_an_error(library: Path, word: str, answer: str) -> None:
-    """The error about an unknown word says what was expected and where to look."""
+    """The error about an unknown recording says what was expected and where to look."""
     with pytest.raises(NoSuchRecording) as caught:
         resolve(word, library, HERE)
     assert str(caught.value).startswith(answer.format(library))

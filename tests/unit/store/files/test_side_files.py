@@ -242,7 +242,7 @@ def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name
 
 
 def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
-    """A recorder does not roll back a journal that somebody put there while it was running."""
+    """A recorder does not roll back a journal that somebody planted while it was running."""
     path = root / "report" / "x.db"
     connection = database.create(path)
     journal = Path(f"{path}-journal")
@@ -292,7 +292,7 @@ def kill_while_it_writes(path: Path) -> None:
 
 
 def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> None:
-    """A database of another program is not changed, not even to repair it."""
+    """A database of another program is not changed when it is read, not even to repair it."""
     path = root / "report" / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE recording (name)")
@@ -327,7 +327,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """An index of three bytes is accepted, since SQLite writes such an index while rebuilding."""
+    """A WAL index of three bytes is accepted, since SQLite writes one while rebuilding."""
     path = root / "report" / "x.db"
     record_conversation(path)
     index = Path(f"{path}-shm")
@@ -356,7 +356,7 @@ def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: 
 
 
 def test_a_link_to_a_recording_is_read_where_the_recording_is(root: Path) -> None:
-    """Side files are searched beside the target of a link, as SQLite does."""
+    """Side files of a recording are searched beside the target of a link, as SQLite does."""
     record_conversation(root / "home" / "real.db")
     path = root / "report" / "x.db"
     path.symlink_to(root / "home" / "real.db")

@@ -74,7 +74,7 @@ def recording(rows: sqlite3.Connection) -> dict[str, Any]:
 def test_frames_have_the_columns_of_the_contract(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """A frame has its number, times, kind, labels, bytes and newline."""
+    """An indexed frame has its number, times, kind, labels, bytes and newline."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "seq, stream, kind, method, rpc_id, exchange, session, turn, tool_call"
@@ -108,7 +108,7 @@ def test_frames_have_the_columns_of_the_contract(
 
 
 def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Exchanges, turns and events have rows of their own."""
+    """Indexing gives exchanges, turns and events rows of their own."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "id, direction, method, outcome, request_seq, response_seq"
@@ -134,7 +134,7 @@ def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connectio
 def test_the_recording_follows_the_conversation(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The row of a recording gets the facts of the start, of both peers, and of the end."""
+    """The row of a recording has the facts of the start, of both peers, and of the end."""
     index(recorder, rows)
     begun = recording(rows)
     assert begun["command"] == '["agent", "--acp"]'
@@ -167,7 +167,7 @@ def test_edits_by_a_person_stay(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The dialect in the start record is the dialect of the recording."""
+    """The dialect in a log's start record is the dialect of the recording."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         handshake(recorder)
         index(recorder, rows, limit=1)
@@ -188,7 +188,7 @@ def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """Lone surrogates, NULs and bytes that are not UTF-8 are stored as text everywhere."""
+    """The indexer stores lone surrogates, NULs and bytes that are not UTF-8 as text."""
     odd = {"name": "/\udcff", "arg": ["\udcfe"], "cwd": "/\udcff"}
     with LogWriter(tmp_path / "x.db", **odd) as recorder:
         info = '{"name": "\\ud800", "version": "\\u0000"}'
@@ -217,7 +217,7 @@ def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> Non
 
 
 def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """An unfinished line becomes a frame when its newline or the end of its stream is logged."""
+    """In a log, an unfinished line becomes a frame at its newline or its stream's end."""
     recorder.chunk(TO_CLIENT, b'{"method":')
     recorder.chunk(TO_AGENT, b"first\n")
     machine = index(recorder, rows)
@@ -235,7 +235,7 @@ def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) ->
 
 
 def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Settling makes frames of unfinished lines, and marks the recording as incomplete."""
+    """Settling a log makes frames of unfinished lines, and the recording incomplete."""
     for stream in (STDERR, TO_CLIENT, TO_AGENT):
         recorder.chunk(stream, b"unfinished")
     settle(recorder.log_path, rows)
@@ -255,7 +255,7 @@ def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.C
 def test_settling_a_whole_recording_changes_nothing(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """A complete recording stays complete however often it is settled."""
+    """A complete recording stays complete however often its log is settled."""
     write_conversation(recorder)
     recorder.close()
     index(recorder, rows)
@@ -266,7 +266,7 @@ def test_settling_a_whole_recording_changes_nothing(
 
 
 def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The parts of a line before and after a gap are two frames."""
+    """The parts of a line before and after a gap of the log are two frames."""
     recorder.chunk(TO_CLIENT, b"before")
     recorder.chunk(TO_AGENT, b"whole ")
     recorder.event(capture_log.GAP, reason="no space", since=3, **{"to-client": 70})
@@ -283,7 +283,7 @@ def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Co
 
 
 def test_junk_in_the_log_costs_only_itself(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Bytes between records are skipped, even if they are more than a batch."""
+    """The indexer skips bytes between records of a log, even if they exceed a batch."""
     recorder.to_agent(request(1, "a"))
     with recorder.log_path.open("ab") as file:
         file.write(b"\0" * (indexer.BATCH + 100))
@@ -319,7 +319,7 @@ def test_undelivered_frames_are_marked(
     limit: int,
     last: Any,
 ) -> None:
-    """A frame at the end of a stream is marked with how much of it was delivered."""
+    """The last frame of a stream is marked with how much of it was delivered."""
     recorder.chunk(TO_CLIENT, b"1\n")
     recorder.chunk(TO_AGENT, b"the other direction\n")
     recorder.chunk(TO_CLIENT, b"22\r\n" + last)
@@ -337,7 +337,7 @@ def test_undelivered_frames_are_marked(
 def test_a_killed_writers_last_line_may_be_undelivered(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The delivery of an unfinished line is remembered across batches and indexers."""
+    """The indexer remembers how much of an unfinished line was delivered across batches."""
     recorder.chunk(TO_AGENT, b"unfinished")
     recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=4)
     index(recorder, rows)
@@ -360,7 +360,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_lines_are_never_held(
     recorder: LogWriter, rows: sqlite3.Connection, newline: bytes
 ) -> None:
-    """A line that is too large for memory gets the same bytes and labels as a small line."""
+    """A line that is too large for memory is indexed with the bytes and labels of a small one."""
     raw = line(request(7, "fs/read", sessionId="s", x=["y" * 200, "\\n" * 50]))[:-1] + newline
     for start in range(0, len(raw), 30):
         recorder.chunk(TO_CLIENT, raw[start : start + 30])
@@ -376,7 +376,7 @@ def test_large_lines_are_never_held(
 
 @pytest.mark.usefixtures("small_limits")
 def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Large lines are marked as undelivered like others, complete or unfinished."""
+    """Indexing marks large lines as undelivered like others, complete or unfinished."""
     for _ in range(3):
         recorder.chunk(TO_CLIENT, b"x" * 100)
     recorder.chunk(TO_CLIENT, b"\n" + b"y" * 150)
@@ -420,7 +420,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """While a batch is not committed, the index does not count as complete."""
+    """While a batch of rows is not committed, the index does not count as complete."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -456,7 +456,7 @@ def test_a_fresh_indexer_goes_on_from_the_last_commit(
 
 
 def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> None:
-    """A stored state that cannot be read is a ValueError, whatever it contains."""
+    """A stored state of the indexer that cannot be read is a ValueError."""
     assert load_state(rows).offset == 0
     for state in ("", "null", '{"offset": "x"}', '{"framers": {"to-agent": 1}}', "nonsense"):
         with rows:
@@ -489,7 +489,7 @@ def test_any_number_in_an_event_is_indexed(
 
 
 def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Events without fields, or with unknown fields, are indexed."""
+    """The indexer stores events without fields, or with unknown fields."""
     kinds = range(capture_log.END, capture_log.LAST_KIND + 1)
     for kind in kinds:
         for payload in (b"", b"\0\xff=\xfe\0=", b"bytes=\0reason"):
@@ -505,7 +505,7 @@ def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Invalid messages are stored with the reason, and do not stop the indexer."""
+    """The indexer stores invalid messages with the reason, and goes on."""
     for bad in (b"\xff\n", b"[]\n", b"[[1]]\n", b"{}\n", b"[" * 5000 + b"\n", b"\xef\xbb\xbf{}\n"):
         recorder.chunk(TO_CLIENT, bad)
     recorder.to_client(error(None, -32700, "Parse error"))

@@ -98,7 +98,7 @@ def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None
 
 
 def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """A piece that may end within a secret stays in the log until the next piece comes."""
+    """While indexing, a piece of text that may end within a secret waits for the next one."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk("harmless"), chunk(f"it is {SECRET[:6]}"))
     assert index(recorder, rows) > 0
@@ -129,7 +129,7 @@ def test_a_reader_does_not_wait(recorder: LogWriter) -> None:
 def test_the_end_of_a_stream_ends_the_waiting(
     recorder: LogWriter, rows: sqlite3.Connection, ended: str
 ) -> None:
-    """At the end of a stream, the last piece is indexed without waiting."""
+    """At the end of a stream, the last piece of a text is indexed without waiting."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk(SECRET[:4]), chunk(f"and {SECRET[:12]}"))
     if ended == "end":
@@ -168,7 +168,7 @@ def test_every_indexer_makes_the_same_rows(
     trims: set[int],
     size: int,
 ) -> None:
-    """One indexer, one for each batch, and one for an emptied log write the same rows."""
+    """Masked rows are the same from one indexer, one per batch, or after the log was emptied."""
     directory = tmp_path_factory.mktemp("logs")
     with (
         masking_log(directory / "a.db") as whole,
@@ -206,7 +206,7 @@ def test_every_indexer_makes_the_same_rows(
 def test_what_masking_remembers_cannot_be_read(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """With an unreadable state, masking starts again and masks secrets that a line itself shows."""
+    """With an unreadable state, masking starts again, with the secrets that a line shows."""
     with LogWriter(recorder.path.with_name("y.db")) as other:
         other._record(capture_log.MASKING, 0, b"nonsense")
         other.to_agent(new_session())
@@ -217,7 +217,7 @@ def test_what_masking_remembers_cannot_be_read(
 def test_large_lines_are_masked(
     recorder: LogWriter, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Large lines are masked without reading them into memory completely."""
+    """The indexer masks large lines without reading them into memory completely."""
     monkeypatch.setattr(line_masking, "LARGE_LINE", 200)
     monkeypatch.setattr(line_masking, "LINE_EDGE", 100)
     recorder.to_agent(new_session())
@@ -259,7 +259,7 @@ def test_what_faults_changed_is_masked(recorder: LogWriter, rows: sqlite3.Connec
 
 
 def test_private_text_is_masked(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The level `private` masks prompts and messages."""
+    """The level `private` masks prompts and messages in indexed rows."""
     with masking_log(tmp_path / "p.db", "private") as recorder:
         recorder.to_client(chunk("Hello, world"))
         settle(recorder.log_path, rows)

@@ -94,7 +94,7 @@ def check(connection: Any) -> None:
 
 @pytest.mark.parametrize("limit", [1, 60, 1 << 18])
 def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
-    """Batches of any size give the same rows and marks."""
+    """Records about faults give the same rows and marks in batches of any size."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -114,7 +114,7 @@ def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
 
 
 def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
-    """While a line waits for its end, the log is not emptied."""
+    """While a line that a fault changed waits for its end, the log is not emptied."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\n")
         part(recorder, b"piece")
@@ -159,7 +159,7 @@ def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
 
 
 def test_how_late_lines_went_out(tmp_path: Path) -> None:
-    """A late line has its delay, and a held line gets its delay when it is released."""
+    """The row of a line that a fault made late has its delay, also that of a held line."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         for more in ({"late": 20}, {"held": 1}, {}):
             recorder.chunk(TO_CLIENT, b"line\n")
@@ -204,7 +204,7 @@ def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> No
 
 
 def test_faults_of_no_line(tmp_path: Path) -> None:
-    """Invalid records about faults are ignored."""
+    """The indexer ignores invalid records about faults."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         fault(recorder, TO_AGENT, delivered="nonsense")
         fault(recorder, 0)

@@ -44,7 +44,7 @@ def add(write: RowWriter, stream: Stream, message: Any, t_ns: int = 0, **more: A
 
 
 def test_frames_and_events_share_a_numbering() -> None:
-    """Frames and events share one numbering, in which the caller may skip numbers."""
+    """Rows of frames and events share one numbering, in which the caller may skip numbers."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/new"))
@@ -111,7 +111,7 @@ class Broken:
 
 
 def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
-    """After a failed commit, the next one writes all rows exactly once."""
+    """After a failed commit of rows, the next one writes all rows exactly once."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/prompt", sessionId="s"))
@@ -130,7 +130,7 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
 
 
 def test_state_is_stored_only_for_a_next_indexer() -> None:
-    """Only resumable batches store where they end."""
+    """Only resumable batches of rows store where they end."""
     with new_database() as rows:
         RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()
         assert query(rows, "SELECT * FROM indexing") == []
@@ -225,7 +225,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
     dialect: str,
     limit: int,
 ) -> None:
-    """A late dialect corrects labels, exchanges and turns, in batches of any size."""
+    """A dialect that is detected late corrects labels, exchanges and turns already indexed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write(recorder)
         with reader(recorder.log_path) as log:
@@ -242,7 +242,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """After the labels were written again, the stored state has the detected dialect."""
+    """After an index wrote its labels again, the stored state has the detected dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:
@@ -254,7 +254,7 @@ def test_another_indexer_goes_on_after_the_labels_were_written_again(
 def test_a_commit_that_fails_labels_again_the_next_time(
     tmp_path: Path, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Labels, rows and state change together or not at all."""
+    """Labels, rows and state of an index change together or not at all."""
     used = "acp_proxy.store.indexing.row_writer.label_again"
 
     def fail(*arguments: Any) -> Any:

@@ -56,7 +56,7 @@ def notes(reader: RecordingReader) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("at_end", [False, True])
 def test_what_cannot_be_read_is_kept(tmp_path: Path, at_end: bool) -> None:
-    """Damaged bytes are kept in a private file, and an event has their offset."""
+    """Damaged bytes of a log are kept in a private file, and an event has their offset."""
     path = dead(tmp_path / "x.db", at_end=at_end)
     size = (tmp_path / "x.db.log").stat().st_size
     kept = tmp_path / "x.db.damaged"
@@ -93,7 +93,7 @@ def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
 
 
 def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
-    """A record with a wrong length is damage, and is kept with all records after it."""
+    """A record of a log with a wrong length is damage, and kept with all records after it."""
     path = dead(tmp_path / "x.db", b"")
     log = tmp_path / "x.db.log"
     data = bytearray(log.read_bytes())
@@ -108,7 +108,7 @@ def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
 
 
 def test_no_file_is_changed(tmp_path: Path) -> None:
-    """An existing file, directory or link is not overwritten: the next free name is used."""
+    """The file for a log's damage overwrites no file, directory or link."""
     others = tmp_path / "elsewhere"
     (tmp_path / "x.db.damaged").write_bytes(b"mine")
     (tmp_path / "x.db.damaged-2").mkdir()
@@ -137,7 +137,7 @@ def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None
 def test_a_log_stays_if_nothing_can_be_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the disk is full, the log is not changed, and the reader shows what can be read."""
+    """If the disk is full, a damaged log is not changed, and its reader shows the rest."""
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -165,7 +165,7 @@ def test_the_reader_of_a_log_that_may_not_write_says_it(tmp_path: Path) -> None:
     ("place", "words"), [(0, "at byte 0"), (BASE_SIZE, f"damaged at byte {BASE_SIZE}")]
 )
 def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words: str) -> None:
-    """If no record can be read, the error names the damaged byte, and no file is changed."""
+    """If no record of a log can be read, the error names the damaged byte."""
     path = dead(tmp_path / "x.db")
     log = tmp_path / "x.db.log"
     data = log.read_bytes()
@@ -178,7 +178,7 @@ def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words:
 
 
 def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
-    """The damaged part counts in the size of its recording, and is deleted with the recording."""
+    """The damaged part of a log counts in the recording's size, and is deleted with it."""
     path = dead(tmp_path / "x.db")
     entry = directory.read_listed(path)
     assert entry.damaged == (tmp_path / "x.db.damaged",)

@@ -52,7 +52,7 @@ def splice(log: CaptureLog, place: int, junk: bytes, *, instead: int = 0) -> Non
 
 
 def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
-    """Reading can continue after any record, in another call or by another reader."""
+    """Reading a log can continue after any record, in another call or by another reader."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert records(other, first.end) == [second, third]
@@ -61,7 +61,7 @@ def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
 
 
 def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
-    """A call reads at least one record, and no record that begins beyond the limit."""
+    """A call that reads a log returns at least one record, and none beyond the limit."""
     first, second, _ = read_all(log.path)
     with reader(log.path) as other:
         assert list(other.records(0, 1)) == [first]
@@ -79,7 +79,7 @@ def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
 
 
 def test_segments_are_read_and_joined(log: CaptureLog) -> None:
-    """Segments are read by their logical offsets."""
+    """Segments of a log are read by their logical offsets."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert other.read(first.offset, 2) == b"on"
@@ -89,7 +89,7 @@ def test_segments_are_read_and_joined(log: CaptureLog) -> None:
 
 
 def test_records_may_be_larger_than_a_block() -> None:
-    """A record of the largest size is read completely."""
+    """A log record of the largest size is read completely."""
     with new_log() as large:
         large.append(TO_AGENT, 1, b"x" * MAX_PAYLOAD)
         large.append(TO_AGENT, 2, b"y")
@@ -113,14 +113,14 @@ def test_a_torn_record_at_the_end_is_not_there(log: CaptureLog) -> None:
     "junk", [b"\0", b"junk", MAGIC, MAGIC * 7, b"\0" * 600_000, HEADER.pack(MAGIC, 99, 1, 3, 1)]
 )
 def test_junk_between_records_is_skipped(log: CaptureLog, junk: bytes, limit: int) -> None:
-    """Bytes between records are skipped, however many there are and however they are read."""
+    """Bytes between records of a log are skipped, however many and however they are read."""
     splice(log, read_all(log.path)[0].end, junk)
     with reader(log.path) as other:
         assert [r.payload for r in records(other, 0, limit)] == [b"one", b"two", b"three"]
 
 
 def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
-    """Bytes after the last record do not hide a record that is written later."""
+    """Bytes after a log's last record do not hide a record that is written later."""
     splice(log, log.size, b"junk" * 20)
     with reader(log.path) as other:
         for _ in range(2):
@@ -140,14 +140,14 @@ def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
     ids=["magic", "no kind", "kind", "stream", "length", "time"],
 )
 def test_a_record_with_an_impossible_header_is_skipped(log: CaptureLog, header: bytes) -> None:
-    """An invalid header makes only its own record unreadable."""
+    """An invalid header in a log makes only its own record unreadable."""
     splice(log, read_all(log.path)[0].end, header, instead=HEADER_SIZE)
     with reader(log.path) as other:
         assert [record.payload for record in records(other)] == [b"one", b"three"]
 
 
 def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
-    """A payload may contain the header of a record."""
+    """The payload of a log record may contain the header of a record."""
     log.append(TO_AGENT, 4, HEADER.pack(MAGIC, SIGNAL, 0, 0, 1) * 2)
     assert len(read_all(log.path)) == 4
     os.truncate(log.path, log.physical_size - 1)
@@ -155,7 +155,7 @@ def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
 
 
 def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
-    """A file with another header is an error; a log with only a torn record is empty."""
+    """A log with another header is an error; one with only a torn record is empty."""
     path = tmp_path / "x.log"
     for junk in (
         b"SQLite format 3\0" + b"\0" * 100,
@@ -176,7 +176,7 @@ def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_trimmed_log_is_read_by_the_same_offsets(log: CaptureLog) -> None:
-    """After its recorder emptied the file, a reader finds the new start and continues."""
+    """After the recorder emptied its log, a reader finds the new start and continues."""
     with reader(log.path) as other:
         offset = records(other)[-1].end
         assert log.trim(offset)
@@ -190,7 +190,7 @@ def test_a_trimmed_log_is_read_by_the_same_offsets(log: CaptureLog) -> None:
 
 
 def test_a_reader_notices_that_the_log_moved(log: CaptureLog) -> None:
-    """A reader raises an error if a recorder emptied the log meanwhile."""
+    """A reader raises an error if the recorder emptied the log while it was read."""
     with reader(log.path) as other:
         other.check()
         assert log.trim(log.size)
@@ -199,7 +199,7 @@ def test_a_reader_notices_that_the_log_moved(log: CaptureLog) -> None:
 
 
 def test_a_reader_of_the_writers_descriptor_disturbs_nothing(log: CaptureLog) -> None:
-    """Reading does not move the file position of the writer."""
+    """Reading a log does not move the file position of its writer."""
     mine = LogReader(log.fd)
     assert len(records(mine)) == 3
     log.append(TO_AGENT, 4, b"four")

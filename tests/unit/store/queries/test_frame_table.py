@@ -125,7 +125,7 @@ def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader],
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_filter_can_start_after_a_number(path: Path) -> None:
-    """Frames after a number are the same frames, with and without a filter."""
+    """A query for frames after a number returns the same frames with and without a filter."""
     with RecordingReader(path) as reader:
         for chosen in (EVERYTHING, parse("dir:to-client")):
             frames = list(reader.frames(chosen))
@@ -213,7 +213,7 @@ def test_frames_are_counted(readers: list[RecordingReader]) -> None:
 
 
 def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
-    """No frame is lost or repeated when a filter's numbers are fetched in several pieces."""
+    """A filter loses or repeats no frame if its numbers are fetched in several pieces."""
     with LogWriter(tmp_path / "long.db") as recorder:
         for number in range(5000):
             recorder.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
@@ -223,7 +223,7 @@ def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
 
 
 def test_a_term_without_a_column_is_not_translated() -> None:
-    """A condition without an SQL form matches every row, and is marked as inexact."""
+    """A filter's condition without an SQL form matches every row, and is marked as inexact."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
         where = translate(condition, "labels", "labels")
         assert (where.sql, where.exact) == ("1", False)
@@ -240,7 +240,7 @@ def test_a_term_without_a_column_is_not_translated() -> None:
     ],
 )
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """An unknown code, or a label that is not text, is damage."""
+    """In a database, an unknown code, or a label that is not text, is damage."""
     path = alter(record_conversation(tmp_path / "x.db"), f"UPDATE {spoil}")
     with RecordingReader(path) as reader:
         for frames in (reader.heads(), reader.heads(with_lines=True)):
@@ -249,7 +249,7 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
 
 
 def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
-    """A range of numbers returns the frames within it, even from the tail of a live recording."""
+    """A query for a range of numbers returns the frames in it, even those only in the log."""
     for reader in readers:
         every = [*reader.heads(with_lines=True)]
         for place in range(len(every)):
@@ -272,7 +272,7 @@ def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
 
 
 def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
-    """A pattern with many stars is fast, since SQLite does not match it."""
+    """A filter's pattern with many stars is fast, since SQLite does not match it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a" * 2000))
         recorder.close()
@@ -284,7 +284,7 @@ def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["method:a*c", 'method:"a\\u0000*"', "not method:a*c", "method:a"])
 def test_a_label_may_have_a_nul(tmp_path: Path, text: str) -> None:
-    """Patterns match labels with a NUL, where SQLite's own matching would stop."""
+    """Patterns of filters match labels with a NUL, where SQLite's own matching would stop."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a\0b/c"), notification("a"), notification("a/c"))
         recorder.close()
@@ -336,7 +336,7 @@ def recorder(tmp_path: Path) -> Any:
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """With `single_upto`, a longer run begins at that frame at the earliest."""
+    """With `single_upto`, a longer run of chunks begins at that frame at the earliest."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
@@ -346,7 +346,7 @@ def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None
 
 
 def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
-    """A run ends at a pause, at a tool call and at the end of the turn."""
+    """A run of chunks ends at a pause, at a tool call and at the end of the turn."""
     for _ in range(3):
         _chunk(recorder)  # 3, 4, 5
     recorder.t_ns += 10 * MS
@@ -364,7 +364,7 @@ def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
 
 
 def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
-    """Updates about a terminal are not joined, since each may have another command (v2)."""
+    """Updates about a terminal are not joined into a run, since commands may differ (v2)."""
     _chunk(recorder)
     for _ in range(2):
         recorder.to_client(update("s", "terminal_update", terminalId="t"))
@@ -375,7 +375,7 @@ def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
 
 
 def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
-    """In v2, the update that ends a turn neither continues nor begins a run."""
+    """In v2, the update that ends a turn neither continues nor begins a run of chunks."""
     with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(result(1))  # 3
@@ -387,7 +387,7 @@ def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
 
 
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
-    """An event between two chunks ends a run."""
+    """An event between two chunks ends a run of chunks."""
     _chunk(recorder)
     _chunk(recorder)
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=0)
@@ -422,7 +422,7 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
     ],
 )
 def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
-    """An unknown kind, or a time that is text, is damage even inside a run."""
+    """An unknown kind, or a time that is text, is damage even inside a run of chunks."""
     for _ in range(3):
         _chunk(recorder)
     recorder.close()

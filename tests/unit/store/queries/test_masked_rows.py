@@ -62,7 +62,7 @@ def everything(reader: RecordingReader) -> str:
 
 
 def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
-    """Secrets are masked in everything that can be read: frames, events, rows and texts."""
+    """A reader masks secrets in everything that can be read: frames, events, rows and texts."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         shown = everything(reader)
         assert reader.masked_rows is not None
@@ -73,7 +73,7 @@ def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
-    """With `unredacted` nothing is masked, and the text form has every row."""
+    """A reader with `unredacted` masks nothing, and its text form has every row."""
     path = record_planted(tmp_path / "x.db")
     with RecordingReader(path, unredacted=True) as reader:
         shown = everything(reader)
@@ -83,7 +83,7 @@ def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
 
 
 def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
-    """The sizes of masked lines are used in columns, heads and filters."""
+    """Columns, heads and filters use the sizes of lines as masked."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         rows = [*reader.frames()]
         assert all(row["size"] == len(row["raw"]) for row in rows)
@@ -97,7 +97,7 @@ def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_masked_piece_by_piece(tmp_path: Path) -> None:
-    """A large line is masked in pieces, and the bytes around the secret are not changed."""
+    """A reader masks a large line in pieces, and changes no bytes around the secret."""
     path = record_planted(tmp_path / "x.db", large=5 << 20)
     with RecordingReader(path) as reader:
         row = next(r for r in reader.frames() if r["size"] > 4 << 20)
@@ -187,7 +187,7 @@ def test_fired_faults_are_masked(tmp_path: Path) -> None:
 
 
 def test_a_note_is_masked(tmp_path: Path) -> None:
-    """Texts in the recording's row are masked, and the file is not changed."""
+    """A reader masks texts in the recording's row, and does not change the file."""
     path = record_conversation(tmp_path / "x.db")
     set_note(path, f"broken with password={ARGUMENT}")
     with RecordingReader(path) as reader:
@@ -211,7 +211,7 @@ def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
 def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
     tmp_path: Path, before: int
 ) -> None:
-    """Lines that are searched together are masked as if each were searched alone."""
+    """Lines that a reader searches together are masked as if each were searched alone."""
     call = {"sessionUpdate": "tool_call_update", "toolCallId": "call-1", "status": "completed"}
     plain = [notification("session/update", sessionId="s", update=call)] * 20
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -240,7 +240,7 @@ def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
 
 
 def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
-    """In a list, the prompt and the command have the same markers as in the recording."""
+    """`list` has the same markers in the prompt and the command as the recording itself."""
     record_planted(tmp_path / "x.db")
     (listed,) = list_recordings(paths(tmp_path))
     assert not any(secret in repr(listed) for secret in SECRETS)
@@ -251,7 +251,7 @@ def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
 
 
 def test_private_masks_what_was_said(tmp_path: Path) -> None:
-    """The level private replaces prompts and messages by their lengths."""
+    """For a reader with the level private, lengths replace prompts and messages."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path, level=Level(private=True)) as reader:
         shown = everything(reader)

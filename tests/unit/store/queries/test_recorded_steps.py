@@ -34,7 +34,7 @@ def steps(script: Script) -> list[Step]:
 
 
 def test_steps_know_their_exchange(tmp_path: Path) -> None:
-    """Steps know their exchanges and sessions; session/new belongs to the session that it opens."""
+    """Steps know their exchanges and sessions; session/new belongs to the session it opens."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "s"}
@@ -54,7 +54,7 @@ def test_steps_know_their_exchange(tmp_path: Path) -> None:
 
 
 def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
-    """A client may omit some of its requests, but not the handshake."""
+    """In a replay, a client may omit some of its requests, but not the handshake."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/list {}
         4 -> #2 authenticate {"methodId": "m"}
@@ -69,7 +69,7 @@ def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
 
 
 def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
-    """A batch of the client is one step for each member; a batch of the agent is one step."""
+    """A client's batch is one step of a replay for each member; an agent's batch is one step."""
     recorded = record(tmp_path, HELLO + """
         3 <- #5 _x/ask {}
         4 -> [{"id":5,"method":"_x/a"},{"id":5,"result":{}},{"method":"_x/n"},3]
@@ -87,7 +87,7 @@ def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
 
 
 def test_frames_are_read_by_number(tmp_path: Path) -> None:
-    """A frame can be read by its number, in any order, with its line ending."""
+    """A replay reads a frame by its number, in any order, with its line ending."""
     recorded = record(tmp_path, HELLO + r"""
         3 <- | one\r
         4 <- | \xff
@@ -101,7 +101,7 @@ def test_frames_are_read_by_number(tmp_path: Path) -> None:
 
 
 def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
-    """Steps are read in parts, and not all large frames are kept in memory."""
+    """A replay reads steps in parts, and does not keep all large frames in memory."""
     lines = "\n".join(f'<- _n {{"n": {n}, "x": "{"x" * 50_000}"}}' for n in range(300))
     recorded = record(tmp_path, lines)
     script = recorded.script()
@@ -114,7 +114,7 @@ def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
 
 
 def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
-    """Later messages of the client are found by method, in order."""
+    """A replay finds later messages of the client by method, in order."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 _x/a {}
         4 <- #1 _x/a {}
@@ -130,7 +130,7 @@ def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
 
 
 def test_the_peer_that_left_first(tmp_path: Path) -> None:
-    """The agent left by itself if it left before the client."""
+    """In a recording, the agent left by itself if it left before the client."""
     assert record(tmp_path, HELLO).script().agent_left_at is None
     died = record(tmp_path, HELLO + "<- end")
     assert (died.script().agent_left_at or 0) > died.seq(2)
@@ -138,13 +138,13 @@ def test_the_peer_that_left_first(tmp_path: Path) -> None:
 
 
 def test_the_dialect_is_known(tmp_path: Path) -> None:
-    """The steps have the recording's dialect."""
+    """The steps of a replay have the recording's dialect."""
     assert record(tmp_path, HELLO).script().dialect == "v1"
 
 
 @pytest.mark.parametrize("indexed", [0, 1, 2])
 def test_frames_that_only_the_log_has_are_played_as_well(tmp_path: Path, indexed: int) -> None:
-    """Frames that are only in the log are steps, too."""
+    """Frames that are only in the log are steps of a replay, too."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         if indexed > 0:
@@ -180,7 +180,7 @@ def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_was_delivered_has_to_be_bytes(tmp_path: Path) -> None:
-    """Delivered bytes of another type are damage, since SQLite accepts any type."""
+    """In a database, delivered bytes of another type are damage: SQLite accepts any type."""
     alter(
         record_conversation(tmp_path / "x.db"),
         "INSERT INTO faults_fired (seq, rule, action, received, delivered)"

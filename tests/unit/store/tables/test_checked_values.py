@@ -61,7 +61,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
-    """Among rows, a large line has only its first bytes, but its real size."""
+    """A large line among rows is read with its first bytes only, but its real size."""
     with RecordingReader(large) as reader:
         (row,) = (row for row in reader.frames() if row["seq"] == SEQ)
         assert row["raw"] == LARGE[:LINE_EDGE]
@@ -198,7 +198,7 @@ def read_all(path: Path) -> None:
     ],
 )
 def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) -> None:
-    """A text of more than 16 MiB in another column is refused without being read."""
+    """In a database, a text of over 16 MiB in another column is refused without being read."""
     path = change(record_conversation(tmp_path / "x.db"), sql, MUCH)
     assert MUCH > LABEL
     tracemalloc.start()
@@ -215,7 +215,7 @@ def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) ->
     ["seed = 'x'", "seed = x'01'", "agent_name = x'ff'", "exit_code = 1.5", "id = x'01'"],
 )
 def test_a_recording_of_other_types_is_damaged(tmp_path: Path, change_of: str) -> None:
-    """A value of another type is damage, since SQLite does not check types."""
+    """In a database, a value of another type is damage, since SQLite does not check types."""
     path = change(record_conversation(tmp_path / "x.db"), f"UPDATE recording SET {change_of}")
     for command in ("show", "export"):
         assert "it does not say what was recorded" in complaint("inspect", command, path)

@@ -74,7 +74,7 @@ def plan(connection: sqlite3.Connection, sql: str) -> str:
 
 @pytest.mark.parametrize("name", CONTRACT)
 def test_the_contract_is_kept_word_for_word(story: sqlite3.Connection, name: str) -> None:
-    """A table or view has exactly the documented columns in the documented order."""
+    """Each table or view of a database has exactly the documented columns, in order."""
     columns = [row[1] for row in rows(story, f"PRAGMA table_info({name})")]
     assert columns == CONTRACT[name].split()
 
@@ -104,7 +104,7 @@ def test_the_version_counts_the_migrations() -> None:
 
 
 def test_migrating_twice_changes_nothing() -> None:
-    """Migrating a database of this version changes nothing."""
+    """Migrating a database of the current version changes nothing."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         database.migrate(connection)
         before = rows(connection, "SELECT name, sql FROM sqlite_master ORDER BY name")
@@ -155,7 +155,7 @@ def test_version_1_becomes_this_version(tmp_path: Path) -> None:
 
 
 def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connection) -> None:
-    """`timeline` has each frame and event once, in order, with the start of its text."""
+    """The view `timeline` has each frame and event once, in order, with the text's start."""
     timeline = rows(story, "SELECT seq, seconds, stream, kind, method, size, preview FROM timeline")
     assert [row[0] for row in timeline] == list(range(1, 24))
     assert timeline[5][1:6] == (0.005, "to-agent", "request", "session/prompt", 128)
@@ -175,7 +175,7 @@ def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connectio
     ],
 )
 def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str) -> None:
-    """A preview of any bytes is readable text, cut between characters."""
+    """In the stored views, a preview of any bytes is readable text, cut between characters."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(3, said + b"\n")
         recorder.chunk(2, said + b"\n")
@@ -188,14 +188,14 @@ def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str
 
 
 def test_unanswered_shows_how_long_a_peer_waited(story: sqlite3.Connection) -> None:
-    """`unanswered` has each open request with the seconds until the end of the recording."""
+    """The view `unanswered` has each open request with the seconds to the recording's end."""
     assert rows(story, "SELECT * FROM unanswered") == [
         (6, "to-agent", "session/set_mode", "3", "s-1", 16, 0.007)
     ]
 
 
 def test_latency_counts_by_method_and_direction(tmp_path: Path) -> None:
-    """`latency` has minimum, mean and maximum per method, and counts errors and open requests."""
+    """The view `latency` has minimum, mean and maximum per method, and counts errors."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, wait in enumerate((2, 5, 11)):
             recorder.to_agent(request(number, "a"))
@@ -230,7 +230,7 @@ def _error(number: int) -> dict[str, Any]:
 def test_columns_that_people_filter_by_have_an_index(
     story: sqlite3.Connection, condition: str
 ) -> None:
-    """Filters by method, tool call or terminal use an index."""
+    """Queries by method, tool call or terminal use an index of the database."""
     query_plan = plan(story, f"SELECT * FROM frames WHERE {condition}")
     assert "SEARCH f USING" in query_plan
     assert "SCAN" not in query_plan
@@ -238,12 +238,12 @@ def test_columns_that_people_filter_by_have_an_index(
 
 @pytest.mark.parametrize("condition", ["method = 'a'", "request_seq = 1", "response_seq = 2"])
 def test_exchanges_have_indexes(story: sqlite3.Connection, condition: str) -> None:
-    """Queries for the exchange of a frame, or for the exchanges of a method, use an index."""
+    """Queries for the exchange of a frame, or for a method's exchanges, use an index."""
     assert "SCAN" not in plan(story, f"SELECT * FROM exchanges WHERE {condition}")
 
 
 def test_a_row_costs_no_more_than_64_bytes_beyond_its_frame(tmp_path: Path) -> None:
-    """Each of 20,000 frames takes at most 64 bytes besides its own, with all indexes."""
+    """Each of 20,000 frames takes at most 64 bytes of the database besides its own."""
     count, sample = 20_000, line(update("s-1", "agent_message_chunk", content=text("")))
     frame = line(update("s-1", "agent_message_chunk", content=text("x" * (301 - len(sample)))))
     assert len(frame) == 301

@@ -102,7 +102,7 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", TEXT_FORMS, ids=lambda path: path.stem)
 def test_the_view_of_tool_calls_merges_as_we_do(path: Path) -> None:
-    """The view of tool calls has the title, kind and status that `CallState` has."""
+    """The stored view of tool calls has the title, kind and status that `CallState` has."""
     with path.open("rb") as lines, rows_of(lines) as connection:
         assert_merged(connection)
 
@@ -224,7 +224,7 @@ def new(row: Any, role: str, said: str) -> Row:
 
 
 def test_v2_updates_replace_what_was_streamed() -> None:
-    """In v2, a whole message replaces its earlier chunks, and later chunks are added."""
+    """In the stored views of v2, a whole message replaces its earlier chunks."""
     conversation = Talk("v2")
     conversation.update("user_message", messageId="u1", content=[text("x")])
     conversation.update("agent_message_chunk", messageId="m1", content=text("dra"))
@@ -264,7 +264,7 @@ def test_v2_updates_replace_what_was_streamed() -> None:
 
 
 def test_the_draft_has_its_own_members() -> None:
-    """The views find chunks, tool calls, permissions and directories of the 1.0 draft."""
+    """The stored views find chunks, tool calls, permissions and directories of the draft."""
     conversation = Talk("draft-1.0")
     conversation.update("thought_message_chunk", content="hm", index=0)
     conversation.update("agent_message_chunk", content="Good ", index=0)
@@ -298,7 +298,7 @@ def test_the_draft_has_its_own_members() -> None:
 
 
 def test_messages_of_a_batch_count_one_by_one() -> None:
-    """The views find prompts, chunks, tool calls, permissions and sessions in batches."""
+    """The stored views find prompts, chunks, calls, permissions and sessions in batches."""
     conversation = Talk("v2")
     chunk = {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text("a")}
     update = notification("session/update", sessionId="s", update=chunk)
@@ -347,7 +347,7 @@ def test_messages_of_a_batch_count_one_by_one() -> None:
 
 
 def test_half_a_character_is_joined_or_replaced() -> None:
-    """Two halves of a surrogate pair in two pieces are joined; a single half is U+FFFD."""
+    """The stored views join halves of a surrogate pair; a single half is U+FFFD."""
     lone = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}'
     chunk = '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}'
     call = '{"sessionUpdate":"tool_call","toolCallId":"c","title":"a\\ud83d","status":"\\ud83d"}'
@@ -391,7 +391,7 @@ def test_half_a_character_is_joined_or_replaced() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("stream", ["to-agent", "to-client", "stderr"])
 def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> None:
-    """Every view can be read whatever the lines and answers contain."""
+    """Every stored view can be read whatever the lines and answers contain."""
     number = {"to-agent": 1, "to-client": 2, "stderr": 3}
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(number[stream], line + b"\n")
@@ -408,7 +408,7 @@ def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> 
 
 
 def test_a_tool_call_whose_id_is_used_again_ends_a_message() -> None:
-    """If a new tool call has the id of an earlier call, it ends the message before it."""
+    """In the stored views, a new tool call with an earlier id ends the message before it."""
     conversation = Talk()
     for title in ("Read a", "Write a"):
         conversation.update("agent_message_chunk", content=text(f"{title}: "))
