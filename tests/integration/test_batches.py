@@ -108,7 +108,7 @@ def found_in(verdicts: dict[str, Any]) -> Kinds:
 def test_each_failure_is_found_and_told(
     batches: Batches, expected: Kinds, whole: list[str]
 ) -> None:
-    """A batch prints a line for each failure and a summary, and keeps a new run of each."""
+    """A batch of verify prints a line for each failure, and keeps a new run of each."""
     verdicts = batches.verdicts("whole.jsonl")
     assert found_in(verdicts) == expected
     assert whole[-1].startswith(
@@ -154,7 +154,7 @@ def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected:
 
 
 def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
-    """Ctrl-C ends running agents, keeps the results, and prints how many are missing."""
+    """The verdict of a batch on a run that cannot be recorded has the recorder's reason."""
     names = [f"recs/{name}" for name in expected if "stalls" in name or "clean" in name]
     words = (*names, "--stall-timeout=0", "--results=stopped.jsonl", "--jobs=2", "-o", "stopped")
     started = batches.begin("verify", *words)
@@ -181,7 +181,7 @@ def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> Non
 
 
 def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:
-    """A sweep runs a client with each recording; hanging or crashing is a failure."""
+    """A batch of sweeps runs a client with each recording; a hang or a crash is a failure."""
     client = batches.directory / "client.py"
     client.write_text(
         "import subprocess, sys\n"
@@ -239,7 +239,7 @@ def servers() -> list[int]:
 
 @pytest.mark.soak
 def test_a_thousand_recordings(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> None:
-    """Each recording of a thousand of every kind has its verdict."""
+    """Each recording of a thousand of every kind has its verdict in a batch."""
     batches = Batches(acp_proxy, tmp_path, fork_server)
     expected = write_recordings(tmp_path / "recs", 1000, VERIFIED)
     batches.end("verify", "recs", "--results=whole.jsonl", *MANNER)

@@ -83,14 +83,14 @@ def recorded(program: Callable[[str, str], None], tmp_path: Path, code: int) -> 
 
 
 def test_no_input_becomes_part_of_a_script() -> None:
-    """Inputs reach scripts only through the environment, and never as part of the script."""
+    """Inputs of the action reach scripts only through the environment, never as script text."""
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step.get("run", "")
         assert {*step} <= {"id", "if", "shell", "env", "run", "uses", "with"}
 
 
 def test_other_actions_are_pinned() -> None:
-    """Other actions are pinned by the same commits as in our own workflows, with versions."""
+    """The action pins other actions by the same commits as our own workflows."""
     workflows = "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml"))
     used = re.findall(r"uses: (.*)$", TEXT + PAGE, re.M)
     others = {item for item in used if f"uses: {item}\n" not in workflows}
@@ -99,14 +99,14 @@ def test_other_actions_are_pinned() -> None:
 
 @pytest.mark.parametrize("kind", ["inputs", "outputs"])
 def test_what_goes_in_and_comes_out_is_documented(kind: str) -> None:
-    """Each input and output has a row on the page, and there are no other rows."""
+    """Each input and output of the action has a row on the page about CI, and nothing else has."""
     section = PAGE.partition("## The action")[2].partition(f"| {kind[:-1]} | |")[2]
     rows = [line.split("|")[1] for line in section.split("\n\n")[0].splitlines()[2:]]
     assert {name for row in rows for name in re.findall("`(.+?)`", row)} == {*ACTION[kind]}
 
 
 def test_the_page_uses_what_there_is() -> None:
-    """The page uses only existing inputs of the action, hooks, and template variables."""
+    """The page about CI uses only existing inputs, hooks, and template variables."""
     workflows = [block for block in BLOCKS if "jobs" in block]
     steps = [
         step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]
@@ -184,7 +184,7 @@ def test_inputs_are_words(
     inputs: dict[str, str],
     expected: list[str],
 ) -> None:
-    """Inputs are split into words, and the shell does not expand anything in them."""
+    """The action splits inputs into words, and the shell does not expand anything in them."""
     arguments = recorded(program, tmp_path, 3)
     job = gate(recordings=HOSTILE, version="installed", **inputs)
     outputs = job.run()
@@ -212,7 +212,7 @@ def test_with_never_no_verdict_fails_the_job(
     verdict_: str,
     passes: bool,
 ) -> None:
-    """With `never`, no verdict fails the job, but unreadable files and failed starts do."""
+    """With `never`, no verdict fails the action's job, but unreadable files do."""
     recorded(program, tmp_path, code)
     job = gate(recordings="x", agent="y", version="installed", fail_on="never")
     assert job.run()["verdict"] == verdict_
@@ -220,7 +220,7 @@ def test_with_never_no_verdict_fails_the_job(
 
 
 def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
-    """Wrong use fails early with a message on the job's page, and uploads nothing."""
+    """Wrong use of the action fails early with a message on the job's page."""
     job = gate(recordings="x", command="rm", version="installed")
     job.run()
     assert job.has_failed
@@ -229,7 +229,7 @@ def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
 
 
 def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun]) -> None:
-    """An agent that is not a command is an error, named on the job's page."""
+    """For the action, an agent that is not a command is an error on the job's page."""
     job = gate(recordings="x", agent="./my-agent 'a b", version="installed")
     assert job.run()["verdict"] == "error"
     assert "::error::acp-proxy: expected the agent's command with closed quotes\n" in job.log
@@ -238,7 +238,7 @@ def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun])
 
 
 def test_an_agent_that_differs_fails_the_job(gate: Callable[..., ActionRun]) -> None:
-    """An agent that differs fails the job, and its run is stored in the text form."""
+    """An agent that differs fails the action's job, and its run is stored as a text form."""
     job = gate(recordings=str(ROOT / "recordings/hello.db"), agent="true", version="installed")
     outputs = job.run()
     assert outputs["verdict"] == "failed"
@@ -255,7 +255,7 @@ def test_an_agent_that_differs_fails_the_job(gate: Callable[..., ActionRun]) -> 
 def test_recordings_with_secrets_are_not_stored(
     gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path
 ) -> None:
-    """If a recording contains a secret, no recording is stored."""
+    """If a recording contains a secret, the action stores no recording."""
     job = gate(version="installed")
     for name in ("results.runs", "recordings"):
         (tmp_path / name).mkdir()
@@ -312,7 +312,7 @@ def test_variables_are_words(
     variables: dict[str, str],
     expected: list[str],
 ) -> None:
-    """GitLab variables are split into words, and each job has its own directory."""
+    """The GitLab template splits variables into words, and each job has its own directory."""
     gate()
     arguments = recorded(program, tmp_path, 1)
     result = gitlab(".acp-proxy", tmp_path, GATE_RECORDINGS=HOSTILE, **variables)
@@ -322,7 +322,7 @@ def test_variables_are_words(
 
 
 def test_a_failed_job_keeps_its_reports() -> None:
-    """A failed job keeps its reports, and GitLab reads the JUnit report."""
+    """A failed GitLab job keeps its reports, and GitLab reads the JUnit report."""
     for job in GITLAB.values():
         assert job["artifacts"]["when"] == "always"
         assert job["artifacts"]["paths"] == ["$GATE_REPORTS/"]
@@ -333,7 +333,7 @@ def test_a_failed_job_keeps_its_reports() -> None:
 
 
 def test_hooks_look_at_recordings() -> None:
-    """Hooks check the changed recordings, and fail as hooks must."""
+    """The pre-commit hooks check the changed recordings, and fail as hooks must."""
     files = ["recordings/crash.db", "tests/recordings/x/a.jsonl", "acp_recordings/a.jsonl"]
     others = ["recordings/README.md", "a.jsonl", "myrecordings/a.db"]
     for hook in HOOKS:

@@ -73,7 +73,7 @@ def test_an_agent_that_closes_its_input_can_still_write(record: Recorder, tmp_pa
 
 
 def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Path) -> None:
-    """A closed output ends the stream at once, but the agent still gets input."""
+    """An agent's closed output ends the client's stream at once, but input still passes."""
     conversation = record(
         shell('echo bye; exec >&-; read line; echo "$line" >"$1"; exit 7', tmp_path / "received")
     )
@@ -103,7 +103,7 @@ def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path
 
 @needs_proc
 def test_a_client_that_dies_breaks_the_agents_pipe(record: Recorder, tmp_path: Path) -> None:
-    """The agent gets the same broken pipe as without the proxy.
+    """Behind the proxy, an agent gets the same broken pipe as without the proxy.
 
     Bytes that were read from the agent but not delivered are recorded and marked.
     """
@@ -183,7 +183,7 @@ def test_nothing_is_left_behind_by_a_stopped_agent(
 @needs_proc
 @pytest.mark.slow
 def test_only_what_holds_the_output_is_killed(record: Recorder, tmp_path: Path) -> None:
-    """A process that keeps the agent's output open ends after some idle seconds, no other one."""
+    """Of an agent's descendants, only those that keep its output open end after idle seconds."""
     conversation = record(leaver(tmp_path, "sleep 1000 &", "exit 3"))
     left = left_by(conversation)
     try:

@@ -79,7 +79,7 @@ def test_a_signal_is_returned_after_indexing(
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="expected node on the PATH")
 def test_a_client_on_node_sees_the_signal(acp_proxy: Path, tmp_path: Path) -> None:
-    """An agent that its client kills has ended by that signal, as without the proxy."""
+    """An agent that its client kills ends by that signal, as without the proxy."""
     client = """
         const [program, ...words] = process.argv.slice(1);
         const agent = require("node:child_process").spawn(program, words);
@@ -96,7 +96,7 @@ def test_a_client_on_node_sees_the_signal(acp_proxy: Path, tmp_path: Path) -> No
 
 
 def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) -> None:
-    """No signal ends process 1 by its default action, so the proxy returns 128 + n there."""
+    """As process 1, which no signal ends by default, the proxy returns 128 + n."""
     container = ["unshare", "--pid", "--fork"]
     if subprocess.run([*container, "true"], capture_output=True, check=False).returncode:
         pytest.skip("expected to be allowed to make a namespace of processes")
@@ -166,7 +166,7 @@ def test_an_agent_that_cannot_start(
 def test_a_secret_in_the_name_of_the_program_is_masked(
     record: Recorder, program: str, shown: str, is_recorded: bool
 ) -> None:
-    """A secret in the program's name is masked, and other paths stay readable."""
+    """A secret in the name of an agent that cannot start is masked; other paths stay."""
     off = {} if is_recorded else {"ACP_PROXY_OFF": "1"}
     conversation = record([program], env={**READABLE_PATH, **off})
     assert conversation.wait() == 127
@@ -177,7 +177,7 @@ def test_a_secret_in_the_name_of_the_program_is_masked(
 
 
 def test_an_agent_that_is_not_on_the_path(record: Recorder) -> None:
-    """A bare name that is not on the PATH gives 127 and a hint."""
+    """A bare agent name that is not on the PATH gives exit code 127 and a hint."""
     conversation = record(["no-such-agent"], env=READABLE_PATH)
     assert conversation.wait() == 127
     assert conversation.stderr.endswith(

@@ -103,7 +103,7 @@ def received(conversation: Talk) -> bytes:
 def test_a_rule_changes_what_the_client_receives(
     forked: Recorder, rule: str, sent: bytes, output: bytes
 ) -> None:
-    """A rule changes what the client receives, and the recording has what the agent sent."""
+    """A fault changes what the client receives, and the recording has what the agent sent."""
     where = "dir:to-client"
     if "where=" in rule:
         rule, where = rule.replace("where=", "where='dir:to-client ") + "'", ""
@@ -127,7 +127,7 @@ def test_a_rule_changes_what_the_client_receives(
 def test_a_rule_changes_what_the_agent_receives(
     forked: Recorder, tmp_path: Path, rule: str, sent: bytes, arrived: bytes
 ) -> None:
-    """A rule changes what the agent receives, and the recording has what the client sent."""
+    """A fault changes what the agent receives, and the recording has what the client sent."""
     conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults(rule))
     conversation.exchange(sent)
     assert conversation.wait() == 0
@@ -135,7 +135,7 @@ def test_a_rule_changes_what_the_agent_receives(
 
 
 def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: Path) -> None:
-    """`error-reply` gives the client an error, and the agent never gets the request."""
+    """The fault `error-reply` gives the client an error, and the agent gets no request."""
     rule = "error-reply code=-32000 message=no where='method:m dir:to-agent'"
     conversation = forked(shell('cat >"$1"', tmp_path / "output"), *faults(rule))
     error = b'{"jsonrpc":"2.0","id":4,"error":{"code":-32000,"message":"no"}}\n'
@@ -148,7 +148,7 @@ def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: P
 
 
 def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Path) -> None:
-    """Once the agent has closed its output, a line that a rule makes up is marked undelivered."""
+    """Once the agent has closed its input, a line that a fault makes up is undelivered."""
     conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
     assert conversation.read_all() == b""
     conversation.write(A + request(4))
@@ -176,7 +176,7 @@ def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Pa
 def test_a_rule_ends_the_agent(
     forked: Recorder, rule: str, code: int, data: dict[str, Any]
 ) -> None:
-    """The agent ends in the middle, our exit code is its own, and the recording has the reason."""
+    """If a fault ends the agent, our exit code is the agent's, and the recording has the reason."""
     conversation = forked(ECHO, *faults(f"{rule} where='method:b dir:to-client'"))
     conversation.write(A)
     conversation.expect(A)
@@ -194,7 +194,7 @@ def test_a_rule_ends_the_agent(
 
 @needs_proc
 def test_a_paused_agent_is_resumed(forked: Recorder) -> None:
-    """A paused agent receives nothing until it is resumed. Its guardian is not paused."""
+    """An agent that a fault pauses receives nothing until it is resumed; its guardian runs on."""
     rules = ["pause where='method:a dir:to-agent'", "resume where='method:b dir:to-agent'"]
     conversation = forked(shell("echo ready; exec cat"), *faults(*rules))
     conversation.expect(b"ready\n")
@@ -223,7 +223,7 @@ def test_a_paused_agent_does_not_outlive_the_proxy(record: Recorder) -> None:
 
 
 def test_stderr_flood_writes_to_our_stderr(forked: Recorder) -> None:
-    """`stderr-flood` writes lines to our stderr like the agent's, and is recorded."""
+    """The fault `stderr-flood` writes lines to our stderr like the agent's, and is recorded."""
     conversation = forked(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
     assert conversation.exchange(A + B + C) == A + B + C
     assert conversation.wait() == 0
@@ -273,7 +273,7 @@ def test_fired_faults_are_recorded_beside_their_frames(forked: Recorder) -> None
 
 
 def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
-    """An exported and imported recording has the same frames, faults, seed and plan."""
+    """A recording with faults that is exported and imported keeps frames, faults and plan."""
     rules = [
         "corrupt mode=nul where=method:a",
         "stray-stdout where=method:b",
@@ -364,7 +364,7 @@ def test_what_drop_and_other_faults_do_to_a_response(
 def test_a_plan_that_never_fires_changes_nothing(
     forked: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """With a plan that never fires, all bytes pass both ways and are recorded."""
+    """With a fault plan that never fires, all bytes pass both ways and are recorded."""
     chance = random.Random(4)
     speech = b"".join(
         chance.randbytes(size) + end
@@ -393,7 +393,7 @@ def test_a_plan_that_never_fires_changes_nothing(
 
 
 def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None:
-    """An empty plan changes nothing, but its seed is recorded."""
+    """An empty fault plan changes nothing, but its seed is recorded."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     conversation = record(ECHO, "--faults", str(tmp_path / "plan.toml"))
     assert conversation.exchange(A) == A
@@ -412,7 +412,7 @@ def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None
 def test_a_bad_plan_is_refused(
     forked: Recorder, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
-    """A bad plan gives a line and exit code 2; no agent starts, and nothing is recorded."""
+    """A bad fault plan gives a line and exit code 2; no agent starts, nothing is recorded."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     conversation = forked(shell('echo started >"$1"', tmp_path / "started"), *options)
     assert conversation.wait() == 2
@@ -425,7 +425,7 @@ def test_a_bad_plan_is_refused(
 
 
 def test_rules_in_the_environment(forked: Recorder) -> None:
-    """Rules can be given in the environment, one on each line."""
+    """Fault rules can be given in the environment, one on each line."""
     rules = "drop where='method:a dir:to-client'\n\ndrop where='method:c dir:to-client'\n"
     conversation = forked(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
     assert conversation.exchange(A + B + C) == B
@@ -443,7 +443,7 @@ def test_rules_in_the_environment(forked: Recorder) -> None:
 def test_back_pressure_is_kept_in_a_touched_direction(
     record: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """A client that does not read stops its agent, and gets everything later.
+    """With faults, a client that does not read stops its agent, and gets everything later.
 
     Beyond what pipes and the pump hold, at most 1 MB waits in a direction that rules touch.
     """
@@ -474,7 +474,7 @@ def test_back_pressure_is_kept_in_a_touched_direction(
 def test_a_kill_of_the_proxy_loses_nothing(
     record: Recorder, tmp_path: Path, seed: int, rules: list[str]
 ) -> None:
-    """If the proxy is killed, the recording has everything that arrived on either side."""
+    """If a proxy with faults is killed, the recording has everything that arrived."""
     chance = random.Random(seed)
     speech = b"".join(note(f"m{n}/{'x' * chance.randrange(300)}") for n in range(20_000))
     (tmp_path / "sent").write_bytes(speech)
@@ -508,7 +508,7 @@ def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
 
 
 def test_a_dropped_prompt_does_not_keep_an_agent_alive(forked: Recorder) -> None:
-    """An agent cannot still have to answer a request that never arrived."""
+    """A prompt that a fault drops does not keep an agent alive after its client has left."""
     stays = shell("trap 'exit 5' TERM; while :; do read x || sleep 0.05; done")
     conversation = forked(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
     conversation.write(request(1, "session/prompt"))
@@ -520,7 +520,7 @@ def test_a_dropped_prompt_does_not_keep_an_agent_alive(forked: Recorder) -> None
 
 
 def test_delayed_frames_arrive_before_the_end(forked: Recorder) -> None:
-    """When an agent exits, what a rule delayed is delivered before the end of the stream."""
+    """When an agent exits, what a fault delayed is delivered before the end of the stream."""
     gate_free = shell('printf "%s\n%s" "$1" last; exit 6', A.decode()[:-1])
     conversation = forked(gate_free, *faults("latency latency_ms=300"))
     assert conversation.read_all() == A + b"last"

@@ -159,7 +159,7 @@ def test_a_summary_includes_the_newest_frame(fork_server: ForkServer, tmp_path: 
 
 
 def test_an_unanswered_prompt_is_shown_as_open(fork_server: ForkServer, tmp_path: Path) -> None:
-    """While the agent works on a prompt, the summary names who waits for whom."""
+    """While the agent works on a prompt, `show` says who waits for whom."""
     hang = ["/bin/sh", "-c", "read line; echo '{\"half\": '; read line; exit 7"]
     with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path, command=hang) as conversation:
         conversation.write(

@@ -61,7 +61,7 @@ def test_the_tests_of_the_scripts_pass(npm_packages: Path) -> None:
 
 
 def test_the_scripts_have_types(npm_packages: Path, tmp_path: Path) -> None:
-    """The TypeScript compiler finds only the planted mistake in the scripts."""
+    """The TypeScript compiler finds only the planted mistake in the report's scripts."""
     planted = tmp_path / "planted.js"
     planted.write_text(_BAD_TYPES)
     project = tmp_path / "tsconfig.json"
@@ -77,13 +77,13 @@ def test_the_scripts_have_types(npm_packages: Path, tmp_path: Path) -> None:
 
 
 def test_the_scripts_keep_the_rules(npm_packages: Path) -> None:
-    """In the scripts recorded text never becomes markup or code, and modules can be joined."""
+    """In the report's scripts, recorded text never becomes markup or code."""
     result = _run(checks.style_command(npm_packages))
     assert (result.returncode, result.stdout) == (0, "")
 
 
 def test_the_rules_find_what_breaks_them(npm_packages: Path) -> None:
-    """The check of the scripts' rules finds each line of a planted module."""
+    """The check of the scripts' rules finds each line of a module with planted mistakes."""
     name = str(checks.FRONT_END / "filter/planted.js")
     words = ("--format", "json", "--stdin", "--stdin-filename", name)
     result = _run(checks.style_command(npm_packages, *words), _BAD_STYLE)

@@ -68,7 +68,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_verdict_is_the_exit_code_also_without_a_reader(
     acp_proxy: Path, words: list[str], code: int
 ) -> None:
-    """The exit code is the verdict even if the reader of stdout has left, as with `| head`."""
+    """The exit code of a command is right even if the reader of stdout has left."""
     reader, writer = os.pipe()
     os.close(reader)
     command: list[str | Path] = [acp_proxy, *words]
@@ -107,7 +107,7 @@ def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
 def test_a_pipe_that_is_closed_already(
     fork_server: ForkServer, home: Path, command: list[str]
 ) -> None:
-    """A reader that has already gone is not an error, however short the output is."""
+    """A reader of stdout that has already gone is not an error, however short the output is."""
     ours, theirs = os.pipe()
     os.close(ours)
     assert run_in(fork_server, command, theirs, home) == (0, b"")
@@ -130,7 +130,7 @@ def in_a_locale(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
 
 @pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
 def test_any_locale_works(in_a_locale: ForkServer, home: Path, command: list[str]) -> None:
-    """Characters that stdout cannot encode become escapes for a person; JSON is UTF-8."""
+    """Printed characters that stdout cannot encode become escapes for a person; JSON is UTF-8."""
     with tempfile.TemporaryFile() as file:
         assert run_in(in_a_locale, command, file.fileno(), home) == (0, b"")
         printed = written(file)
@@ -191,7 +191,7 @@ def on_terminal(acp_proxy: Path, *command: str, columns: int, home: Path) -> lis
 def test_on_a_terminal_lines_fit_and_are_coloured(
     acp_proxy: Path, home: Path, columns: int
 ) -> None:
-    """A table has colours, and no line is wider than the terminal, also with wide characters."""
+    """A printed table has colours, and no line is wider than the terminal."""
     for command in (["inspect", "log", "x"], ["inspect", "list"], []):
         lines = on_terminal(acp_proxy, *command, columns=columns, home=home)
         assert any("\x1b[" in line for line in lines)

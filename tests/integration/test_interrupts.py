@@ -67,19 +67,19 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
 def test_an_interrupt_prints_no_traceback(
     tmp_path: Path, moment: str, arguments: tuple[str, ...]
 ) -> None:
-    """An interrupt prints no traceback and leaves nothing behind."""
+    """Ctrl-C at any moment makes a command print no traceback and leave nothing behind."""
     assert run(moment, *arguments, entry="script", home=tmp_path) == (130, "")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("moment", ["acp_proxy.entry", "click"])
 def test_python_m_is_interrupted_silently_as_well(tmp_path: Path, moment: str) -> None:
-    """`python -m` can be interrupted silently from its first line on."""
+    """`python -m acp_proxy` can be interrupted silently from its first line on."""
     assert run(moment, *VERIFY, entry="module", home=tmp_path) == (130, "")
 
 
 def test_importing_does_not_change_ctrl_c() -> None:
-    """A program that only imports the package keeps its own handler."""
+    """A program that only imports the package keeps its own handler for Ctrl-C."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         importlib.reload(importlib.import_module("acp_proxy.__main__"))

@@ -38,7 +38,7 @@ def lines(chance: random.Random) -> bytes:
     ],
 )
 def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> None:
-    """All that either side has received is in the recording of a proxy that was killed."""
+    """The recording of a killed proxy has everything that either side has received."""
     chance = random.Random(seed)
     to_agent, to_client = lines(chance), lines(chance)
     (tmp_path / "sent").write_bytes(to_client)

@@ -190,7 +190,7 @@ def kill_at(name: str, number: int) -> Callable[[], Any]:
     ids=lambda point: " ".join(map(str, point)),
 )
 def test_a_recorder_is_killed_at_a_point(tmp_path: Path, point: tuple[str, int]) -> None:
-    """A recorder may be killed after a commit, while it empties its log, or between two chunks."""
+    """A masking recorder may be killed after a commit or while it empties its log."""
     records, path, count_map = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 4)
     patched = kill_at(*point)
 
@@ -204,7 +204,7 @@ def test_a_recorder_is_killed_at_a_point(tmp_path: Path, point: tuple[str, int])
 
 
 def test_a_recorder_that_is_not_killed(tmp_path: Path) -> None:
-    """A recorder that is not killed empties its log several times, which changes no row."""
+    """A masking recorder that is not killed empties its log, which changes no row."""
     records, path, count_map = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 8)
 
     def work() -> None:
@@ -225,7 +225,7 @@ def test_a_recorder_that_is_not_killed(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(KILLS))
 def test_a_recorder_and_a_reader_are_killed(tmp_path: Path, seed: int) -> None:
-    """A recorder and then a reader are killed at random moments, twice each."""
+    """A masking recorder and then a reader may be killed at random moments, twice each."""
     chance = random.Random(seed)
     records, path, count_map = conversation(seed), tmp_path / "x.db", mmap.mmap(-1, 4)
     pid = in_child(lambda: record(path, records, count_map))

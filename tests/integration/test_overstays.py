@@ -31,7 +31,7 @@ def leave(conversation: Talk) -> None:
 
 
 def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
-    """A prompt that was piped in is answered, however much longer than the grace that takes."""
+    """A prompt that was piped in is answered, even if this takes longer than the grace."""
     script = f"read line; cat; sleep 1.6; echo '{ANSWER[:-1].decode()}'"
     conversation = record(shell(script), "--grace", "0.3")
     assert conversation.exchange(PROMPT) == ANSWER
@@ -73,7 +73,7 @@ def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None
 
 
 def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
-    """A client that was killed reads no answer, so an agent that gives none is ended."""
+    """An agent that gives no answer to a killed client is ended."""
     conversation = record(shell("read line; exec sleep 1000"), "--grace", "0.3")
     conversation.write(PROMPT)
     conversation.wait_for_rows("select 1 from frames")

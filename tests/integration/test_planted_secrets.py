@@ -253,7 +253,7 @@ def record(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Recorded]]
 
 @pytest.mark.parametrize("dialect", ["v2", "draft-1.0", "unstable"])
 def test_the_database_holds_no_secret(record: Callable[..., Recorded], dialect: str) -> None:
-    """The conversation passes unchanged, and its stored form is masked."""
+    """A conversation with secrets passes unchanged, and its stored form is masked."""
     made = conversation(dialect, large=5 << 20 if dialect == "draft-1.0" else 0, early=True)
     recorded = record(made).end()
     assert recorded.received == b"".join(line for side, line in made.steps if side == AGENT)

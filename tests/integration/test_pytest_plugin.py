@@ -404,7 +404,7 @@ def test_each_test_has_its_outcome_and_its_report(suite: Suite) -> None:
 
 
 def test_recordings_may_be_elsewhere(suite: Suite) -> None:
-    """The configuration can name another directory for recordings."""
+    """The configuration of pytest can name another directory for recordings."""
     suite.configure("acp_recordings = elsewhere")
     suite.recorded_as_text("elsewhere/x.jsonl")
     suite.tests("""
@@ -442,7 +442,7 @@ RECORDING_TEST = """
 
 
 def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
-    """The first run uses the real agent, each later run the recording; the output says which."""
+    """A test's first run uses the real agent, later runs the recording, as its output says."""
     suite.tests(RECORDING_TEST)
     made = suite.recordings / "made.jsonl"
     record = ("--acp-record=once", "--acp-agent", REAL_AGENT)
@@ -461,7 +461,7 @@ def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
 
 
 def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
-    """A new recording replaces the old one; a test that fails leaves the old one unchanged."""
+    """A test's new recording replaces the old one, unless the test fails."""
     names = ("made.jsonl", "made.2.jsonl", "kept.jsonl")
     suite.recorded_as_text(*(f"recordings/{name}" for name in names))
     made, second, kept = (suite.recordings / name for name in names)
@@ -482,7 +482,7 @@ def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
 
 
 def test_nothing_is_recorded_in_ci_because_of_a_file(suite: Suite) -> None:
-    """Where CI is set, only the command line can ask for recordings."""
+    """Where CI is set, only pytest's command line can ask for recordings."""
     suite.tests(RECORDING_TEST)
     suite.configure(f"acp_agent_command = {REAL_AGENT}", "acp_record = once")
     strict = suite.run(CI="true")
@@ -493,7 +493,7 @@ def test_nothing_is_recorded_in_ci_because_of_a_file(suite: Suite) -> None:
 
 
 def test_recording_needs_an_agent(suite: Suite) -> None:
-    """Without the command of a real agent the error names the setting that is missing."""
+    """Without the command of a real agent, the plugin's error names the missing setting."""
     suite.tests(RECORDING_TEST)
     marked = f'("other", agent={REAL_AGENT.split()!r})'
     source = RECORDING_TEST.replace('("made")', marked).replace("test_hello", "test_marked")
@@ -508,7 +508,7 @@ def test_recording_needs_an_agent(suite: Suite) -> None:
 
 @pytest.mark.parametrize("neighbour", ["trio", "asyncio"])
 def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
-    """Coroutine tests can have an agent, whichever plugin runs them, and so can their fixtures."""
+    """Coroutine tests and their fixtures can have an agent, whichever plugin runs them."""
     pytest.importorskip(f"pytest_{neighbour}")
     suite.recorded("hello")
     if neighbour == "asyncio":
@@ -554,7 +554,7 @@ def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
 
 
 def test_it_can_be_switched_off(suite: Suite) -> None:
-    """A plugin that is switched off has no options and fixtures."""
+    """A pytest plugin that is switched off has no options and fixtures."""
     suite.tests("""
         def test_nothing(pytestconfig):
             assert not hasattr(pytestconfig.option, "acp_record")
@@ -580,7 +580,7 @@ def test_parallel_runs_are_independent(suite: Suite) -> None:
 
 
 def test_it_works_in_workers(suite: Suite) -> None:
-    """With pytest-xdist, failures and recordings are reported by the main process."""
+    """With pytest-xdist, the main process reports failures and recordings."""
     pytest.importorskip("xdist")
     suite.recorded("hello")
     suite.tests(RECORDING_TEST)
@@ -650,7 +650,7 @@ def test_the_example_passes(tmp_path: Path) -> None:
 
 
 def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
-    """A plugin that answers differently from the recording fails, with the place."""
+    """An editor plugin that answers differently from the recording fails its test."""
     directory = tmp_path / "editor_plugin"
     shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     plugin = directory / "editor_plugin.py"
@@ -665,7 +665,7 @@ def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
 
 
 def test_the_manual_shows_the_example() -> None:
-    """The code in the manual is the code of the example, line by line."""
+    """The code of the pytest example in the manual is that of the example, line by line."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     example = (EXAMPLE / "tests" / "test_editor_plugin.py").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
@@ -713,5 +713,5 @@ def what_became(suite: Suite, exports: list[Export]) -> dict[Export, list[str]]:
     ],
 )
 def test_exported_tests_pass(suite: Suite, exports: list[Export]) -> None:
-    """The exported test of each recording passes, also of one cut down to its turn."""
+    """The exported test of each recording passes, also of a recording cut to one turn."""
     assert what_became(suite, exports) == {export: ["PASSED"] for export in exports}

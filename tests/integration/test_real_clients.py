@@ -220,7 +220,7 @@ def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Pa
 
 
 def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
-    """The recording has exactly the SDK's frames, with its escapes of characters."""
+    """The recording of an SDK's client has exactly its frames, with its escapes of characters."""
     client = Wire.load(python.client.directory / "client.wire")
     assert python.recording.wire() == Wire(received=client.sent, sent=client.received)
     sent = [json.dumps(m, separators=(",", ":")).encode() for m in python.proxied.agent.sent]
@@ -236,7 +236,7 @@ def test_both_sdks_see_the_same(python: Talks, typescript: Talks) -> None:
 
 @pytest.mark.slow
 def test_the_recording_has_every_frame_acpx_printed(acpx: Talks) -> None:
-    """Each message that acpx printed, in either direction, is in the recording once."""
+    """Each message that the client acpx printed is in its recording once."""
     wire = acpx.recording.wire()
     printed = [json.loads(line) for line in acpx.proxied.printed.splitlines()]
     assert Counter(map(repr, printed)) == Counter(map(repr, [*wire.received, *wire.sent]))
@@ -246,7 +246,7 @@ def test_the_recording_has_every_frame_acpx_printed(acpx: Talks) -> None:
 def test_each_start_by_acpx_plays_its_own_recording(
     tmp_path: Path, acp_proxy: Path, npm_packages: Path
 ) -> None:
-    """Acpx starts its agent for each prompt; each recording has another session id."""
+    """The client acpx starts its agent for each prompt; each recording has another session id."""
     clients = []
     for word in ("one", "two"):
         (tmp_path / word).mkdir()

@@ -98,7 +98,7 @@ def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path)
 
 
 def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If the lock is released before the end, one plain file is left with everything in it."""
+    """If the database's lock is released before the end, the recording is one plain file."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -116,7 +116,7 @@ def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path
 
 
 def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_path: Path) -> None:
-    """A foreign file in place of the database is kept, and so is the log."""
+    """The recorder keeps a foreign file in place of the database, and its own log."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         wait_until(path.exists, "the file that is to be the database")
@@ -133,7 +133,7 @@ def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_pa
 
 
 def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> None:
-    """If there is room for the log but not for the database, nothing is lost."""
+    """If the disk has room for the log but not for the database, nothing is lost."""
     path = tmp_path / "x.db"
     with file_size_limit(60_000):
         conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
@@ -185,7 +185,7 @@ def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None
 
 @needs_prlimit
 def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
-    """Once there is room again recording goes on, and a gap has the number of missing bytes."""
+    """Once the disk has room, recording goes on, and a gap has the number of missing bytes."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         sent = [conversation.prompt("before", times=3)]
@@ -219,7 +219,7 @@ def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> Non
 
 @needs_prlimit
 def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
-    """A gap that is open when the agent exits is closed by the last records, if they fit."""
+    """A gap that is open when the agent exits is closed by the log's last records."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("before")
@@ -295,7 +295,7 @@ def test_a_missing_directory_is_made(acp_proxy: Path, tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_written_to(
     acp_proxy: Path, tmp_path: Path, make: Any, how: str, lock_away: Callable[[Path], None]
 ) -> None:
-    """If not even a log can be made, there is one line on stderr, and the agent runs."""
+    """If not even a log can be made, one line on stderr says so, and the agent runs."""
     directory = make(tmp_path)
     if make is readonly:
         lock_away(directory)
@@ -313,7 +313,7 @@ def test_a_directory_that_cannot_be_written_to(
 
 @pytest.mark.parametrize("make", [file_for_directory, under_proc])
 def test_a_recording_can_be_required(acp_proxy: Path, tmp_path: Path, make: Any) -> None:
-    """With --require-recording the agent is not started if nothing can be recorded."""
+    """With --require-recording, an agent is not started if nothing can be recorded."""
     path = make(tmp_path) / "x.db"
     trace = tmp_path / "started"
     agent = [sys.executable, "-c", f"open({str(trace)!r}, 'w')"]

@@ -76,7 +76,7 @@ def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_pat
 def test_other_files_in_its_place_are_never_touched(
     fork_server: ForkServer, tmp_path: Path, what: str
 ) -> None:
-    """A file, a directory, a dangling link, and files that SQLite would use are kept."""
+    """A recorder keeps a file, a directory, a dangling link, and files that SQLite would use."""
     path = tmp_path / "x.db"
     match what:
         case "text":
@@ -130,7 +130,7 @@ def test_two_recorders_do_not_share_a_file(fork_server: ForkServer, tmp_path: Pa
 
 
 def test_name_names_file_and_recording(acp_proxy: Path, tmp_path: Path) -> None:
-    """A second recording with the same --name is NAME-2."""
+    """A second recording with the same --name is called NAME-2."""
     directory = tmp_path / "recordings"
     assert record_talk(acp_proxy, "--name", "my run", home=tmp_path) == []
     assert received(directory / "my run.db")
@@ -144,7 +144,7 @@ def test_name_names_file_and_recording(acp_proxy: Path, tmp_path: Path) -> None:
 
 
 def test_a_default_name_has_time_and_agent(fork_server: ForkServer, tmp_path: Path) -> None:
-    """A fresh name is the time in UTC, the agent and four characters of the id."""
+    """A recording's default name is the time in UTC, the agent and a part of the id."""
     assert record_talk(fork_server, home=tmp_path) == []
     (path,) = (tmp_path / "recordings").glob("*.db")
     name = path.stem
@@ -157,7 +157,7 @@ def test_a_default_name_has_time_and_agent(fork_server: ForkServer, tmp_path: Pa
 
 
 def test_everything_is_private_to_its_owner(acp_proxy: Path, tmp_path: Path) -> None:
-    """Directories have mode 0700 and files 0600 from the start, whatever the umask."""
+    """A recorder's directories have mode 0700 and its files 0600, whatever the umask is."""
     directory = tmp_path / "recordings"
     modes = set()
 
@@ -263,7 +263,7 @@ def age(path: Path, days: float) -> None:
 def test_keep_deletes_old_recordings_at_the_start(
     fork_server: ForkServer, tmp_path: Path, keep: str
 ) -> None:
-    """--keep deletes recordings beyond the age or size, but no running ones or other files."""
+    """`record --keep` deletes recordings beyond the age or size, but no running ones."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     old, young = (
@@ -294,7 +294,7 @@ def test_keep_deletes_old_recordings_at_the_start(
 
 
 def test_a_bad_keep_does_not_stop_the_agent(fork_server: ForkServer, tmp_path: Path) -> None:
-    """The agent starts, nothing is deleted, and stderr and the recording have the complaint."""
+    """If `record --keep` fails, the agent starts, and stderr and the recording say so."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     age(record_conversation(directory / "old.db"), 10)
@@ -311,7 +311,7 @@ def test_a_bad_keep_does_not_stop_the_agent(fork_server: ForkServer, tmp_path: P
 
 
 def test_a_finished_recording_is_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If the recorder could finish, there is no log and no write-ahead log."""
+    """If the recorder could finish, neither the log nor the write-ahead log remains."""
     with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as conversation:
         conversation.prompt("one")
         wait_until(lambda: (tmp_path / "x.db").stat().st_size, "the database")

@@ -117,7 +117,7 @@ def replay(
 def test_the_same_client_gets_the_same_answers(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """For the same client, a replay exits with 0 and an empty stderr."""
+    """To the client that was recorded, a replay exits with 0 and an empty stderr."""
     conversation = replay(recorded.path)
     conversation.send_frames(recorded, 1)
     conversation.expect_frames(recorded, 2)
@@ -134,7 +134,7 @@ def test_the_same_client_gets_the_same_answers(
 def test_a_divergence_is_on_stderr_and_in_the_exit_code(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """The report has both sides, the near miss, and an option to paste; stdout stays ACP."""
+    """The report of a diverged replay has both sides, the near miss, and an option to paste."""
     conversation = replay(recorded.path)
     received = conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert conversation.wait() == 1
@@ -154,7 +154,7 @@ def test_a_divergence_is_on_stderr_and_in_the_exit_code(
 def test_the_option_of_the_report_allows_the_divergence(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path, name: str
 ) -> None:
-    """The option suggested by the report allows the divergence, also in a file of rules."""
+    """The option suggested by a replay's report allows the divergence, also in a rules file."""
     place, rules = "/params/prompt/0/text", tmp_path / "rules.toml"
     rules.write_text(f'{name.strip("-")} = ["{place}"]', encoding="utf-8")
     option = (name, place) if name == "--ignore" else ("--rules", str(rules))
@@ -166,7 +166,7 @@ def test_the_option_of_the_report_allows_the_divergence(
 def test_the_report_for_machines(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
 ) -> None:
-    """The reports as JSON and JUnit XML have everything that stderr has."""
+    """The reports of a replay as JSON and JUnit XML have everything that stderr has."""
     out, xml = tmp_path / "report.json", tmp_path / "report.xml"
     conversation = replay(recorded.path, "--report", str(out), "--junit", str(xml))
     conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
@@ -195,7 +195,7 @@ def test_the_report_for_machines(
 def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """After the timeout the replay ends with exit code 3 and names who waits for what."""
+    """If the client is silent, a replay exits with 3 and names who waits for what."""
     conversation = replay(
         recorded.path, "--stall-timeout", "2", already_sent=recorded.raw[1] + recorded.raw[3]
     )
@@ -207,7 +207,7 @@ def test_a_silent_client_stalls_the_replay(
 def test_a_broken_pipe_is_no_traceback(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """A broken pipe ends only the writing, without a traceback."""
+    """For a replay, a broken pipe ends only the writing, without a traceback."""
     conversation = replay(recorded.path)
     conversation.close_output()
     assert conversation.process.stdin is not None
@@ -221,7 +221,7 @@ def test_a_broken_pipe_is_no_traceback(
 def test_a_stop_signal_ends_the_replay_as_end_of_input(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], signum: signal.Signals
 ) -> None:
-    """After a stop signal a complete replay exits with 0, any other with 1."""
+    """After a stop signal, a complete replay exits with 0, and any other with 1."""
     for last, code in ((5, 0), (3, 1)):
         conversation = replay(recorded.path)
         for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):
@@ -234,7 +234,7 @@ def test_a_stop_signal_ends_the_replay_as_end_of_input(
 
 
 def test_a_recorded_signal_is_awaited(record: Recorder, replay: Callable[..., Replaying]) -> None:
-    """If the recorded client stopped its agent by a signal, the replay runs until one comes."""
+    """If the recorded client stopped its agent by a signal, a replay waits for a signal."""
     requests = [
         b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n',
         b'{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}\n',
@@ -269,7 +269,7 @@ def test_a_recorded_signal_is_awaited(record: Recorder, replay: Callable[..., Re
 def test_a_closed_descriptor_is_a_client_that_left(
     acp_proxy: Path, recorded: RecordedTranscript, closed: str, code: int, complaint: bytes
 ) -> None:
-    """No other file takes the place of a missing descriptor, or of one that cannot be read."""
+    """For a replay, a missing standard descriptor is a client that has left."""
     result = subprocess.run(
         ["sh", "-c", f'exec "$0" replay "$1" {closed}', acp_proxy, recorded.path],
         input=recorded.raw[1] + recorded.raw[3] + recorded.raw[5],
@@ -304,7 +304,7 @@ main()
 def test_a_signal_after_the_end_changes_nothing(
     recorded: RecordedTranscript, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """Many clients close their end and terminate the agent; code and report are the same."""
+    """A client that ends its replay by a signal after closing its end changes nothing."""
     out = tmp_path / "report.json"
     words = ["replay", str(recorded.path), *options, "--report", str(out)]
     with plain_signals():
@@ -324,7 +324,7 @@ def test_a_signal_after_the_end_changes_nothing(
 def test_garbage_is_answered_and_reported(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """A parse error for each line, exit code 1, and no control character on stderr."""
+    """A replay answers each line of garbage with a parse error, and exits with 1."""
     conversation = replay(recorded.path)
     garbage = b"\x1b[31mnot ACP\x07\n\xff\xfe\n"
     received = conversation.exchange(garbage, recorded.raw[1], recorded.raw[3], recorded.raw[5])
@@ -349,7 +349,7 @@ def test_garbage_is_answered_and_reported(
 def test_bad_use_is_one_line_and_exit_code_2(
     acp_proxy: Path, recorded: RecordedTranscript, arguments: list[str], complaint: str
 ) -> None:
-    """Bad use gives one line, exit code 2 and an empty stdout."""
+    """Wrong use of `replay` gives one line, exit code 2 and an empty stdout."""
     words = [str(recorded.path) if word == "BOOK" else word for word in arguments]
     result = subprocess.run(
         [acp_proxy, "replay", *words], stdin=subprocess.DEVNULL, capture_output=True, check=False
@@ -362,7 +362,7 @@ def test_bad_use_is_one_line_and_exit_code_2(
 def test_an_incomplete_recording_is_played_to_its_end(
     tmp_path: Path, replay: Callable[..., Replaying]
 ) -> None:
-    """A client that does all of a killed recorder's recording gets exit code 3 and a message."""
+    """A client that replays a killed recorder's recording to its end gets exit code 3."""
     from tests.support.log_writer import LogWriter, handshake
 
     path = tmp_path / "killed.db"
@@ -401,7 +401,7 @@ def hash_seeds(count: int) -> list[str]:
 def test_replays_agree_under_any_hash_seed(
     tmp_path: Path, replay: Callable[..., Replaying], count: int
 ) -> None:
-    """With other hash seeds and chunks the bytes have one hash, which is the recording's."""
+    """With other hash seeds and chunks, replays send the same bytes as the recording."""
     from tests.unit.playback.drivers.test_replayer import TALK as TWO_LANES
 
     recorded = record_book(tmp_path, TWO_LANES)
@@ -435,7 +435,7 @@ def test_the_scripted_client_is_a_program(acp_proxy: Path) -> None:
 
 
 def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
-    """The scripted client ends with 1 if a line was not recorded or is missing."""
+    """The scripted client ends with 1 if an agent's line was not recorded or is missing."""
     hello, tour = (str(ROOT / "recordings" / f"{name}.db") for name in ("hello", "tour"))
     other = run_client(tour, str(acp_proxy), "replay", hello)
     assert other.returncode == 1

@@ -48,7 +48,7 @@ def replay(fork_server: ForkServer) -> Replay:
 def test_a_fault_that_ends_the_agent_ends_the_replay(
     replay: Replay, tmp_path: Path, rule: str, code: int
 ) -> None:
-    """A fault that ends the agent ends the replay likewise, after the report was written."""
+    """A fault that ends the agent ends a replay likewise, after the report was written."""
     report = tmp_path / "report.json"
     where = "where='dir:to-client method:initialize'"
     result = replay("--fault", f"{rule} {where}", "--seed", "7", "--report", str(report))
@@ -59,7 +59,7 @@ def test_a_fault_that_ends_the_agent_ends_the_replay(
 
 
 def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
-    """A dropped message does not diverge; the report names the rule, and the exit code is 0."""
+    """A message that a fault drops does not diverge; the replay's report names the rule."""
     hello = ROOT / "recordings" / "hello.db"
     with RecordingReader(hello) as reader:
         sent = b"".join(b"".join(reader.pieces(seq)) + b"\n" for seq in (2, 4, 6))
@@ -71,7 +71,7 @@ def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
 
 
 def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Path) -> None:
-    """The command in the report has the chosen seed and gives the same bytes."""
+    """The command in the report of a replay with faults gives the same bytes again."""
     report = tmp_path / "report.json"
     rule = "corrupt mode=flip where=dir:to-client"
     result = replay("--fault", rule, "--fault", "drop where=method:none", "--report", str(report))
@@ -99,7 +99,7 @@ def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Pa
 def test_a_bad_plan_is_refused_before_playing(
     replay: Replay, options: list[str], complaint: str
 ) -> None:
-    """A bad plan gives a line on stderr, nothing on stdout, and exit code 2."""
+    """A bad fault plan of a replay gives a line on stderr, nothing on stdout, and code 2."""
     result = replay(*options)
     assert result.returncode == 2
     assert result.stdout == b""
@@ -109,7 +109,7 @@ def test_a_bad_plan_is_refused_before_playing(
 
 @pytest.mark.slow
 def test_the_sdks_client_sees_the_faults() -> None:
-    """The SDK's client sees duplicates twice, errors as errors, and an exit as a close."""
+    """In a replay with faults, the SDK's client sees duplicates, errors and an exit."""
     from tests.agents.tour_client import tour  # imports the SDK, which takes long
 
     def sdk_client(*options: str) -> tuple[bool, list[dict[str, Any]]]:

@@ -49,7 +49,7 @@ def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> Non
 
 
 def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -> None:
-    """`inspect` finds a session that left only its log complete, and makes it one plain file."""
+    """`inspect` finds the session of a log alone complete, and makes it one plain file."""
     conversation = short_talk(record, tmp_path)
     (entry,) = map(json.loads, record.inspect("list", tmp_path, "--json").splitlines())
     assert (entry["recording"]["state"], entry["frames"]) == ("complete", 2)
@@ -66,7 +66,7 @@ def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -
 def test_a_failing_start_up_does_not_stop_the_conversation(
     record: Recorder, tmp_path: Path, where: str
 ) -> None:
-    """If the start-up fails, there is a line on stderr, and the conversation is recorded."""
+    """If the proxy's start-up fails, a line on stderr says so, and recording goes on."""
     env = hindered(tmp_path, f"{where}raise RuntimeError('broken')")
     gate = Gate(tmp_path / "gate")
     run = record(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)

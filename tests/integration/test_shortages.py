@@ -1,4 +1,4 @@
-"""If there is no room for a guardian, or for the proxy, the conversation goes on nevertheless."""
+"""If memory lacks for a guardian or for the proxy, the conversation goes on."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
 
 @pytest.mark.parametrize("descriptors", [8, 10])
 def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
-    """Too few descriptors for both are reported in one line that does not blame the agent."""
+    """Too few descriptors for proxy and agent are reported in one line that names no agent."""
     conversation = record(["cat"], wrapper=limited(f"-n {descriptors}"))
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0
@@ -55,7 +55,7 @@ def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
 
 
 def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
-    """With --require-recording no agent runs without a recording."""
+    """With --require-recording, no agent runs without a recording, even if memory is short."""
     conversation = record(["cat"], "--require-recording", wrapper=limited("-n 9"))
     assert conversation.read_all() == b""
     assert conversation.wait() == 1
@@ -63,7 +63,7 @@ def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
 
 
 def test_a_missing_agent_is_named(record: Recorder) -> None:
-    """A missing agent is named even if it would have run in our place."""
+    """A missing agent is named even if it would have replaced our process."""
     conversation = record(["/nowhere/agent"], wrapper=limited("-n 10"))
     assert conversation.read_all() == b""
     assert conversation.wait() == 127

@@ -53,7 +53,7 @@ def test_a_signal_reaches_the_whole_group_once(
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, which names the sender")
 @pytest.mark.parametrize("is_client", [True, False])
 def test_the_recording_tells_a_signal_of_the_client(record: Recorder, is_client: bool) -> None:
-    """A recorder that its client stops is told from one that somebody else stops."""
+    """The recording shows whether its client or somebody else stopped the recorder."""
     conversation = record(shell("echo ready; exec sleep 1000"))
     conversation.expect(b"ready\n")
     if is_client:
@@ -126,7 +126,7 @@ def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
 
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool) -> None:
-    """An agent in a session of its own, as under setsid(1), gets the signal as well."""
+    """An agent in a session of its own, as under setsid(1), gets forwarded signals, too."""
     script = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(1000)"
     ignore = "" if obeys else IGNORE
     python = [sys.executable, "-IS", "-c", script]

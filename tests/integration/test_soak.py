@@ -57,12 +57,12 @@ def test_a_million_frames(record: Recorder, tmp_path: Path) -> None:
 def test_thousands_of_random_streams(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Any bytes pass unchanged in any chunks, two thousand times, different in each run."""
+    """Any bytes pass the proxy unchanged in any chunks, two thousand times."""
     expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
 
 
 def test_a_gigabyte_of_noise(record: Recorder, tmp_path: Path) -> None:
-    """A gigabyte of random bytes passes in both directions at once."""
+    """A gigabyte of random bytes passes the proxy in both directions at once."""
     chance = random.Random(1)
     block = chance.randbytes(64 << 20)
     sent = tmp_path / "sent"
@@ -99,14 +99,14 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_million_frames_are_inspected_in_flat_memory(
     million: Path, acp_proxy: Path, arguments: list[str]
 ) -> None:
-    """Every query streams a million frames and does not hold them."""
+    """Every query streams the million frames of a recording and does not hold them."""
     command, *rest = arguments
     target = [*rest, str(million)] if command == "search" else [str(million), *rest]
     assert _peak([str(acp_proxy), "inspect", command, *target]) < PEAK_READING
 
 
 def test_two_million_frames_are_compared(million: Path, acp_proxy: Path) -> None:
-    """Memory is used for numbers and ids, not for payloads."""
+    """Queries use memory for the numbers and ids of a million frames, not for payloads."""
     command = [str(acp_proxy), "inspect", "diff", str(million), str(million)]
     assert _peak(command) < PEAK_READING
 

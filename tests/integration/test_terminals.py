@@ -129,7 +129,7 @@ def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
 def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -> None:
-    """No process of an agent is left, and the client in the same group gets no signal."""
+    """On a terminal, no process of a killed agent is left, and the client gets no signal."""
     ignore = "trap '' TERM HUP INT; "
     lost = f"{ignore} echo $$; exec sleep 1000"
     script = f'{ignore} (env -i /bin/sh -c "$1" &); read go; echo $$; read stay'
@@ -152,7 +152,7 @@ def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -
 def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
     record: Recorder, tmp_path: Path
 ) -> None:
-    """Processes left by an agent stay in the client's group and outlive the guardian."""
+    """Processes left by an agent on a terminal stay in the client's group and live on."""
     script = "(trap '' HUP; read go <>\"$1\") >/dev/null 2>&1 & echo $!"
     os.mkfifo(tmp_path / "never")
     with open_terminal() as terminal:
@@ -182,7 +182,7 @@ def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
 
 
 def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
-    """If an agent cannot stay in its client's group, its stop is on stderr and recorded."""
+    """If a terminal stops an agent outside of its client's group, stderr and recording say so."""
     conversation = record(shell("kill -s TTIN $$; echo woken"), "--grace", "1000")
     expected = b"stopped by SIGTTIN: it tried to read from the terminal of its client"
     wait_until(lambda: expected in conversation.stderr, "the stop to be printed")
@@ -196,7 +196,7 @@ def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
 def test_whoever_types_the_command_is_told_what_it_waits_for(
     command: list[str], tmp_path: Path
 ) -> None:
-    """On a terminal a line on stderr tells that a client is awaited, and Ctrl-D ends it."""
+    """On a terminal, a line on stderr says that a client is awaited; Ctrl-D ends the wait."""
     home = Path(__file__).parents[2] / "recordings" if command[0] == "replay" else tmp_path
     argv = [sys.executable, "-m", "acp_proxy", *command]
     env = os.environ | {"ACP_PROXY_RECORDINGS": str(home)}

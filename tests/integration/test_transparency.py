@@ -48,7 +48,7 @@ def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
 
 
 def test_switched_off_a_missing_agent_is_127(record: Recorder) -> None:
-    """With ACP_PROXY_OFF=1 an agent that cannot start is the same line and the same exit code."""
+    """With ACP_PROXY_OFF=1, an agent that cannot start has the usual line and exit code."""
     conversation = record(["no-such-agent"], env={**READABLE_PATH, "ACP_PROXY_OFF": "1"})
     assert conversation.wait() == 127
     assert conversation.stderr.count(b"\n") == 1
@@ -69,7 +69,7 @@ def test_stderr_passes_and_is_recorded(record: Recorder, tmp_path: Path, speech:
 
 
 def test_our_own_messages_go_to_stderr(record: Recorder, tmp_path: Path) -> None:
-    """Our own messages go to stderr, and never into the conversation."""
+    """The proxy's own messages go to stderr, and never into the conversation."""
     taken = tmp_path / "talk-1.db"
     taken.write_bytes(b"somebody else's")
     run = record(shell("echo hello"))
@@ -118,7 +118,7 @@ class Ends:
 def test_descriptors_that_do_not_block(
     record: Recorder, tmp_path: Path, speech: bytes, kind: str
 ) -> None:
-    """Pipes and sockets that the client made non-blocking, as Node does, pass all bytes."""
+    """Pipes and sockets that a client made non-blocking, as Node does, pass all bytes."""
     (tmp_path / "sent").write_bytes(speech[::-1])
     talker = agent("duplex", tmp_path / "sent", tmp_path / "received")
     ends = Ends(kind)
@@ -154,7 +154,7 @@ def test_descriptors_that_do_not_block(
 def test_standard_descriptors_that_are_closed(
     record: Recorder, tmp_path: Path, closed: str
 ) -> None:
-    """A standard descriptor that is closed at our start becomes /dev/null, and no file takes it."""
+    """A standard descriptor that is closed at the proxy's start becomes /dev/null."""
     gate = Gate(tmp_path / "gate")
     script = 'cat; echo sent; echo complained >&2; read go <"$1"; exit 3'
     if "<" not in closed:
@@ -178,7 +178,7 @@ def test_standard_descriptors_that_are_closed(
 
 @needs_proc
 def test_closed_descriptors_are_not_reused(record: Recorder, tmp_path: Path) -> None:
-    """After both sides have closed, 0 and 1 do not become files of ours that a print reaches."""
+    """After both sides have closed, 0 and 1 do not become files that a print would reach."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('cat; exec >&-; read go <"$1"', gate.path))
     assert conversation.exchange(b"{}\n") == b"{}\n"

@@ -96,7 +96,7 @@ def trials(acp_proxy: Path, tmp_path: Path) -> Iterator[Trials]:
 
 @pytest.mark.parametrize("agent", [PLAIN_AGENT, SDK_AGENT], ids=["plain", "sdk"])
 def test_a_turn_is_printed_recorded_and_played_again(trials: Trials, agent: list[str]) -> None:
-    """The text is printed; the recording has no findings, replays, and verifies."""
+    """The text of a turn in `try` is printed; the recording is clean, replays, and verifies."""
     code, printed = trials.run("--prompt", "hello", agent=agent)
     assert code == 0
     assert "Hello! Grüße, café, 你好, 😀." in printed
@@ -109,7 +109,7 @@ def test_a_turn_is_printed_recorded_and_played_again(trials: Trials, agent: list
 
 
 def test_a_file_is_written_only_with_consent(trials: Trials) -> None:
-    """An agent that is refused leaves the file as it was; an allowed one changes it."""
+    """An agent whose write is refused in `try` leaves the file; an allowed one changes it."""
     code, printed = trials.run("--prompt", "edit", "--reject")
     assert (code, trials.text) == (0, SAMPLE_TEXT)
     assert "denied (Reject)" in printed
@@ -153,7 +153,7 @@ for line in sys.stdin:
 def test_an_agent_that_does_not_ask_gets_nothing_done(
     trials: Trials, tmp_path: Path, option: str
 ) -> None:
-    """Writes and commands without consent are refused, and never lead through a link."""
+    """`try` refuses writes and commands without consent, and follows no link."""
     outside = tmp_path / "outside.txt"
     outside.write_text("secret")
     (trials.work / "link").symlink_to(outside)
@@ -168,7 +168,7 @@ def test_an_agent_that_does_not_ask_gets_nothing_done(
 
 
 def test_a_command_runs_in_the_directory(trials: Trials) -> None:
-    """The agent gets the output and the exit code of a command that was allowed."""
+    """In `try`, the agent gets the output and the exit code of an allowed command."""
     assert trials.run("--prompt", "edit", "--prompt", "run", "--allow")[0] == 0
     with RecordingReader(trials.recording) as reader:
         assert len([*reader.query("SELECT * FROM turns")]) == 2
@@ -176,7 +176,7 @@ def test_a_command_runs_in_the_directory(trials: Trials) -> None:
 
 
 def test_standard_input_is_the_prompt(trials: Trials) -> None:
-    """Without an option and a terminal, all of standard input is one prompt."""
+    """`try` without an option and a terminal takes all of standard input as one prompt."""
     code, printed = trials.run(stdin="hello\n")
     assert (code, "Grüße" in printed) == (0, True)
     assert trials.run(stdin=" \n")[0] == 2
@@ -184,7 +184,7 @@ def test_standard_input_is_the_prompt(trials: Trials) -> None:
 
 @pytest.mark.parametrize("agent", [PLAIN_AGENT, SILENT], ids=["in-a-turn", "at-once"])
 def test_an_agent_that_hangs_is_named(trials: Trials, agent: list[str]) -> None:
-    """The exit code is 3, and the recording says what was not answered."""
+    """`try` with an agent that hangs exits with 3, and the recording has the open request."""
     code, _ = trials.run("--prompt", "slow", "--timeout", "2", agent=agent)
     assert code == 3
     with RecordingReader(trials.recording) as reader:
@@ -193,7 +193,7 @@ def test_an_agent_that_hangs_is_named(trials: Trials, agent: list[str]) -> None:
 
 
 def test_an_agent_that_dies_is_a_finding(trials: Trials) -> None:
-    """The exit code is 1, and the recording has the agent's own."""
+    """`try` with an agent that dies exits with 1, and the recording has the agent's code."""
     dying = [sys.executable, "-IS", "-c", "import sys; sys.stdin.readline(); sys.exit(7)"]
     assert trials.run("--prompt", "x", agent=dying)[0] == 1
     with RecordingReader(trials.recording) as reader:
@@ -202,12 +202,12 @@ def test_an_agent_that_dies_is_a_finding(trials: Trials) -> None:
 
 
 def test_an_agent_that_cannot_start_is_not_a_conversation(trials: Trials) -> None:
-    """The exit code is 127, as a shell has it."""
+    """`try` with an agent that cannot start exits with 127, as a shell does."""
     assert trials.run("--prompt", "x", agent=["/no/such/agent"])[0] == 127
 
 
 def test_ctrl_c_cancels_the_turn_and_then_ends(trials: Trials) -> None:
-    """The first interrupt is `session/cancel`, which ends the turn; the conversation is clean."""
+    """The first interrupt of `try` sends `session/cancel`, which ends the turn cleanly."""
     process = trials.start("--prompt", "slow")
     wait_until(lambda: b"session/prompt" in _log(trials), "the prompt to be sent")
     process.send_signal(signal.SIGINT)
@@ -227,7 +227,7 @@ def _log(trials: Trials) -> bytes:
 
 
 def test_a_killed_trial_leaves_nothing_behind(trials: Trials) -> None:
-    """The recorder ends the agent, and the recording has the frames until then."""
+    """If `try` is killed, the recorder ends the agent, and the recording has all frames."""
     process = trials.start("--prompt", "slow")
     wait_until(lambda: b"session/prompt" in _log(trials), "the prompt to be sent")
     process.kill()
@@ -238,7 +238,7 @@ def test_a_killed_trial_leaves_nothing_behind(trials: Trials) -> None:
 
 
 def test_on_a_terminal_prompts_are_typed_and_changes_are_shown(trials: Trials) -> None:
-    """A permission and a write are asked about with the whole change; the end is Ctrl-D."""
+    """On a terminal, `try` asks about a permission and a write with the whole change."""
     with open_terminal() as terminal:
         with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
             streams: dict[str, Any] = {"stdin": screen, "stdout": screen, "stderr": screen}

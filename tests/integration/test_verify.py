@@ -59,7 +59,7 @@ def verify(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
-    """An unchanged agent gives an empty stdout, and one line on stderr about the new recording.
+    """`verify` of an unchanged agent prints only one line on stderr about the new recording.
 
     The longest recording is of the agent on the SDK; the others are of one that says the same.
     """
@@ -83,7 +83,7 @@ def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
 
 
 def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Path) -> None:
-    """A replayed agent passes without differences."""
+    """A replayed agent passes `verify` without differences."""
     captures = ROOT / "tests" / "data" / "captures"
     path = record_capture(captures / "gemini-0.61.0" / "twosessions.jsonl", tmp_path)
     result = verify.here(path, [str(acp_proxy), "replay", str(path)])
@@ -91,7 +91,7 @@ def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Pa
 
 
 def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Path) -> None:
-    """Another run of the same agent is equal, whatever ids it chooses."""
+    """For `verify`, another run of the same agent is equal, whatever ids it chooses."""
     pairs = ROOT / "tests" / "data" / "pairs"
     agent = [str(acp_proxy), "replay", str(pairs / "vibe-sessions.b.jsonl"), "--rewrite-text"]
     agent += ["--ignore", "/params/prompt/0/text"]
@@ -119,7 +119,7 @@ def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Pat
 def test_one_change_is_named_and_nothing_else(
     verify: Verifier, change: str, name: str, expected: tuple[str, str], shown: str
 ) -> None:
-    """A single change gives exit code 1, and only that change is shown."""
+    """A single change of the agent makes `verify` exit with 1, and only this change is shown."""
     result = verify.here(name, [*CHANGED_AGENT, change])
     assert result.code == 1
     assert result.differences == [expected]
@@ -135,7 +135,7 @@ def test_one_change_is_named_and_nothing_else(
 def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
     verify: Verifier, tmp_path: Path, options: tuple[str, ...], code: int
 ) -> None:
-    """A broken rule is always reported, but fails only on request."""
+    """`verify` always reports a broken rule, but fails because of one only on request."""
     answer = '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
     path = tmp_path / "talk.jsonl"
     lines = ['-> #0 initialize {"protocolVersion": 1}', f"<- {answer}", "<- | a log line"]
@@ -164,14 +164,14 @@ def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
 def test_expect_limits_what_is_compared(
     verify: Verifier, change: str, name: str, expect: str, pointers: list[str]
 ) -> None:
-    """`--expect` limits the differences that are reported."""
+    """`verify --expect` limits the differences that are reported."""
     result = verify.here(name, [*CHANGED_AGENT, change], "--expect", expect)
     assert result.code == (1 if pointers else 0), result.stdout
     assert [pointer for _, pointer in result.differences] == pointers
 
 
 def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
-    """Renamed permission options are chosen, and only the names differ."""
+    """`verify` chooses renamed permission options, and reports only the names."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "options"])
     assert result.code == 1
     assert {title for title, _ in result.differences} == {"changed session/request_permission"}
@@ -182,7 +182,7 @@ def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
 
 
 def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path) -> None:
-    """Concurrent work may come in any order if a rule allows that, which a hint suggests."""
+    """In `verify`, concurrent work may come in any order if a rule allows it."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (result.code, result.differences) == (1, [("moved session/update tool_call_update", "")])
     assert "to let these pass: `acp-proxy diff --learn " in result.stderr
@@ -211,14 +211,14 @@ QUICK = ("--expect=outcome", "--ignore=/result/agentCapabilities", "--grace=0.2"
 def test_every_agent_comes_to_an_end(
     verify: Verifier, way: str, code: int, kinds: list[str]
 ) -> None:
-    """Every agent comes to an end, with an exit code and no process left."""
+    """`verify` ends with every agent, with an exit code and no process left."""
     limit = ["--stall-timeout=1"] if way in ("hang", "deaf") else []
     result = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
     assert (result.code, result.kinds) == (code, kinds), result.stdout + result.stderr
 
 
 def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A flood comes to an end and leaves no process."""
+    """`verify` of an agent that floods comes to an end and leaves no process."""
     monkeypatch.setattr(stream_progress, "_FLOOD_LINES", stream_progress._FLOOD_LINES // 10)
     result = verify.here("hello", [*UNRULY_AGENT, "flood"], *QUICK)
     assert (result.code, result.kinds) == (1, ["flood"]), result.stdout + result.stderr
@@ -226,7 +226,7 @@ def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_endless_agent_is_ended(verify: Verifier) -> None:
-    """An agent that keeps writing is never silent; its end is reported, and no process is left."""
+    """`verify` ends an agent that keeps writing, reports it, and leaves no process."""
     result = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=5")
     assert (result.code, result.kinds) == (3, ["stall"]), result.stderr
     assert "it was not over after 5 s, which is the --timeout" in result.stdout
@@ -235,7 +235,7 @@ def test_an_endless_agent_is_ended(verify: Verifier) -> None:
 
 
 def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
-    """Garbage differs at the level of frames, but not at the level of outcomes."""
+    """For `verify`, garbage is a difference of frames, but not of outcomes."""
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert (result.code, result.kinds) == (0, [])
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"])
@@ -249,7 +249,7 @@ def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
 def test_an_unwritable_report_is_reported_last(
     verify: Verifier, tmp_path: Path, way: str, verdict: str, code: int
 ) -> None:
-    """An unwritable report is reported last, and turns an exit code of 0 into 2."""
+    """`verify` reports an unwritable report last, and turns an exit code of 0 into 2."""
     full = verify.junit = Path("/dev/full")
     process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK)
     _, stderr = process.communicate()
@@ -261,7 +261,7 @@ def test_an_unwritable_report_is_reported_last(
 
 
 def test_no_code_of_the_current_directory_is_run(verify: Verifier, tmp_path: Path) -> None:
-    """No code of the current directory is run, whatever its files are called."""
+    """`verify` runs no code of the current directory, whatever its files are called."""
     _lay_decoys(tmp_path)
     verify.server = None
     result = verify("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
@@ -375,7 +375,7 @@ def _command(pid: int) -> bytes:
 
 
 def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
-    """An agent works in a fresh directory with the recorded name, removed afterwards."""
+    """In `verify`, an agent works in a fresh directory with the recorded name."""
     result = verify("edit-allowed", PLAIN_AGENT)
     assert result.code == 0
     (old, new), *_ = result.report["conversation"]["bindings"].items()
@@ -386,7 +386,7 @@ def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
 
 
 def test_an_agent_works_in_a_given_directory(verify: Verifier, tmp_path: Path) -> None:
-    """An agent works in a given directory, which is not removed."""
+    """In `verify`, an agent works in a given directory, which is not removed."""
     work = tmp_path / "work"
     work.mkdir()
     result = verify("edit-allowed", PLAIN_AGENT, "--cwd", str(work))
@@ -418,7 +418,7 @@ def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
 
 
 def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> None:
-    """An existing file is not touched, and the new run is recorded beside it."""
+    """`verify` does not touch an existing file, and records the new run beside it."""
     taken = tmp_path / "new.db"
     taken.write_text("mine")
     result = verify("hello", PLAIN_AGENT, "-o", str(taken))
@@ -438,7 +438,7 @@ def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> No
 def test_an_agent_that_cannot_start_is_wrong_use(
     verify: Verifier, agent: list[str], words: str
 ) -> None:
-    """An agent that cannot start gives one line and leaves no recording."""
+    """An agent that cannot start gives one line of `verify` and leaves no recording."""
     result = verify("hello", agent)
     assert (result.code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
@@ -447,7 +447,7 @@ def test_an_agent_that_cannot_start_is_wrong_use(
 
 
 def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
-    """A run that cannot be recorded is bad use."""
+    """For `verify`, a run that cannot be recorded is wrong use."""
     (tmp_path / "file").write_text("")
     result = verify("hello", PLAIN_AGENT, "-o", str(tmp_path / "file" / "new.db"))
     assert result.code == 2
@@ -455,7 +455,7 @@ def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
 
 
 def test_an_incomplete_recording_is_reported(verify: Verifier, tmp_path: Path) -> None:
-    """An incomplete recording is played to its end and reported as incomplete."""
+    """`verify` plays an incomplete recording to its end and calls it incomplete."""
     with RecordingReader(_incomplete(tmp_path)) as reader:
         assert reader.recording.state == "incomplete"
     agent = shell('read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\'; cat >/dev/null')
@@ -475,7 +475,7 @@ def _incomplete(directory: Path) -> Path:
 
 
 def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> None:
-    """The agent's stderr passes through and is recorded."""
+    """In `verify`, the agent's stderr passes through and is recorded."""
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}")
     agent = shell(
         'echo grumble >&2; read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\''
@@ -490,7 +490,7 @@ def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> N
 
 
 def test_an_agent_has_time_to_end(verify: Verifier, tmp_path: Path) -> None:
-    """An agent has time to end, and its late output is recorded and compared."""
+    """In `verify`, an agent has time to end, and its late output is compared."""
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/bye {}")
     recorded.close()
     gate = Gate(tmp_path / "gate")

@@ -66,7 +66,7 @@ def test_both_readers_agree(message: Any, escaped: bool) -> None:
 
 @given(kinds, texts, st.none() | texts)
 def test_the_text_of_a_chunk_is_read(kind: str, text: str, message_id: str | None) -> None:
-    """The text of a chunk is returned unchanged; other kinds of updates have no text."""
+    """The chunk readers return a chunk's text unchanged; other updates have no text."""
     update = {"sessionUpdate": kind, "messageId": message_id}
     update_params = {"update": {**update, "content": {"type": "text", "text": text}}}
     raw = json.dumps({"method": "session/update", "params": update_params}).encode()
@@ -75,5 +75,5 @@ def test_the_text_of_a_chunk_is_read(kind: str, text: str, message_id: str | Non
 
 @given(st.binary(), st.binary())
 def test_any_bytes_are_read(before: bytes, after: bytes) -> None:
-    """The reader accepts any bytes without raising."""
+    """The fast reader of chunks accepts any bytes without raising."""
     assert chunk_of(before + b"agent_message_chunk" + after) is None

@@ -143,7 +143,7 @@ def test_real_conversations_are_labelled_completely(path: Path) -> None:
 def test_any_conversation_can_be_interrupted(
     conversation: list[tuple[Direction, Any]], stops: set[int], dialect: str
 ) -> None:
-    """The state of any conversation can be stored and loaded at any frame."""
+    """The state of a connection can be stored and loaded at any frame of a conversation."""
     frames = frames_of(conversation)
     assert correlate(frames, stops, dialect) == correlate(frames, dialect=dialect)
 

@@ -44,13 +44,13 @@ NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")
 @pytest.mark.parametrize("expect", Expect)
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_recording_equals_itself(path: Path, expect: Expect, exact: bool) -> None:
-    """A recording does not differ from itself at any level of comparison."""
+    """For `diff`, a recording does not differ from itself at any level of comparison."""
     report, entries = compare(path, RecordingReader(path), expect=expect, exact=exact)
     assert (report.is_equal, entries) == (True, [])
 
 
 def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
-    """A captured conversation of a real agent does not differ from itself."""
+    """For `diff`, a captured conversation of a real agent does not differ from itself."""
     assert len(sources) > 30
     for path in sources:
         report, entries = compare(path, RecordingReader(path))
@@ -59,7 +59,7 @@ def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
 
 @given(data=st.data())
 def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.DataObject) -> None:
-    """If one value of one message changes, the diff reports that field and nothing else."""
+    """If one value of one message changes, `diff` reports that field and nothing else."""
     path = data.draw(st.sampled_from(sources))
     line = data.draw(st.sampled_from(lines_of(path)))
     ways = [*compared_leaves(line)]
@@ -93,7 +93,7 @@ def assert_exactly_that_field(path: Path, line: Line, way: tuple[str, ...], old:
 def test_another_id_in_one_frame_is_exactly_that_field(
     sources: list[Path], data: st.DataObject
 ) -> None:
-    """An id that changes in a single frame is reported at that place."""
+    """`diff` reports an id that changes in a single frame at that place."""
     path = data.draw(st.sampled_from(sources))
     calls = [line for line in lines_of(path) if "toolCallId" in str(line.message)]
     assume(calls)
@@ -109,7 +109,7 @@ def test_another_id_in_one_frame_is_exactly_that_field(
 
 @WITH_SOME_OR_ALL
 def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """A removed frame is only in A; the text around a removed chunk stays one text."""
+    """For `diff`, a removed frame is only in A; a text around a removed chunk stays one text."""
     for path, line in chosen(statements(sources)):
         report, entries = compare(path, changed(path, {line.place: None}))
         if line.is_piece and not alone_in_its_run(path, line):
@@ -121,7 +121,7 @@ def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> No
 
 @WITH_SOME_OR_ALL
 def test_an_added_frame_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
-    """A repeated notification is reported as an additional frame in B."""
+    """`diff` reports a repeated notification as an additional frame in B."""
     for path, line in chosen(statements(sources)):
         report, entries = compare(path, doubled(path, line))
         if line.is_piece:
@@ -151,7 +151,7 @@ def test_swapped_frames_are_one_move(sources: list[Path]) -> None:
 
 @given(data=st.data())
 def test_several_changes_are_all_reported(sources: list[Path], data: st.DataObject) -> None:
-    """Each of several changes is reported as it would be without the others."""
+    """`diff` reports each of several changes as if the others were absent."""
     path = data.draw(st.sampled_from(sources))
     lines = [line for line in lines_of(path) if is_statement(line) and not line.is_piece]
     assume(len(lines) > 1)

@@ -62,7 +62,7 @@ def timelines(draw: st.DrawFn) -> list[Row]:
 
 @given(rows=timelines())
 def test_folding_loses_nothing(rows: list[Row]) -> None:
-    """Every row is in exactly one item, in order, and the totals of runs match their frames."""
+    """Folding puts every row into one item, in order, and totals of runs match their frames."""
     left = iter(rows)
     for item in fold(iter(rows)):
         if not isinstance(item, ChunkRun):
@@ -82,7 +82,7 @@ def test_folding_loses_nothing(rows: list[Row]) -> None:
 
 @given(rows=timelines(), alone=st.sets(st.integers(1, 30)))
 def test_folding_is_idempotent(rows: list[Row], alone: set[int]) -> None:
-    """No run contains a row that must stay alone, and every other item is one of the rows."""
+    """Folding puts no row into a run that must stay alone; every other item is one row."""
     items = list(fold(rows, alone))
     for item in items:
         if isinstance(item, ChunkRun):

@@ -52,7 +52,7 @@ def test_every_format_has_a_writer() -> None:
 
 @given(st.sampled_from(sorted(WRITERS)), st.lists(sent | stderr, max_size=6), st.data())
 def test_written_logs_are_read(name: str, conversation: list[Sent], data: st.DataObject) -> None:
-    """A log read in pieces of any size gives the same messages, and each line is counted."""
+    """A foreign log read in pieces of any size gives the same messages and line counts."""
     writer = WRITERS[name]
     conversation = [
         entry for entry in conversation if entry.stream is not STDERR or writer.has_stderr
@@ -73,7 +73,7 @@ def test_written_logs_are_read(name: str, conversation: list[Sent], data: st.Dat
 
 @given(st.lists(json_values, max_size=5), st.integers(1, 9), st.sampled_from([None, 1]))
 def test_objects_are_found_in_an_array(items: list[Any], size: int, indent: int | None) -> None:
-    """The objects of an array are found wherever it is cut and whatever its strings contain."""
+    """Objects of an array in a foreign log are found wherever it is cut."""
     text = json.dumps(items, indent=indent).encode()
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     parts = ObjectSplitter(b"[").split(pieces)

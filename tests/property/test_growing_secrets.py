@@ -34,7 +34,7 @@ def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
 def test_words_are_found_as_by_one_automaton(
     first: list[str], later: list[str], text: str, data: st.DataObject
 ) -> None:
-    """Words added between any searches are found as by a single automaton."""
+    """Needles added between any searches are found as by a single automaton."""
     begin = [word.encode() for word in first]
     needles = GrowingNeedles(Needles(begin)) if begin else GrowingNeedles()
     words = [word.lower() for word in begin]
@@ -52,7 +52,7 @@ def test_words_are_found_as_by_one_automaton(
 
 @given(VALUES, st.data())
 def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataObject) -> None:
-    """Matches, also partial ones at the end, are leftmost first, then longest, without overlaps."""
+    """Matches of known secrets are leftmost first, then longest, without overlaps."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)
@@ -71,7 +71,7 @@ def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataO
 
 @given(VALUES, st.data())
 def test_pieces_are_found_as_by_new_values(values: list[str], data: st.DataObject) -> None:
-    """Pieces of values are found whether or not they were searched for before."""
+    """Pieces of known secrets are found whether or not they were searched for before."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)

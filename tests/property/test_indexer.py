@@ -100,7 +100,7 @@ def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: 
 
 @given(random_chunks | conversations(), st.sets(streams), st.sampled_from([1, 100, WHOLE]))
 def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -> None:
-    """The lines of a stream and their newlines, joined, are the bytes that passed."""
+    """The indexed lines of a stream and their newlines, joined, are the bytes that passed."""
     with log_of(chunks, ends) as recorder, new_database() as connection:
         index(recorder, connection, [limit])
         for stream in (1, 2, 3):
@@ -115,7 +115,7 @@ def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -
 def test_large_lines_are_indexed_as_lines(
     chunks: Chunks, ends: set[int], limit: int, large: int
 ) -> None:
-    """A line that is too large for memory differs at most in the labels read from it."""
+    """An indexed line too large for memory differs at most in the labels read from it."""
     read_from_line = {"kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call"}
     read_from_line |= {"terminal", "parse_error"}
 
@@ -136,7 +136,7 @@ def test_large_lines_are_indexed_as_lines(
 def test_the_last_bytes_of_a_stream_are_undelivered(
     chunks: Chunks, stream: int, lost: int, ended: bool, limit: int
 ) -> None:
-    """The number of lost bytes marks frames as delivered, partial or undelivered."""
+    """The indexer marks frames as delivered, partial or undelivered by the lost bytes."""
     with log_of(chunks, set()) as recorder, new_database() as connection:
         recorder.event(UNDELIVERED, stream, bytes=lost)
         if ended:
@@ -188,7 +188,7 @@ class Flaky:
 def test_commits_may_fail(
     chunks: Chunks, limit: int, failures: list[bool], same_indexer: bool
 ) -> None:
-    """After any failed commits, with or without a restart, each frame is stored once."""
+    """After any failed commits, with or without a restart, the indexer stores frames once."""
     with log_of(chunks, {1, 2, 3}) as recorder, new_database() as connection:
         with reader(recorder.log_path) as log:
             flaky = cast("sqlite3.Connection", Flaky(connection, failures))

@@ -21,7 +21,7 @@ cases = st.builds(
 
 @given(texts, st.lists(cases, max_size=4))
 def test_a_suite_is_read_back(name: str, made: list[Case]) -> None:
-    """The XML has the names, reasons, times and outputs of all cases, and the right totals."""
+    """A JUnit report has the names, reasons and outputs of all cases, and the right totals."""
     root = ET.fromstring(suite(name, made).encode())
     assert root.get("name") == visible(name)
     assert root.get("tests") == str(len(root)) == str(len(made))

@@ -48,7 +48,7 @@ def told(records: list[LogRecord]) -> list[tuple[int, bytes]]:
 
 @given(chunks, limits)
 def test_appended_chunks_are_read(appended: list[tuple[int, bytes]], limit: int) -> None:
-    """Chunks come back in order and whole, in steps of any size, and fill the file exactly."""
+    """Chunks in a log come back in order and whole, in steps of any size."""
     with new_log() as log:
         write(log, appended)
         records = read_all(log.path, limit)
@@ -75,7 +75,7 @@ def test_a_torn_log_is_a_prefix(appended: list[tuple[int, bytes]], data: st.Data
 def test_junk_between_records_is_skipped(
     appended: list[tuple[int, bytes]], junk: bytes, limit: int, data: st.DataObject
 ) -> None:
-    """Foreign bytes between two records cost no record."""
+    """Foreign bytes between two records of a log cost no record."""
     with new_log() as log:
         write(log, appended)
         place = BASE_SIZE + data.draw(
@@ -89,7 +89,7 @@ def test_junk_between_records_is_skipped(
 
 @given(chunks, st.sets(st.integers(0, 8)))
 def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[int]) -> None:
-    """A record keeps its logical offset when the log is trimmed."""
+    """A record of a log keeps its logical offset when the log is trimmed."""
     records: list[LogRecord] = []
     with new_log() as log:
         for n, (stream, chunk) in enumerate(appended):
@@ -106,7 +106,7 @@ def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[
 
 @given(st.dictionaries(st.text("abcdef_", min_size=1), values | st.lists(values, min_size=1)))
 def test_fields_come_back(packed: dict[str, str | int | list[str]]) -> None:
-    """Fields are the same after being packed, written and read, whatever bytes they contain."""
+    """Fields of an event are the same after being packed, written and read, for any bytes."""
     lists = {key: v if isinstance(v, list) else [v] for key, v in packed.items()}
     assert unpack_fields(pack_fields(packed)) == lists
     with new_log() as log:

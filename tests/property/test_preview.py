@@ -85,7 +85,7 @@ def test_any_bytes_have_a_preview(
 @settings(max_examples=300)
 @given(method=st.sampled_from(METHODS), value=VALUES)
 def test_any_message_has_a_preview(method: str, value: Any) -> None:
-    """Params, results and errors of any shape give one printable line."""
+    """Params, results and errors of any shape have a preview of one printable line."""
     for kind, member in (("request", "params"), ("response", "result"), ("error", "error")):
         shown = preview(json.dumps({member: value}).encode(), kind, method)
         assert is_plain(shown)

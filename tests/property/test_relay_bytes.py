@@ -66,7 +66,7 @@ SIZES = st.lists(st.integers(1, 70_000) | st.integers(1000, 1100), min_size=1, m
 def test_any_bytes_pass_in_any_chunks(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """The client, the agent and the recording get the bytes that were sent."""
+    """Through a relay, client, agent and recording get the bytes that were sent."""
     expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
 
 
@@ -110,7 +110,7 @@ def test_no_level_of_masking_changes_the_forwarded_bytes(
     agent_sizes: list[int],
     client_sizes: list[int],
 ) -> None:
-    """At every level of masking, both peers receive exactly the other's bytes."""
+    """At every level of masking, both peers of a relay receive exactly the other's bytes."""
     planted = b"".join(secret + b"\n" for secret in [*SECRET_LINES, *secrets])
     to_agent, to_client = planted + to_agent, planted[::-1] + planted + to_client
     for level in ("none", "secrets", "private"):
@@ -149,7 +149,7 @@ def test_random_lines_are_indexed_while_they_flow(tmp_path: Path) -> None:
 @needs_proc
 @pytest.mark.slow
 def test_a_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
-    """A line of 64 MB in each direction at once passes and is recorded within 96 MB of memory."""
+    """A line of 64 MB in each direction at once is recorded within 96 MB of memory."""
     noise = base64.b64encode(random.Random(64).randbytes(3 << 18)) * 64
     to_agent = b'{"jsonrpc":"2.0","method":"m","params":["' + noise + b'"]}\n'
     to_client = b'{"jsonrpc":"2.0","method":"m","params":["' + noise[::-1] + b'"]}\n'
@@ -173,7 +173,7 @@ def test_a_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
 @needs_proc
 @pytest.mark.slow
 def test_an_invalid_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
-    """A line of 64 MB that is not JSON is recorded in the same memory, with the reason."""
+    """A line of 64 MB that is not JSON is recorded within 96 MB of memory, with the reason."""
     line = b"not json, " * ((64 << 20) // 10) + b"\n"
     with Recorder(ACP_PROXY, tmp_path) as record:
         (tmp_path / "said").write_bytes(line)

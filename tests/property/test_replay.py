@@ -61,7 +61,7 @@ def assert_faithful(played: Played, order: Order) -> None:
 def test_every_recording_replays_against_itself(
     conversations: list[Conversation], order: Order
 ) -> None:
-    """G0: a reactive client gets the recorded bytes of each lane, or of all in strict order."""
+    """A replay sends a reactive client the recorded bytes of each lane, or of all in order."""
     assert len(conversations) > 40
     for conversation in conversations:
         assert_faithful(play(conversation, order=order), order)
@@ -75,7 +75,7 @@ def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
 def test_a_message_left_out_is_named_unless_it_is_optional(
     conversations: list[Conversation],
 ) -> None:
-    """If an omitted message is not a divergence, the log names each unanswered request."""
+    """If a replay does not report an omitted message, the log names unanswered requests."""
     clean = 0
     for conversation in conversations:
         may_be = [say for say in conversation.frames if say.step.is_optional]
@@ -197,7 +197,7 @@ def test_one_mistake_is_one_divergence(
     mistake: Callable[[Step, bytes], list[bytes]],
     chosen: Callable[[list[Place]], list[Place]],
 ) -> None:
-    """A mistake at a required message gives one primary divergence, of its kind, at that frame.
+    """A client's mistake at a required message gives a replay one primary divergence there.
 
     There are two exceptions. Among equal requests it is unknown which one is missing or surplus.
     And if the agent closed its output, nothing is read from the client after the last frame.
@@ -245,7 +245,7 @@ def is_last_word(conversation: Conversation, step: Step) -> bool:
 def test_a_response_before_its_request_is_one_divergence(
     conversations: list[Conversation],
 ) -> None:
-    """A reply sent before its request is one divergence; every recorded reply is tried."""
+    """In a replay, a reply sent before its request is one divergence."""
     made = 0
     for conversation in conversations:
         for reply in conversation.required:
@@ -275,7 +275,7 @@ def moved(conversation: Conversation, reply: Step, to: int) -> Any:
 
 
 def test_ignored_differences_stay_clean(conversations: list[Conversation]) -> None:
-    """Other spellings, ids, contents, client names and ``_meta`` do not diverge."""
+    """In a replay, other spellings, ids, contents, client names and ``_meta`` do not diverge."""
     for conversation in conversations:
         played = play(conversation, forgiven)
         assert played.counted == [], conversation.path.name
@@ -410,7 +410,7 @@ def recorded(lines: list[Line]) -> Iterator[Conversation]:
 
 @given(mixed_sessions(), st.sampled_from(Order))
 def test_any_conversation_replays_against_itself(lines: list[Line], order: Order) -> None:
-    """G0 holds for several sessions with requests of both peers, late updates and cancellations."""
+    """A replay of several sessions sends the recorded bytes, with late updates and cancels."""
     for conversation in recorded(lines):
         assert_faithful(play(conversation, order=order), order)
 
@@ -422,7 +422,7 @@ PACINGS = [Pacing(), Pacing(0.001)]
 def test_the_interleaving_of_lanes_changes_no_lane(
     lines: list[Line], chance: random.Random
 ) -> None:
-    """G1: the order and pace of the client's lanes do not change any lane."""
+    """The order and pace of the client's lanes do not change any lane of a replay."""
     for conversation in recorded(lines):
         for pacing in PACINGS:
             played = play(conversation, choose=chance.choice, pacing=pacing)
@@ -433,7 +433,7 @@ def test_the_interleaving_of_lanes_changes_no_lane(
 
 @given(mixed_sessions(), st.integers(0, 2**32))
 def test_the_same_input_gives_the_same_output(lines: list[Line], seed: int) -> None:
-    """G2: the same input gives the same bytes again, even if the client makes mistakes."""
+    """A replay sends the same bytes for the same input, even if the client makes mistakes."""
     for conversation in recorded(lines):
         streams = set()
         for _ in range(3):

@@ -95,7 +95,7 @@ METHODS = sorted({(direction, method) for direction, method, _, _ in BODIES})
 def test_any_json_is_judged(
     dialect: str, method: tuple[Direction, str], is_result: bool, value: Any
 ) -> None:
-    """Any JSON is compared without raising, and long values are not quoted in full."""
+    """The schema check compares any JSON without raising, and quotes no long value in full."""
     comparison = SCHEMAS[dialect].compare(*method, is_result, value)
     for problem in comparison.problems:
         assert problem.pointer.startswith("/result" if is_result else "/params")
@@ -107,6 +107,6 @@ def test_any_json_is_judged(
 def test_any_change_of_an_example_is_judged(
     dialect: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
-    """A changed example is compared without raising."""
+    """The schema check compares a changed example of the specification without raising."""
     direction, method, is_params, value = body
     SCHEMAS[dialect].compare(direction, method, not is_params, value)

@@ -75,7 +75,7 @@ def too_early(text: str) -> bool:
 
 
 def test_harmless_texts_are_seldom_kept_back() -> None:
-    """Little text of the manual and of agents is kept back when it is cut after any word."""
+    """Masking keeps back little text of the manual and of agents, cut after any word."""
     cuts = kept = 0
     for text in list(written())[::5]:
         for place, character in enumerate(text):

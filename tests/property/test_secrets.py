@@ -78,7 +78,7 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
     prompts: list[list[tuple[str, int]]],
     others: list[list[tuple[str, int]]],
 ) -> None:
-    """A recording has the same divergences masked or not, with its own or with other secrets."""
+    """A replay has the same divergences if its recording is masked, with any secrets."""
     own, live = secrets[:2], secrets[2:]
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         recordings = []

@@ -32,7 +32,7 @@ def lines(draw: st.DrawFn) -> bytes:
 
 @given(st.lists(lines(), max_size=12))
 def test_the_cache_does_not_change_the_result(raws: list[bytes]) -> None:
-    """The result is the same even if a chunk resembles the previous one only at an end."""
+    """A chunk that resembles the previous one only at an end is read like any other."""
     splitter, reader = ChunkSplitter(), ChunkReader()
     for raw in raws:
         assert splitter.split(raw) == split(raw)

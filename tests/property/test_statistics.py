@@ -73,7 +73,7 @@ def check(turn: TurnTime, fall: TurnWaterfall) -> None:
 def test_the_parts_of_a_turn_make_up_the_turn(
     messages: list[tuple[tuple[int, object], int]], dialect: str
 ) -> None:
-    """However requests, updates and turns overlap, no time is lost or counted twice."""
+    """However requests, updates and turns overlap, `stats` neither loses nor repeats time."""
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
             for (stream, message), pause in messages:
@@ -100,7 +100,7 @@ def test_the_parts_of_a_turn_make_up_the_turn(
 
 @given(st.lists(st.tuples(st.integers(1, 3), lines() | broken_lines()), max_size=12), dialects)
 def test_any_recording_has_statistics(messages: list[tuple[int, bytes]], dialect: str) -> None:
-    """Statistics are printed in every output format, without control characters."""
+    """`stats` prints any recording in every output format, without control characters."""
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
             for stream, line in messages:
@@ -121,7 +121,7 @@ def test_a_percentile_is_by_nearest_rank(latencies: list[int], percent: int) -> 
 
 @given(st.lists(st.tuples(st.sampled_from(["said", *WAITING]), st.integers(-5, 5 * 10**9))))
 def test_a_turn_distributes_all_of_its_time(happened: list[tuple[str, int]]) -> None:
-    """The parts of a turn add up to its duration."""
+    """In `stats`, the parts of a turn add up to its duration."""
     turn, t_ns = RunningTurn(Turn(1, "s", 1, 0), 0, 0), 0
     asked = Exchange(1, "to-client", None, None, None, 1, 0)
     for what, pause in happened:

@@ -78,7 +78,7 @@ STEPS = st.lists(st.tuples(st.integers(1, 3), LINES) | EVENTS, max_size=25)
 
 @given(steps=STEPS, is_closed=st.booleans(), pause=st.sampled_from([0, 70 * 10**9]))
 def test_any_recording_has_a_first_screen(steps: list[Any], is_closed: bool, pause: int) -> None:
-    """The text and the JSON of a summary have no control characters, live or after the end."""
+    """The text and the JSON of `show` have no control characters, live or after the end."""
     with tempfile.TemporaryDirectory() as directory:
         with LogWriter(Path(directory, "x.db")) as recorder:
             for step in steps:
@@ -113,7 +113,7 @@ def told(findings: Iterable[Finding]) -> list[Finding]:
 
 @given(half=VALUES)
 def test_any_initialize_has_capabilities(half: Any) -> None:
-    """Whatever a peer sent in ``initialize``, its capabilities are listed as names."""
+    """Whatever a peer sent in ``initialize``, `show` lists its capabilities as names."""
     params = half if isinstance(half, dict) else {}
     demanded = capabilities(params, "requiredClientCapabilities")
     for names in (capabilities(params), demanded, auth_method_ids(params)):

@@ -95,7 +95,7 @@ def test_a_recording_comes_back_from_its_text(
 
 @given(conversations(), st.integers(4, 60))
 def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> None:
-    """A line too large for memory is parsed at its beginning and end only, and comes back whole."""
+    """A line too large for memory comes back whole from the text form."""
     pieces = [
         ("chunk", stream, chunk[start : start + large])
         for stream, chunk in chunks
@@ -133,7 +133,7 @@ rows = st.lists(
 
 @given(rows, st.integers(-(2**63), 2**63 - 1), texts)
 def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: str | None) -> None:
-    """Jumps in the numbers, marks, masks, faults and backward times are kept."""
+    """The text form keeps jumps in the numbers, marks, masks, faults and backward times."""
     with TemporaryDirectory() as directory:
         path = Path(directory, "x.db")
         recording = Recording("c0ffee", "x", "0.1.0", STARTED_AT, state="complete", seed=seed)
@@ -162,7 +162,7 @@ def add(write: RowWriter, frame: dict[str, Any]) -> None:
 
 @given(numbers)
 def test_milliseconds_are_exact(ns: int) -> None:
-    """Times are exact to the nanosecond; a time that a double cannot hold is a string."""
+    """In the text form, times are exact to the nanosecond, if need be as strings."""
     text = milliseconds(ns)
     assert nanoseconds("after_ms", json.loads(text)) == ns
     assert text.startswith(b'"') == (abs(ns) >= 10**15)
@@ -170,7 +170,7 @@ def test_milliseconds_are_exact(ns: int) -> None:
 
 @given(st.dictionaries(st.sampled_from(["wall", "bytes", "x", "é"]), json_values, max_size=3))
 def test_the_data_of_events_come_back(data: dict[str, Any]) -> None:
-    """The data of an event is restored as the same text."""
+    """The text form restores the data of an event as the same text."""
     for text in (
         json.dumps(data),
         json.dumps(data, indent=1),

@@ -45,7 +45,7 @@ def check(played: Verified) -> None:
 
 
 def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
-    """The agent receives exactly the recorded bytes, in recorded order and without delay."""
+    """In `verify`, the agent receives exactly the recorded bytes, in order and without delay."""
     played = verify(recording, lenient=recording.name in NAMELESS)
     check(played)
     assert [send.seq for send in played.sent] == sorted(played.recorded)
@@ -55,12 +55,12 @@ def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
 def test_an_unchanged_agent_passes_with_all_options(
     recording: Path, options: dict[str, Any]
 ) -> None:
-    """An unchanged agent passes in either order, and with a lenient client."""
+    """An unchanged agent passes `verify` in either order, and with a lenient client."""
     check(verify(recording, **{"lenient": recording.name in NAMELESS, **options}))
 
 
 def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
-    """A call described only by its title gets no permission, since titles are not compared."""
+    """`verify` denies a call described only by its title, since titles are not compared."""
     count = 0
     for path in CAPTURES:
         name = f"{path.parent.name}-{path.stem}.db"
@@ -77,7 +77,7 @@ def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
 def test_any_conversation_is_verified_in_any_order(
     words: list[tuple[str, int]], data: st.DataObject
 ) -> None:
-    """An agent may serve its sessions in any order."""
+    """In `verify`, an agent may serve its sessions in any order."""
 
     def choose(ready: list[AgentFrame]) -> AgentFrame:
         return data.draw(st.sampled_from(ready), label="next")
@@ -106,7 +106,7 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
 def test_verification_ends_whatever_the_agent_sends(
     words: list[tuple[str, int]], acts: dict[int, str]
 ) -> None:
-    """A primary divergence explains unplayed frames, and sent frames equal the recorded ones."""
+    """In `verify`, a primary divergence explains frames that were not sent."""
     count = iter(range(1000))
 
     def act(_: Step, raw: bytes) -> list[bytes]:

@@ -162,7 +162,7 @@ def test_the_table_names_rooms_that_there_are(source: Source) -> None:
 
 
 def test_no_modules_import_each_other(source: Source) -> None:
-    """There is no circle of imports, not even of lazy imports or of imports for types."""
+    """Modules import each other in no circle, not even lazily or for types."""
     assert architecture.circles(source) == []
 
 
@@ -215,13 +215,13 @@ ORDER = ("low", "high", "errors")
     ],
 )
 def test_a_circle_is_found(plant: Callable[..., Source], second: str) -> None:
-    """Circular imports are found at the top of a module, in a function and for types."""
+    """The check of imports finds circles at the top of a module, in a function and for types."""
     source = plant(low__a="from acp_proxy.low.b import x", low__b=second)
     assert architecture.circles(source) == ["acp_proxy.low.a <-> acp_proxy.low.b"]
 
 
 def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
-    """A room may import itself and all rooms before it, except for rooms that it refuses."""
+    """The check of rooms lets a room import the rooms before it, except those it refuses."""
     source = plant(
         low__a="from acp_proxy.high.b import x",
         high__b="from acp_proxy.low.c import x\nfrom acp_proxy.high.d import y",
@@ -239,13 +239,13 @@ def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]) -> None:
-    """Two public classes with the same name are found; private classes may share a name."""
+    """The check of names finds two public classes with one name; private ones may share one."""
     source = plant(low__a="class A: ...\nclass _B: ...", low__b="class A: ...\nclass _B: ...")
     assert architecture.shared_class_names(source) == ["A: acp_proxy.low.a, acp_proxy.low.b"]
 
 
 def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
-    """An old name is found in any name of the code, as a whole word, in any case."""
+    """The check of names finds an old name in any name of the code, in any case."""
     source = plant(low__stage="", low__a="class OldStage: ...\nbackstage = 1\nstages = 2")
     assert architecture.old_names(source, ["stage"]) == [
         "acp_proxy.low.a:1 uses OldStage",
@@ -254,7 +254,7 @@ def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path: Path) -> None:
-    """A module without tests is found, and so is an entry of the table that is not needed."""
+    """The check of tests finds a module without tests, and a needless entry of its table."""
     source = plant(
         low__a="x = 1", low__b="x = 1", low__c="x = 1", low__d='"""Nothing."""', high__e="x = 1"
     )
@@ -272,7 +272,7 @@ def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path:
 
 
 def test_an_argument_that_is_not_explained_is_found(plant: Callable[..., Source]) -> None:
-    """Private functions and functions with one parameter need no explanation."""
+    """The check of docstrings allows private functions and those with one parameter."""
     source = plant(
         low__a='''
 def f(a, b):

@@ -8,7 +8,7 @@ pytest.importorskip("bench.report", reason="the bench is not part of what is dis
 
 
 def test_a_touched_direction_has_a_goal_for_its_median_alone() -> None:
-    """Only the p50 of the round trip is compared with the copier's; other values are shown."""
+    """In the benchmark, only the p50 of the round trip is compared with the copier's."""
     from bench.cases import CASES
     from bench.report import rows, table
 

@@ -81,14 +81,14 @@ def test_eight_recordings_are_of_twelve_turns() -> None:
 
 @pytest.mark.parametrize("path", all_text_forms(), ids=name)
 def test_a_recording_becomes_a_capture(path: Path, tmp_path: Path) -> None:
-    """A saved capture can be read again."""
+    """A capture that was saved can be read again."""
     capture = load_text_form(path)
     save(capture, tmp_path / "capture.jsonl")
     assert load(tmp_path / "capture.jsonl") == capture
 
 
 def test_recordings_name_no_machine() -> None:
-    """The captures name only an invented home, and their texts are small."""
+    """The captures name only an invented home directory, and their texts are small."""
     for path in all_text_forms():
         text = path.read_text()
         assert len(text) < 200_000
@@ -118,14 +118,14 @@ def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
 
 
 def test_a_wrong_length_is_an_error(tmp_path: Path) -> None:
-    """A read whose length is wrong is refused with the number of its line."""
+    """In a capture, a read whose length is wrong is refused with the number of its line."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "dir": "c2a", "n": 4, "text": "abc"})
     with pytest.raises(ValueError, match=r"x\.jsonl:2: expected 4 bytes, got 3"):
         load(path)
 
 
 def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
-    """A line that is not one of the five kinds is refused."""
+    """In a capture, a line that is not one of the five kinds is refused."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "event": "lunch"})
     with pytest.raises(ValueError, match="lunch"):
         load(path)
@@ -133,7 +133,7 @@ def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["gemini-0.61.0", "claude-code-acp-0.16.2"])
 def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
-    """An agent that was killed in the middle of a turn dies while its input is still open."""
+    """In a played capture, an agent killed within a turn dies while its input is still open."""
     path = ROOT / agent / "killed.jsonl"
     capture = load(path)
     process = subprocess.Popen(
@@ -166,7 +166,7 @@ def test_the_agent_notices_one_wrong_byte() -> None:
     ],
 )
 def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: str) -> None:
-    """The played client fails in one line if the agent ends, or sends other bytes or none."""
+    """The played client fails in one line if the agent ends, or sends wrong bytes or none."""
     command = [sys.executable, "-c", program]
     result = act("client", "--deadline", deadline, HANDSHAKE, "--", *command)
     assert result.returncode == 1
@@ -175,7 +175,7 @@ def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: 
 
 
 def test_the_client_fails_when_the_agent_got_other_bytes() -> None:
-    """The client fails if the agent was told something else than was recorded."""
+    """The played client fails if the agent was told something else than was recorded."""
     said = load(HANDSHAKE).stream_bytes("to-client")
     assert speak(said, exit_code=0).returncode == 0
     result = speak(said, exit_code=player.TOLD_SOMETHING_ELSE)

@@ -39,7 +39,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_each_demo_keeps_a_recording_of_its_own(recordings: Path) -> None:
-    """A demo takes the first free name; a name whose log exists is not free."""
+    """`make demo` takes the first free name; a name whose log exists is not free."""
     assert free_name(recordings / "missing") == "demo"
     assert free_name(recordings) == "demo-2"
     (recordings / "demo-2.db.log").touch()
@@ -47,7 +47,7 @@ def test_each_demo_keeps_a_recording_of_its_own(recordings: Path) -> None:
 
 
 def test_what_it_shows_can_be_shown(recordings: Path) -> None:
-    """The demo records under its name, and uses commands that exist."""
+    """`make demo` records under the demo's name, and uses commands that exist."""
     shell = FakeShell()
     play(shell, "acp-proxy", "demo")
     trial, client, *looks = shell.commands
@@ -64,7 +64,7 @@ def test_what_to_type_next_works(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each command that the demo suggests works in the checkout."""
+    """Each command that `make demo` suggests works in the checkout."""
     monkeypatch.chdir(ROOT)
     say_what_next("acp-proxy", "demo", recordings)
     printed = capsys.readouterr().out
@@ -80,7 +80,7 @@ def test_what_to_type_next_works(
 def test_the_program_is_named_as_it_can_be_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The demo prints the program's name if PATH finds it, otherwise a short path."""
+    """`make demo` prints the program's name if PATH finds it, otherwise a short path."""
     proxy = tmp_path / "checkout/.venv/bin/acp-proxy"
     proxy.parent.mkdir(parents=True)
     proxy.touch(mode=0o755)

@@ -143,7 +143,7 @@ def long_flag(option: click.Option) -> str:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_every_command_is_documented(name: str) -> None:
-    """The section of a command has a row for each of its options, and no other rows."""
+    """The manual's section of a command has a row for each of its options, and no more rows."""
     rows = first_cells(page_of(name))
     documented = {word.split()[0] for word in rows if word.startswith("-")}
     assert documented - {"-h", "--help"} == flags(COMMANDS[name])
@@ -165,7 +165,7 @@ def test_every_choice_of_an_option_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_its_synopsis(name: str) -> None:
-    """The section of a command begins with its synopsis, as in --help."""
+    """The manual's section of a command begins with its synopsis, as in --help."""
     # A command keeps the help option of the first context that asks, hence a true one.
     context = click.Context(COMMANDS[name], help_option_names=["-h", "--help"])
     words = COMMANDS[name].collect_usage_pieces(context)
@@ -184,7 +184,7 @@ def test_every_command_is_in_the_list_of_contents() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_documented_options_exist(path: Path) -> None:
-    """Every option that a page mentions exists."""
+    """Every option that a page of the manual mentions exists."""
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"^## Planned\n.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)
     every = set(ELSEWHERE).union(*map(flags, COMMANDS.values()))
@@ -232,7 +232,7 @@ SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PRO
 
 
 def test_every_variable_is_documented() -> None:
-    """Each option's variable is on the page of variables, beside the option that it stands for."""
+    """The page of variables has each option's variable beside the option."""
     text = page("environment.md")
     for variable, option in variables().items():
         assert f"| `{variable}` | `{option}` |" in text
@@ -245,7 +245,7 @@ def test_every_variable_is_documented() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_documented_variables_exist(path: Path) -> None:
-    """Every variable of ours that a page mentions exists."""
+    """Every variable of ours that a page of the manual mentions exists."""
     named = set(re.findall(r"(?<!_)ACP_PROXY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
     assert named <= {*variables(), *SPECIAL}
 
@@ -264,7 +264,7 @@ READ = ("LOG", "SHOW", "STATS")
 def test_the_variables_of_inspect_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """A variable has the same effect as its option."""
+    """A variable of ours has the same effect as its option."""
     path = record_conversation(tmp_path / "x.db")
     command = variable.split("_")[2].lower()
     flag = f"--{'-'.join(variable.split('_')[3:]).lower()}"
@@ -443,7 +443,7 @@ WORDS = {
 def test_the_json_of_a_command_is_documented(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The page of JSON lists all members that the command prints."""
+    """The page about JSON lists all members that `show --json` and its relatives print."""
     path = record_planted(tmp_path / "x.db")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -520,7 +520,7 @@ def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
 
 
 def test_the_format_of_a_database_is_documented() -> None:
-    """The page of the database names the present format."""
+    """The page of the database names the present version of the format."""
     assert f"`PRAGMA user_version` is the format, now {VERSION}." in page("database.md")
 
 
@@ -558,12 +558,12 @@ def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("question", [*questions()], ids=lambda question: question.sql[:60])
 def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
-    """Each query on the page returns the result that stands below it."""
+    """Each query on the page of the database returns the result that stands below it."""
     assert answer(question.sql) == question.result
 
 
 def test_there_are_twenty_questions() -> None:
-    """There are twenty questions, and each query has its result."""
+    """The page of the database has twenty questions, and each query has its result."""
     assert len(list(questions())) == page("database.md").count("```sql") == 20
 
 
@@ -591,7 +591,7 @@ def anchors(text: str) -> set[str]:
     "path", [*PAGES, *ROOMS], ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_every_link_has_a_target(path: Path) -> None:
-    """Each relative link names a file that exists, and a title that is in it."""
+    """Each relative link of the manual names a file that exists, and a title in that file."""
     text = path.read_text(encoding="utf-8")
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", prose):
@@ -637,7 +637,7 @@ def test_every_large_room_has_a_readme() -> None:
     ids=lambda path: f"{path.parent.name}-{path.name}",
 )
 def test_pages_for_developers_name_files_that_exist(path: Path) -> None:
-    """A word with a slash or a suffix is a file of the room, the package or the checkout."""
+    """In a room's README, a word with a slash or a suffix is a file that exists."""
     text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     suffix = r".*/|.*\.(?:py|md|json|toml|yml|txt|mjs|css|js)|\w+(?:/\w+)+"
     words = [word for word in re.findall(r"`([a-z][\w./-]+)`", text) if re.fullmatch(suffix, word)]
@@ -651,7 +651,7 @@ def test_pages_for_developers_name_files_that_exist(path: Path) -> None:
 
 
 def test_every_page_can_be_reached() -> None:
-    """Every page can be reached by links from the README."""
+    """Every page of the manual can be reached by links from the README."""
     reached, waiting = set(), [ROOT / "README.md"]
     while waiting:
         path = waiting.pop()
@@ -683,7 +683,7 @@ def test_the_page_about_testing_begins_with_the_installation() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_make_targets_exist(path: Path) -> None:
-    """Every target of make that a page mentions exists."""
+    """Every target of make that a page of the manual mentions exists."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
     text = path.read_text(encoding="utf-8")

@@ -112,7 +112,7 @@ def imports(nodes: object) -> list[str]:
 
 
 def test_the_rest_can_be_imported_without_the_command_line() -> None:
-    """Nothing below the command line imports click; no room but three imports trio."""
+    """Modules below the command line do not import click; only three rooms import trio."""
     for path in PACKAGE.rglob("*.py"):
         layer = path.relative_to(PACKAGE).parts[0]
         named = {name.split(".")[0] for name in imports(ast.walk(ast.parse(path.read_text())))}

@@ -28,14 +28,14 @@ WANTED = [
 
 @pytest.mark.parametrize("wanted", WANTED)
 def test_a_dependency_is_locked_in_its_range(wanted: str) -> None:
-    """The lock has a version in the range of each dependency; else `make lock` has to be run."""
+    """The lock of packages has a version in each dependency's range, else `make lock` is due."""
     requirement = Requirement(wanted)
     version, _ = PINS[canonicalize_name(requirement.name)]
     assert requirement.specifier.contains(version)
 
 
 def test_every_package_has_a_hash_and_no_source() -> None:
-    """Each locked package has a hash, since a version alone does not identify a file."""
+    """Each locked Python package has a hash, since a version alone does not identify a file."""
     assert len(PINS) == LOCK.count("==") - LOCK.count(" == ") - LOCK.count("python_full_version ==")
     assert all("--hash=sha256:" in rest for _, rest in PINS.values())
     assert not re.search(r"://|--(extra-)?index|--find-links", LOCK)

@@ -40,7 +40,7 @@ def sql_in(source: str) -> list[int]:
 
 
 def test_other_rooms_have_no_sql() -> None:
-    """Other rooms than `store/` have no SQL; they call functions of `store/`."""
+    """Rooms other than `store/` have no SQL; they call functions of `store/`."""
     actual = [
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -63,7 +63,7 @@ def test_other_rooms_have_no_sql() -> None:
     ],
 )
 def test_planted_sql_is_found(line: str) -> None:
-    """SQL is found in strings of every kind: queries, statements, and calls that run them."""
+    """The check for SQL finds SQL in strings of every kind: queries, statements, calls."""
     assert sql_in(f'"""A module."""\n\n{line}\n') == [3]
 
 
@@ -76,5 +76,5 @@ def test_planted_sql_is_found(line: str) -> None:
     ],
 )
 def test_prose_is_no_sql(source: str) -> None:
-    """Words of SQL in docstrings, comments and messages are allowed."""
+    """The check for SQL allows its words in docstrings, comments and messages."""
     assert sql_in(source) == []

@@ -95,7 +95,7 @@ def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_all_print_one_list(path: Path) -> None:
-    """The API, and `show`, `check` and `transcript` in JSON with all members, find the same."""
+    """The API, and `show`, `check` and `transcript` in JSON, have the same findings."""
     expected = told(agree(path))
     with api.open(path) as opened:
         assert told(opened.summary().findings) == expected
@@ -118,7 +118,7 @@ def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
 
 
 def test_the_worst_come_first() -> None:
-    """Findings are sorted by severity, then the conversation before rules, then by frame."""
+    """Findings of commands are sorted by severity, then by conversation before rules, by frame."""
     every = [
         Finding(rule, severity, "agent", seq, "")
         for severity in reversed(SEVERITIES)
@@ -134,7 +134,7 @@ def test_the_worst_come_first() -> None:
 
 
 def test_who_did_it_is_told_in_words() -> None:
-    """A finding names who is to blame, or why nobody is."""
+    """A finding of any command names who is to blame, or why nobody is."""
     finding = Finding("wait.unanswered", Severity.ERROR, "environment", 1, "")
     assert finding.whose == "by the environment"
     assert Finding("fault.effect", Severity.WARNING, "fault", 1, "").whose == "by a fault"

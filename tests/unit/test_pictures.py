@@ -13,7 +13,7 @@ from tests.tools.pictures import PICTURED, PICTURES, ROOT, color_of, picture, pi
 
 @pytest.mark.parametrize("name", PICTURED)
 def test_it_shows_what_is_printed(name: str) -> None:
-    """The pictures show the current output; ``python -m tests.tools.pictures`` redraws them."""
+    """The README's pictures show current output; ``python -m tests.tools.pictures`` draws them."""
     drawn = (PICTURES / name).read_text(encoding="utf-8")
     assert drawn == picture(*PICTURED[name])
     shown = "".join(ElementTree.fromstring(drawn).itertext()).split("}\n  ")[-1]
@@ -22,7 +22,7 @@ def test_it_shows_what_is_printed(name: str) -> None:
 
 
 def test_each_is_in_the_readme() -> None:
-    """The README shows exactly these pictures."""
+    """The README shows exactly the pictures that the tool draws."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     names = {*PICTURED, *page_pictures.PICTURED}
     assert [name for name in names if f"(docs/pictures/{name})" not in readme] == []
@@ -44,6 +44,6 @@ def test_colours_are_read() -> None:
 
 
 def test_other_codes_are_refused() -> None:
-    """Escape codes that the program never prints are refused."""
+    """The tool for pictures refuses escape codes that the program never prints."""
     with pytest.raises(ValueError, match="expected codes of ours, got '4'"):
         list(pieces("\x1b[4mx"))

@@ -25,12 +25,12 @@ _ABSOLUTE_PATH = re.compile(r'"(/[^"]*)|(?<![\w.:/<-])(?:file://)?(/\w+(?:/[\w.-
 
 
 def test_each_is_made_by_make_recordings() -> None:
-    """The recordings in the directory are those that `make_recordings` makes."""
+    """The shipped recordings are those that `make_recordings` makes."""
     assert {path.stem for path in SHIPPED} == {*RECORDINGS, *SICK}
 
 
 def test_each_is_explained() -> None:
-    """The README of the directory has one row for each recording, and no other rows."""
+    """The README of the recordings has one row for each recording, and no other rows."""
     readme = (DIRECTORY / "README.md").read_text(encoding="utf-8")
     assert SHIPPED
     assert [path.name for path in SHIPPED if f"| `{path.name}` |" not in readme] == []
@@ -39,7 +39,7 @@ def test_each_is_explained() -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_each_healthy_one_ended_well(path: Path) -> None:
-    """All turns have ended, and no request has failed, except those of ``tour`` that should."""
+    """In the shipped recordings, all turns have ended, and only ``tour`` has failed requests."""
     with RecordingReader(path) as reader:
         assert reader.recording.command == '["python", "-m", "tests.agents.sdk_agent"]'
         outcomes = {row["outcome"] for row in reader.query("SELECT outcome FROM exchanges")}
@@ -51,7 +51,7 @@ def test_each_healthy_one_ended_well(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_each_is_complete(path: Path) -> None:
-    """Each recording is complete, correlated and masked, and shows no path of this machine."""
+    """Each shipped recording is complete and masked, and shows no path of this machine."""
     with RecordingReader(path) as reader:
         recording = reader.recording
         assert recording.state == "complete"

@@ -125,7 +125,7 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
     ],
 )
 def test_the_score_of_the_reports(among: Collection, read: int | None, least: int) -> None:
-    """The reports together earn enough points; the test prints the score and missing points."""
+    """The rebuilt bug reports together earn enough points for what `show` finds."""
     points = {entry["file"]: best_points(entry, among, read) for entry in among.reports}
     score = 100 * sum(map(sum, points.values())) / (3 * len(points))
     said = [f"{score:.0f} % of {3 * len(points)} points of {len(points)} reports"]
@@ -138,7 +138,7 @@ def test_the_score_of_the_reports(among: Collection, read: int | None, least: in
 
 @pytest.mark.parametrize("among", COLLECTIONS, ids=named)
 def test_every_report_names_frames_of_its_recording(among: Collection) -> None:
-    """The numbers are those of frames and events, and the culprit is a side or nobody."""
+    """Expected findings of a rebuilt bug name frames or events, and a side or nobody."""
     for entry in among.reports:
         rows = (among.path / entry["file"]).read_text(encoding="utf-8").splitlines()[1:]
         assert entry["frames"], entry["file"]
@@ -150,7 +150,7 @@ def test_every_report_names_frames_of_its_recording(among: Collection) -> None:
 def test_nobody_is_accused_in_a_healthy_conversation(
     among: Collection, entry: dict[str, Any]
 ) -> None:
-    """No side is blamed in a healthy conversation, even if the conversation looks suspicious."""
+    """`show` blames no side in a healthy conversation, even a suspicious one."""
     assert accusing(among.path / entry["file"]) == []
 
 

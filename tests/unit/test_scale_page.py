@@ -56,7 +56,7 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("line", commands())
 def test_a_command_of_the_page_is_ours(line: str) -> None:
-    """The commands on the page are valid: the program accepts all of their words."""
+    """The commands on docs/scale.md are valid: the program accepts all of their words."""
     words = shlex.split(line, comments=True)[1:]
     command: click.Command = cli
     while isinstance(command, click.Group):
@@ -70,7 +70,7 @@ def test_a_command_of_the_page_is_ours(line: str) -> None:
 
 
 def test_the_parts_of_a_matrix_are_all_recordings(tmp_path: Path) -> None:
-    """The parts of the matrix hold each recording once, and the last part is their number."""
+    """The parts of the matrix on docs/scale.md hold each recording once."""
     job = WORKFLOW["jobs"]["verify"]
     parts = job["strategy"]["matrix"]["part"]
     (run,) = (step["run"] for step in job["steps"] if "split" in step.get("run", ""))

@@ -32,7 +32,7 @@ NAMES = [*FILES, *FORMER]
 
 
 def test_every_file_is_made() -> None:
-    """No file of a version or of a dialect is left over, and each version is part of a dialect."""
+    """No schema file of a version or of a dialect is left over; each version has a dialect."""
     assert {path.stem for path in VERSIONS.iterdir()} == {*NAMES}
     assert {name for names in DIALECTS.values() for name in names} == {*NAMES}
     assert {path.stem for path in DIRECTORY.iterdir()} == {*DIALECTS, DRAFT}
@@ -41,7 +41,7 @@ def test_every_file_is_made() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_says_what_it_was_made_of(name: str) -> None:
-    """After another version is pinned, `make schemas` has to be run."""
+    """After another version of a schema is pinned, `make schemas` has to be run."""
     version, file = FORMER.get(name) or (pinned()[0], FILES[name])
     types = of_version(name)
     assert (types["source"], types["version"]) == (f"{PACKAGE} {file}", version)
@@ -58,12 +58,12 @@ def test_a_file_has_no_prose(name: str) -> None:
 
 
 def test_what_requests_require_is_what_the_types_say() -> None:
-    """The small file for blaming refusals agrees with the types of the dialects."""
+    """The small schema file for blaming refusals agrees with the types of the dialects."""
     assert REQUIRED.read_text() == required_params()
 
 
 def test_words_that_stay_in_private_text_are_those_that_types_enumerate() -> None:
-    """The small file of words is made of the types of the dialects."""
+    """The small schema file of words is made of the types of the dialects."""
     assert ENUMERATED.read_text() == enumerated()
 
 
@@ -75,7 +75,7 @@ def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
-    """Every branch, optional member and value that a version has is right in the merged types."""
+    """All branches, optional members and values of a version are right in the merged types."""
     (dialect,) = (item for item, names in DIALECTS.items() if name in names)
     schema = DialectSchema.of_dialect(dialect)
     assert [
@@ -86,7 +86,7 @@ def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
 
 
 def test_differences_are_found() -> None:
-    """An example that the derived types judge in another way is a difference."""
+    """An example that the derived types judge differently from the schema is reported."""
     form = {"$ref": "#/$defs/A"}
     types: dict[str, Any] = {
         "params": {"to-agent": {"session/new": form}},

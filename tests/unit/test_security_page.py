@@ -36,7 +36,7 @@ COMMANDS = dict(commands(cli))
 
 
 def test_the_readme_links_to_it() -> None:
-    """The page about security links only to pages that exist."""
+    """SECURITY.md links only to pages that exist."""
     assert "](SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)", PAGE):
         assert (ROOT / target).exists(), target
@@ -44,7 +44,7 @@ def test_the_readme_links_to_it() -> None:
 
 @pytest.mark.parametrize("option", sorted({n for n in _NAMED if n.startswith("--")}))
 def test_an_option_exists(option: str) -> None:
-    """An option that the page names belongs to a command."""
+    """An option that SECURITY.md names belongs to a command."""
     assert any(option in options for options in COMMANDS.values())
 
 
@@ -52,7 +52,7 @@ def test_an_option_exists(option: str) -> None:
     "name", sorted({n for n in _NAMED if re.match(r"(tests|requirements)/", n)})
 )
 def test_a_file_exists(name: str) -> None:
-    """A file that the page names is in the repository."""
+    """A file that SECURITY.md names is in the repository."""
     assert (ROOT / name).exists()
 
 
@@ -60,7 +60,7 @@ def test_a_file_exists(name: str) -> None:
     "name", sorted({n for n in _NAMED if re.match(r"(acp-proxy|inspect) [a-z]", n)})
 )
 def test_a_command_exists(name: str) -> None:
-    """A command that the page names has the named options."""
+    """A command that SECURITY.md names has the named options."""
     words = [word for word in name.removeprefix("acp-proxy ").split() if not word.startswith("-")]
     options = {word for word in name.split() if word.startswith("-")}
     assert options <= COMMANDS[tuple(words)]
@@ -68,12 +68,12 @@ def test_a_command_exists(name: str) -> None:
 
 @pytest.mark.parametrize("target", sorted({n[5:] for n in _NAMED if n.startswith("make ")}))
 def test_a_target_of_make_exists(target: str) -> None:
-    """A target that the page names is in the Makefile."""
+    """A target of make that SECURITY.md names is in the Makefile."""
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
 def test_the_limits_are_those_of_the_code() -> None:
-    """The limits on the page about security are the limits in the code."""
+    """The limits in SECURITY.md are the limits in the code."""
     assert (WHOLE_VALUE >> 20, LABEL >> 20, PLAN_FILE, DEEPEST) == (16, 4, 1_000_000, 100)
     for limit in ("more than 16 MiB", "4 MiB", "1 MB", "100 levels"):
         assert limit in PAGE

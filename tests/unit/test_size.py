@@ -32,12 +32,12 @@ def f(
 
 
 def test_prose_is_no_code() -> None:
-    """Docstrings, strings below constants, comments and blank lines are not counted."""
+    """The count of code leaves out docstrings, comments and blank lines."""
     assert code_lines(MODULE) == 8
 
 
 def test_a_room_has_the_lines_of_the_rooms_in_it(tmp_path: Path) -> None:
-    """A module counts for each room that it is in, and once for the package."""
+    """The count of code has a module in each room that it is in, and once in the package."""
     room = tmp_path / "outer" / "inner"
     room.mkdir(parents=True)
     for path in (tmp_path / "top.py", room.parent / "a.py", room / "b.py"):
@@ -53,7 +53,7 @@ def test_a_room_has_the_lines_of_the_rooms_in_it(tmp_path: Path) -> None:
 
 
 def test_more_than_is_allowed_is_refused() -> None:
-    """One line or one file more than the allowed number is refused."""
+    """The check of size refuses one line or one file more than the allowed number."""
     most = {"lines": 3, "files": 2}
     assert excess(3, 2, most) == ""
     assert excess(4, 2, most).startswith("expected at most 3 lines of code in 2 files, got 4 in 2")
@@ -61,7 +61,7 @@ def test_more_than_is_allowed_is_refused() -> None:
 
 
 def test_a_module_and_a_function_can_be_read_at_once() -> None:
-    """A module has at most 400 lines, and a function 80."""
+    """The check of size refuses modules over 400 lines, and functions over 80."""
     large = []
     for path in PACKAGE.rglob("*.py"):
         source, name = path.read_text(encoding="utf-8"), str(path.relative_to(PACKAGE))

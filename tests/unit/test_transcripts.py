@@ -22,12 +22,12 @@ from tests.support.labelled_transcripts import check, frame
     ],
 )
 def test_messages_are_written_short(text: str, message: dict[str, object]) -> None:
-    """A message in a transcript is written as its id, its method or kind, and its value."""
+    """A playbook's transcript has a message as its id, its method or kind, and its value."""
     assert json.loads(frame(text)) == {"jsonrpc": "2.0", **message}
 
 
 def test_other_labels_fail() -> None:
-    """A transcript with a label that a frame does not get is not accepted."""
+    """A playbook's transcript with a label that a frame does not get is not accepted."""
     with pytest.raises(AssertionError, match="exchange 1"):
         check("""
             -> #0 initialize
@@ -36,7 +36,7 @@ def test_other_labels_fail() -> None:
 
 
 def test_missing_labels_fail() -> None:
-    """A frame without a line of labels is not accepted, not even if it gets none."""
+    """A playbook's frame without a line of labels is not accepted, even if it has none."""
     check("-> {}\n nothing")
     with pytest.raises(AssertionError):
         check("-> {}")

@@ -35,13 +35,13 @@ def commands(name: str, job: str | None = None) -> list[str]:
 
 
 def test_there_are_two() -> None:
-    """One workflow runs for each change, and one for a release."""
+    """Of GitHub's workflows, one runs for each change, and one for a release."""
     assert sorted(WORKFLOWS) == ["ci", "release"]
 
 
 @each
 def test_what_is_run_exists(name: str) -> None:
-    """Each target of make and each file of the project in a workflow exists."""
+    """Each target of make and each file of the project that a workflow names exists."""
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = {*re.findall(r"^([a-z]+):", makefile, re.MULTILINE)}
     assert commands(name)
@@ -54,7 +54,7 @@ def test_what_is_run_exists(name: str) -> None:
 
 @each
 def test_every_action_is_pinned(name: str) -> None:
-    """All steps pin an action by the hash of its commit, together with its version."""
+    """All steps of workflows pin an action by its commit's hash, with its version."""
     used = [step["uses"] for step in steps(name) if step.get("uses", "./") != "./"]
     text = "".join(path.read_text("utf-8") for path in PATHS)
     for action in used:
@@ -67,7 +67,7 @@ def test_every_action_is_pinned(name: str) -> None:
 
 @each
 def test_jobs_may_read_alone(name: str) -> None:
-    """Only the job that publishes has more permissions than reading."""
+    """In a workflow, only the job that publishes has more permissions than reading."""
     assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
     more = {word for word, job in WORKFLOWS[name]["jobs"].items() if "permissions" in job}
     assert more == ({"publish"} if name == "release" else set())
@@ -76,7 +76,7 @@ def test_jobs_may_read_alone(name: str) -> None:
 
 
 def test_every_supported_python_is_tested() -> None:
-    """The classifiers name the Python versions tested on Linux and macOS."""
+    """The package's classifiers name the Python versions tested on Linux and macOS."""
     matrix = WORKFLOWS["ci"]["jobs"]["test"]["strategy"]["matrix"]
     assert matrix["system"] == ["ubuntu-latest", "macos-latest"]
     prefix = "Programming Language :: Python :: "
@@ -91,7 +91,7 @@ def test_every_supported_python_is_tested() -> None:
 
 
 def test_the_action_of_this_repository_is_tried() -> None:
-    """The steps that try our action pass inputs that it has and recordings that exist."""
+    """The workflow steps that try our action pass inputs that it has, and real recordings."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     (step,) = [item for item in steps("ci", "action") if item.get("uses") == "./"]
     assert {*step["with"]} <= {*action["inputs"]}
@@ -99,7 +99,7 @@ def test_the_action_of_this_repository_is_tried() -> None:
 
 
 def test_windows_gets_the_wheel() -> None:
-    """On Windows the wheel is installed, and only `inspect` and `replay` are tried."""
+    """The workflow for Windows installs the wheel, and only tries `inspect` and `replay`."""
     job = WORKFLOWS["ci"]["jobs"]["windows"]
     assert (job["runs-on"], job["needs"]) == ("windows-latest", "build")
     install, trial = commands("ci", "windows")
@@ -108,7 +108,7 @@ def test_windows_gets_the_wheel() -> None:
 
 
 def test_what_is_published_was_tested_and_attested() -> None:
-    """A release is tested, attested and published in this order, without a token."""
+    """The workflow for a release tests, attests and publishes in this order, without a token."""
     assert commands("release", "build")[0] == "make check"
     assert "make dist" in commands("release", "build")[1]
     names = [step["uses"].partition("@")[0] for step in steps("release", "publish")]

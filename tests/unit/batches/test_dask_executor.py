@@ -90,7 +90,7 @@ def test_other_ends_are_errors(
     error: type[Exception],
     said: str,
 ) -> None:
-    """A job that ends with a bug of ours ends the batch; after another error it is tried again."""
+    """A bug of ours in a job ends the batch with one line; after other ends the job may rerun."""
     future = executor.submit(JOB)
     end(tasks.futures[0])
     with pytest.raises(error, match=said) as raised:

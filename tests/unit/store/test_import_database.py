@@ -58,20 +58,20 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
      ("n" * 300, f"{'n' * 60}.db")],
 )  # fmt: skip
 def test_a_name_from_a_text_stays_in_its_directory(tmp_path: Path, name: str, file: str) -> None:
-    """Any name in a text becomes a plain file name inside the directory."""
+    """Any recording's name in an imported text becomes a plain file name inside the directory."""
     text = HEADER.replace(b'"x"', json.dumps(name).encode())
     assert make(text, tmp_path) == tmp_path / file
     assert list(tmp_path.iterdir()) == [tmp_path / file]
 
 
 def test_a_recording_can_get_another_name(tmp_path: Path) -> None:
-    """A new name is stored in the recording's row."""
+    """If an import gets a new name, the name is stored in the recording's row."""
     with RecordingReader(make(HEADER, tmp_path, name="mine")) as reader:
         assert reader.recording.name == "mine"
 
 
 def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong line, a full disk or a kill between lines leaves an empty directory."""
+    """An import that ends at a wrong line, a full disk or a kill leaves an empty directory."""
     with pytest.raises(UnreadableRecording, match="line 2"):
         make(HEADER + b"{", tmp_path)
 
@@ -99,7 +99,7 @@ def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
 
 
 def test_rows_can_be_temporary() -> None:
-    """Without a path, the rows are in a temporary file."""
+    """A text that is imported without a path has its rows in a temporary file."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
     assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)

@@ -47,7 +47,7 @@ def test_every_kept_recording_has_all_views() -> None:
 
 
 def test_datasette_opens_everything(tmp_path: Path) -> None:
-    """Datasette shows every page without an error, and downloads the bytes of a frame."""
+    """Datasette shows every page of a recording without an error, and downloads a frame's bytes."""
     asyncio.run(visit([*RECORDINGS, odd_recording(tmp_path / "odd.db")]))
 
 
@@ -74,7 +74,7 @@ async def visit(paths: Iterable[Path]) -> None:
 
 
 def test_sqlite_utils_reads_everything(tmp_path: Path) -> None:
-    """sqlite-utils reads every table and view, and lists the views."""
+    """sqlite-utils reads every table and view of a recording, and lists the views."""
     odd = odd_recording(tmp_path / "odd.db")
     for path in [*RECORDINGS, odd]:
         with closing(sqlite3.connect(path)) as connection:

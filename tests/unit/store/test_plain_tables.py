@@ -53,7 +53,7 @@ def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> Non
 
 
 def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
-    """A recording with a virtual table is refused, since code of a program computes it."""
+    """A recording with a virtual table is refused, since code of a program computes its rows."""
     path = record_conversation(tmp_path / "x.db")
     alter(
         path, "DROP TABLE events", "CREATE VIRTUAL TABLE events USING fts5(seq, t_ns, kind, data)"
@@ -63,7 +63,7 @@ def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
-    """A computed column is refused, since SQLite could compute a gigabyte from nothing."""
+    """A recording's computed column is refused: SQLite could compute a gigabyte from nothing."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, "ALTER TABLE recording ADD COLUMN much AS (zeroblob(1000000000))")
     with pytest.raises(DamagedRecording, match="recording is a table with computed columns"):
@@ -72,7 +72,7 @@ def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trigger", TRIGGERS)
 def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
-    """A note is refused if writing it would fire a trigger."""
+    """A note is refused if writing it would fire a trigger in the recording's database."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"CREATE TRIGGER t {TRIGGERS[trigger]}")
     before = path.read_bytes()
@@ -113,7 +113,7 @@ def test_a_recorder_makes_plain_tables(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_a_query(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
-    """Ctrl-C interrupts a query that does not end, and the file is not called damaged."""
+    """Ctrl-C interrupts a query that does not end, and the recording is not called damaged."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         press_ctrl_c()
         with pytest.raises(KeyboardInterrupt):
@@ -121,7 +121,7 @@ def test_ctrl_c_ends_a_query(tmp_path: Path, press_ctrl_c: Callable[[], object])
 
 
 def test_ctrl_c_ends_a_change(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
-    """Ctrl-C interrupts writing a note."""
+    """Ctrl-C interrupts writing a note into a recording."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_for_writing(path, timeout=0)) as connection:
         database.allow_interrupts(connection)

@@ -117,7 +117,7 @@ def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
 
 
 def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
-    """A line that is not finished is not shown; when it is finished, it is shown once."""
+    """A follower shows an unfinished line of a stream only once the line is finished."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         recorder.chunk(TO_CLIENT, chunk(1)[:20])
         reader.refresh()
@@ -128,7 +128,7 @@ def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
-    """A reader sees a half written record once it is complete."""
+    """A reader sees a half written record of a log once the record is complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         before = recorder.log_path.read_bytes()
         recorder.to_client(chunk(1))
@@ -180,7 +180,7 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
 
 
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
-    """Indexed requests are paired with answers that are still in the log."""
+    """A reader pairs indexed requests with answers that are still in the log."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         whole = read(recorder.path)
@@ -196,7 +196,7 @@ def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
-    """A refresh after the recorder's end makes a live recording complete."""
+    """A refresh of its reader after the recorder's end makes a live recording complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         recorder.close()
@@ -273,7 +273,7 @@ def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None
 def test_a_reader_that_may_not_write_reads_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """If a recording cannot be finished, all is read from the log, and no file changes."""
+    """If a recording cannot be finished, all of it is read from the log, and no file changes."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -297,7 +297,7 @@ def test_a_reader_that_may_not_write_reads_the_same(
 def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A read-only log can be read."""
+    """A reader can read a read-only log."""
     plain_open = os.open
 
     def readonly(path: Any, flags: int, *rest: Any, **more: Any) -> int:
@@ -372,7 +372,7 @@ def test_a_finishing_reader_is_not_taken_for_the_recorder(
 def test_frames_that_another_reader_indexes_are_not_read_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, indexed: str
 ) -> None:
-    """No frame is read twice while another reader moves frames to rows."""
+    """A reader reads no frame twice while another reader moves frames to rows."""
     settle = Indexer.settle
 
     def finish() -> None:
@@ -435,7 +435,7 @@ def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> No
 def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A failed finish restores the log's permissions and releases its lock."""
+    """A reader that fails to finish a recording restores the log's permissions and its lock."""
 
     def have_no_room(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
@@ -451,7 +451,7 @@ def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
 
 
 def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> None:
-    """A recording is not finished while another reader reads its tail."""
+    """A recording is not finished while another reader reads the tail of its log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as log:
@@ -468,7 +468,7 @@ def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> N
 
 
 def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
-    """Damage in given lines is reported at once, since the lines cannot be read again."""
+    """Damage in the lines of a text form is reported at once: they cannot be read again."""
 
     def lines() -> Iterator[bytes]:
         yield b"# a remark\n"
@@ -519,7 +519,7 @@ def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
 
 
 def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None:
-    """If a log was emptied and all rows are in the database, nothing is reported as lost."""
+    """If a log was emptied and all rows are in the database, a reader reports no loss."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -579,13 +579,13 @@ def record_conversation_log(path: Path) -> bytes:
 
 
 def test_nothing_at_all(tmp_path: Path) -> None:
-    """The error about a path without a file says that there is no such file."""
+    """The error about a recording's path without a file says that the file does not exist."""
     with pytest.raises(NotARecording, match="no such file"):
         RecordingReader(tmp_path / "x.db")
 
 
 def test_an_empty_database(tmp_path: Path) -> None:
-    """An empty file is an error, not an empty recording."""
+    """An empty file is an error for a reader, not an empty recording."""
     (tmp_path / "x.db").touch()
     with pytest.raises(NotARecording, match="it is empty"):
         RecordingReader(tmp_path / "x.db")
@@ -663,7 +663,7 @@ def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
 
 
 def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -> None:
-    """The log of a recording in a newer format is not changed."""
+    """A reader does not change the log of a recording in a newer format."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -699,14 +699,14 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
     ],
 )
 def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """Values that SQLite accepts but no recorder writes are reported as damage."""
+    """A reader reports values as damage that SQLite accepts but no recorder writes."""
     path = alter(record_conversation(tmp_path / "x.db"), spoil)
     with pytest.raises(DamagedRecording):
         read(path)
 
 
 def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
-    """An invalid indexing state is an error, and the log is kept."""
+    """An invalid indexing state is an error for a reader, and the log is kept."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -719,7 +719,7 @@ def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
 
 
 def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
-    """A reader ignores the file's own view `frames`."""
+    """A reader ignores a view `frames` in the recording's own file."""
     path = record_conversation(tmp_path / "x.db")
     before = read(path)
     for name in ("frames", "timeline", "unanswered", "latency"):
@@ -821,7 +821,7 @@ def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
 def test_damage_is_reported_at_once_if_the_files_did_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
-    """A failed opening is repeated if the files changed meanwhile; otherwise it is damage."""
+    """A reader repeats a failed opening if the files changed meanwhile; else it is damage."""
     path = record_conversation(tmp_path / "x.db")
     open_readonly = database.open_readonly
     failed: list[Path] = []

@@ -31,14 +31,14 @@ def agent_of(directory: Path, lines: list[str], real_agent: list[str] | None = N
 
 
 def test_a_clean_recording_passes(tmp_path: Path) -> None:
-    """A clean recording passes at every severity."""
+    """A test that plays a clean recording passes at every severity of findings."""
     agent = agent_of(tmp_path, CLEAN)
     for severity in ("error", "warning", "info"):
         agent.check(severity)
 
 
 def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
-    """A broken rule fails the test; the error has the rule, the side, the frame and a command."""
+    """A broken rule in its recording fails a test; the error has rule, side, frame and command."""
     agent = agent_of(tmp_path, [*CLEAN, "<- | a log line"])
     with pytest.raises(AssertionError) as raised:
         agent.check()
@@ -52,14 +52,14 @@ def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
 
 
 def test_only_what_is_severe_enough_counts(tmp_path: Path) -> None:
-    """A hint does not fail the test, unless the test asks for that severity."""
+    """A hint does not fail a test that plays a recording, unless the test asks for hints."""
     agent = agent_of(tmp_path, [line.replace("Info", "_info") for line in CLEAN[:1]])
     with pytest.raises(AssertionError, match="has findings"):
         agent.check("info")
 
 
 def test_wrong_use_is_an_error(tmp_path: Path) -> None:
-    """An unknown severity, an unknown rule and a missing recording are errors."""
+    """For the pytest plugin, an unknown severity, rule or recording is an error."""
     agent = agent_of(tmp_path, CLEAN)
     with pytest.raises(ValueError, match="expected fail_on to be one of error, warning, info"):
         agent.check("never")

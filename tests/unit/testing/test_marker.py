@@ -31,7 +31,7 @@ def test_a_recording_is_named_after_its_test(file: str, names: list[str], name: 
 
 
 def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
-    """A recording is looked up in a given directory, else in `recordings` or `acp_recordings`."""
+    """The plugin finds a recording in a given directory, or `recordings` or `acp_recordings`."""
     usual, other = tmp_path / "recordings", tmp_path / "acp_recordings"
     assert recording_place("x", tmp_path, None) == usual / "x.jsonl"
     other.mkdir()
@@ -42,14 +42,14 @@ def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
 
 
 def test_a_path_is_one_from_the_test(tmp_path: Path) -> None:
-    """A name with a slash is a path relative to the test, or an absolute path."""
+    """A recording's name with a slash is a path relative to the test, or an absolute path."""
     assert recording_place("./x", tmp_path, Path("/y")) == tmp_path / "x.jsonl"
     assert recording_place("a/x.db", tmp_path, Path("/y")) == tmp_path / "a" / "x.db"
     assert recording_place("/a/x", tmp_path, Path("/y")) == Path("/a/x.jsonl")
 
 
 def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
-    """If a recording exists as text and as a database, the text is used."""
+    """If a test's recording exists as text and as a database, the text is used."""
     (tmp_path / "v1.2.db").touch()
     assert recording_place("v1.2", tmp_path, tmp_path) == tmp_path / "v1.2.db"
     (tmp_path / "v1.2.jsonl").touch()
@@ -57,7 +57,7 @@ def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
 
 
 def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
-    """The files of a recording are numbered from 2; a file after a missing number is ignored."""
+    """A test's recordings are numbered from 2; one after a missing number is ignored."""
     place = tmp_path / "x.jsonl"
     assert files_of(place) == []
     for number in (1, 2, 4):
@@ -66,7 +66,7 @@ def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
 
 
 def test_options_become_arguments_of_replay() -> None:
-    """Options become values, switches, or one option for each of several pointers."""
+    """Options of a marker become values, switches, or an option for each of several pointers."""
     assert replay_arguments({}) == []
     assert replay_arguments({"agent": ["x"], "lenient": False, "idle_cap": None}) == []
     assert replay_arguments({"timing": "x0.5", "idle_cap": 2, "rewrite_text": True}) == [
@@ -78,6 +78,6 @@ def test_options_become_arguments_of_replay() -> None:
 
 @pytest.mark.parametrize("options", [{"ordr": "x"}, {"ignore": 3}, {"ignore": ["/a", 3]}])
 def test_unknown_options_are_refused(options: dict[str, object]) -> None:
-    """A misspelt option or a value of another type is an error."""
+    """A misspelt option of a marker, or a value of another type, is an error."""
     with pytest.raises(BadOption):
         replay_arguments(options)

@@ -53,7 +53,7 @@ def clean() -> dict[str, object]:
 
 
 def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
-    """A start runs while its process holds the lock, and before it has taken the lock."""
+    """The start of a test's agent counts as running until its process has released the lock."""
     (tmp_path / "2.lock").touch()
     command = [sys.executable, "-c", HOLD, str(tmp_path / "1.lock")]
     with (
@@ -72,7 +72,7 @@ def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
 
 
 def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
-    """Checking whether a start is over takes no lock from another process."""
+    """The check whether an agent's start is over takes no lock from another process."""
     leave(tmp_path, 1, None)
     (run,) = runs_in(tmp_path)
     assert run.is_over()
@@ -84,14 +84,14 @@ def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
 
 
 def test_starts_are_in_order(tmp_path: Path) -> None:
-    """Starts are sorted by number: the tenth comes after the ninth."""
+    """Starts of a test's agent are sorted by number: the tenth comes after the ninth."""
     for number in (10, 9, 1):
         leave(tmp_path, number, None)
     assert [run.number for run in runs_in(tmp_path)] == [1, 9, 10]
 
 
 def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object]) -> None:
-    """Text of a client or a recording is shown with escapes."""
+    """Reports of a test's agent show text of a client or a recording with escapes."""
     bad = Divergence(
         DivergenceKind.UNMATCHED, Rank.PRIMARY, "s\x1b[2J", "it\x07", line=1, came="\x1b]0;"
     )
@@ -104,7 +104,7 @@ def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object])
 
 
 def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -> None:
-    """The verdict of all starts is the first that is not clean."""
+    """The verdict of all starts of a test's agent is the first that is not clean."""
     leave(tmp_path, 1, clean)
     assert agent_in(tmp_path).verdict() == "clean"
     assert agent_in(tmp_path).complaint() is None
@@ -116,7 +116,7 @@ def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -
 
 
 def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, object]) -> None:
-    """The error about a start without a report has the reason, if the agent left one."""
+    """The error about an agent's start without a report has the reason, if one was left."""
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")
@@ -128,7 +128,7 @@ def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, o
 
 
 def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
-    """There is no report before the first start, during a start, or for a real agent."""
+    """A test's agent has no report before and during its start, or if it is a real agent."""
     with pytest.raises(RuntimeError, match="never started"):
         _ = agent_in(tmp_path).report
     (tmp_path / "1.lock").touch()
@@ -141,7 +141,7 @@ def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
 def test_the_environment_has_nothing_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Our variables are not passed on to the agent; all other variables are."""
+    """Variables of acp-proxy are not passed on to a test's agent; all other variables are."""
     monkeypatch.setenv("ACP_PROXY_OFF", "1")
     monkeypatch.setenv("SOMETHING", "2")
     env = agent_in(tmp_path).env
@@ -150,14 +150,14 @@ def test_the_environment_has_nothing_of_ours(
 
 
 def test_it_opens_what_is_played(tmp_path: Path) -> None:
-    """The recording that an agent plays can be opened by the test."""
+    """A test can open the recording that its agent plays."""
     with agent_in(tmp_path).open() as recording:
         assert recording.path == RECORDING
         assert [turn.prompt for turn in recording.turns()] == ["hello"]
 
 
 def test_it_opens_what_is_recorded(tmp_path: Path) -> None:
-    """For a real agent, the recording of its last start is opened."""
+    """A test with a real agent opens the recording of the agent's last start."""
     real = agent_in(tmp_path, real_agent=["my-agent"])
     with pytest.raises(RuntimeError, match="the agent was never started"):
         real.open()

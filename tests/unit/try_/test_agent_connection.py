@@ -25,7 +25,7 @@ async def _played(agent: LiveAgent, *, play: Callable[[], Awaitable[None]]) -> N
 
 
 async def test_a_request_returns_the_answer_with_its_id() -> None:
-    """Two requests that are answered in the opposite order each get their own answer."""
+    """Two requests of `try` that are answered in the opposite order get their own answers."""
     agent, replies = LiveAgent(), dict[str, Reply]()
 
     async def ask(method: str) -> None:
@@ -45,7 +45,7 @@ async def test_a_request_returns_the_answer_with_its_id() -> None:
 
 
 async def test_a_request_fails_when_the_agent_leaves() -> None:
-    """The end of the agent's output ends the wait; later requests fail at once."""
+    """For `try`, the end of the agent's output ends a wait, and later requests fail at once."""
     agent = LiveAgent()
 
     async def play() -> None:
@@ -61,7 +61,7 @@ async def test_a_request_fails_when_the_agent_leaves() -> None:
 
 
 async def test_a_request_of_the_agent_is_answered_while_another_waits() -> None:
-    """The agent gets the answer to its second request before the first has one."""
+    """`try` answers the agent's second request before the first has an answer."""
     may_answer = trio.Event()
 
     async def handler(method: str, _message: Any) -> Any:
@@ -84,7 +84,7 @@ async def test_a_request_of_the_agent_is_answered_while_another_waits() -> None:
 
 
 async def test_a_refused_request_gets_an_error() -> None:
-    """The error of the handler is the answer of the client."""
+    """An error of the handler is the answer of `try` to the agent's request."""
 
     async def handler(_method: str, _message: Any) -> Any:
         raise RequestError(-32601, "unknown")
@@ -99,7 +99,7 @@ async def test_a_refused_request_gets_an_error() -> None:
 
 
 async def test_the_members_of_a_batch_are_taken_one_by_one() -> None:
-    """Requests of a batch are answered, and answers in it reach their requests."""
+    """`try` answers requests of a batch, and finds the answers in one."""
 
     async def handler(method: str, _message: Any) -> Any:
         return method
@@ -125,7 +125,7 @@ async def test_the_members_of_a_batch_are_taken_one_by_one() -> None:
 
 
 async def test_lines_that_are_not_messages_are_shown_and_ignored() -> None:
-    """Every line reaches the watcher in order; a line without JSON changes nothing else."""
+    """`try` shows every line in order; a line without JSON changes nothing else."""
     lines: list[tuple[Direction, bytes]] = []
     agent = LiveAgent(watch=lambda direction, raw: lines.append((direction, raw)))
 
@@ -146,7 +146,7 @@ async def test_lines_that_are_not_messages_are_shown_and_ignored() -> None:
 
 
 async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
-    """A message to an agent that has left is dropped, without an error."""
+    """A message of `try` to an agent that has left is dropped, without an error."""
     agent = LiveAgent()
 
     async def play() -> None:

@@ -59,7 +59,7 @@ class Client:
 async def test_nothing_is_done_that_was_rejected(
     tmp_path: Path, nursery: trio.Nursery, policy: Policy
 ) -> None:
-    """Writes, commands and permissions need consent; files can be read in any case."""
+    """In `try`, writes, commands and permissions need consent; reading files does not."""
     client = Client(nursery, tmp_path, policy, Asked())
     (tmp_path / "old.txt").write_text("old")
     is_allowed = policy is Policy.ALLOW
@@ -77,7 +77,7 @@ async def test_nothing_is_done_that_was_rejected(
 async def test_each_write_and_each_command_is_asked_about(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """The question has the whole request; every answer but the first means no."""
+    """The user of `try` sees the whole request; every answer but the first means no."""
     ask = Asked(1, 0, None, 0)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     assert isinstance(await client.ask("fs/write_text_file", path="a", content="x"), int)
@@ -95,7 +95,7 @@ async def test_each_write_and_each_command_is_asked_about(
 async def test_a_path_outside_is_refused_without_a_question(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """The user is not asked about a write or a command in another directory."""
+    """`try` refuses a write or a command in another directory without asking the user."""
     client = Client(nursery, tmp_path, Policy.ASK, Asked())
     assert isinstance(await client.ask("fs/write_text_file", path="/etc/x", content="x"), int)
     assert isinstance(await client.ask("terminal/create", **CREATE, cwd="/"), int)
@@ -112,7 +112,7 @@ async def test_a_path_outside_is_refused_without_a_question(
 async def test_the_user_chooses_an_option(
     tmp_path: Path, nursery: trio.Nursery, answer: int | None, outcome: dict[str, str]
 ) -> None:
-    """The options are those of the request, by their names; no choice cancels the request."""
+    """`try` offers a permission's options by name; no choice cancels the request."""
     ask = Asked(answer)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     result = await client.ask("session/request_permission", **PERMISSION)
@@ -123,7 +123,7 @@ async def test_the_user_chooses_an_option(
 async def test_a_cancelled_turn_withdraws_the_question(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """The request is answered as cancelled, as the specification asks for."""
+    """A cancelled turn makes `try` answer an open permission request as cancelled."""
     results = []
 
     class Silent(Asked):
@@ -145,7 +145,7 @@ async def test_a_cancelled_turn_withdraws_the_question(
 
 
 async def test_the_draft_has_its_own_answers(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """Permissions are granted or not, files have other members, and terminals are not offered."""
+    """In the draft, `try` grants permissions by other members, and offers no terminals."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked(), DRAFT)
     granted = await client.ask("session/request_permission", operation="file_write", resource="a")
     assert granted == {"granted": True}
@@ -157,7 +157,7 @@ async def test_the_draft_has_its_own_answers(tmp_path: Path, nursery: trio.Nurse
 
 
 async def test_the_life_of_a_terminal(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """A terminal is created, waited for, read and released; then it is not known any more."""
+    """In `try`, a terminal is created, waited for, read and released, and then unknown."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     created = await client.ask("terminal/create", command="echo", args=["hi"], cwd=str(tmp_path))
     exited = await client.ask("terminal/wait_for_exit", **created)
@@ -172,7 +172,7 @@ async def test_the_life_of_a_terminal(tmp_path: Path, nursery: trio.Nursery) -> 
 async def test_other_requests_are_not_offered(
     tmp_path: Path, nursery: trio.Nursery, method: str
 ) -> None:
-    """A method that the client does not serve gets the error of an unknown method."""
+    """`try` answers a method that it does not serve with the error of an unknown method."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     created = await client.ask("terminal/create", **CREATE)
     assert await client.ask(method, **created) == METHOD_NOT_FOUND

@@ -70,7 +70,7 @@ class Played:
 
 
 async def test_prompts_are_turns_one_after_the_other(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """The second prompt is sent when the first has been answered, also with an error."""
+    """`try` sends the second prompt when the first has an answer, even an error."""
     played = Played(nursery, tmp_path)
     await played.start("one", "two")
     first = await played.agent.read()
@@ -85,7 +85,7 @@ async def test_prompts_are_turns_one_after_the_other(tmp_path: Path, nursery: tr
 
 
 async def test_a_turn_is_cancelled_once(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """The first cancellation is sent to the agent; a second has nothing to cancel."""
+    """`try` sends a turn's first cancellation to the agent, and no second one."""
     played = Played(nursery, tmp_path)
     await played.start("one")
     prompt = await played.agent.read()
@@ -102,7 +102,7 @@ async def test_a_turn_is_cancelled_once(tmp_path: Path, nursery: trio.Nursery) -
 async def test_a_turn_of_version_2_ends_with_the_idle_state(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """The answer to a prompt only accepts it; the next prompt waits until the session is idle."""
+    """In v2, the next prompt of `try` waits until the session is idle."""
     played = Played(nursery, tmp_path)
     await played.start("one", version=2)
     await played.agent.answer({})
@@ -121,7 +121,7 @@ async def test_a_turn_of_version_2_ends_with_the_idle_state(
 async def test_an_agent_that_leaves_ends_the_dialogue(
     tmp_path: Path, nursery: trio.Nursery, version: int
 ) -> None:
-    """The end of the agent's output within a turn ends the dialogue in both versions."""
+    """The end of the agent's output within a turn ends the dialogue of `try`, in v1 and v2."""
     played = Played(nursery, tmp_path)
     await played.start("one", "two", version=version)
     if version == 2:
@@ -132,7 +132,7 @@ async def test_an_agent_that_leaves_ends_the_dialogue(
 
 
 async def test_a_refused_session_ends_the_dialogue(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """An agent that wants a login refuses the session; its words are in the reason."""
+    """If an agent refuses the session of `try`, its words are in the reason."""
     played = Played(nursery, tmp_path)
     nursery.start_soon(played._run)
     nursery.start_soon(played._play, ("one",))
@@ -144,7 +144,7 @@ async def test_a_refused_session_ends_the_dialogue(tmp_path: Path, nursery: trio
 
 
 async def test_the_draft_is_spoken_from_the_start(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """In the 1.0 draft the session names a working directory, and the prompt has content."""
+    """In the 1.0 draft, the session of `try` names a directory, and the prompt has content."""
     played = Played(nursery, tmp_path, DRAFT)
     await played.start("one")
     prompt = await played.agent.answer({"stopReason": "end_turn"})

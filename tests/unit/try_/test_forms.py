@@ -29,7 +29,7 @@ def _asked(**params: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("writes", [True, False])
 def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
-    """Capabilities to write files and to run terminals are announced together, in v1 and draft."""
+    """`try` announces writing files and running terminals together, in v1 and the draft."""
     can = Forms(V1).initialize(writes=writes)["clientCapabilities"]
     assert can == {"fs": {"readTextFile": True, "writeTextFile": writes}, "terminal": writes}
     draft = Forms(DRAFT).initialize(writes=writes)["capabilities"]
@@ -42,12 +42,12 @@ def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
     [(V1, 1, V1), (V1, 2, V2), (V2, 1, V1), (V1, "x", V1), (V1, None, V1), (DRAFT, 1, DRAFT)],
 )
 def test_the_version_in_the_answer_is_followed(asked: str, version: Any, followed: str) -> None:
-    """A version that the agent answers decides; one that is not known changes nothing."""
+    """`try` uses the version that the agent answers, if the version is known."""
     assert Forms(asked).following({"protocolVersion": version}).dialect == followed
 
 
 def test_each_dialect_has_its_members() -> None:
-    """Sessions, prompts and servers are written as each dialect has them."""
+    """`try` writes sessions, prompts and servers as each dialect has them."""
     assert Forms(V1).session("/w", [SERVER]) == {
         "cwd": "/w",
         "mcpServers": [{"name": "tools", "command": "/bin/tools", "args": ["--all"], "env": []}],
@@ -68,13 +68,13 @@ def test_each_dialect_has_its_members() -> None:
 
 
 def test_permission_is_granted_once_rather_than_always() -> None:
-    """Of several options that allow, the one for a single call is taken."""
+    """Of several options that allow, `try` takes the one for a single call."""
     assert (allowing_option(_asked(options=OPTIONS)) or {})["optionId"] == "y"
     assert allowing_option(_asked(options=OPTIONS[:1])) is None
 
 
 def test_permission_is_denied_by_an_option_or_cancelled() -> None:
-    """Without an option that rejects, the outcome is cancelled; the draft has granted false."""
+    """If `try` has no option to reject, it answers cancelled, or in the draft not granted."""
     selected = {"outcome": {"outcome": "selected", "optionId": "n"}}
     assert denial(_asked(options=OPTIONS)) == selected
     assert denial(_asked(options=OPTIONS[1:])) == {"outcome": {"outcome": "cancelled"}}

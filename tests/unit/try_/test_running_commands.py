@@ -30,7 +30,7 @@ def _python(code: str, **more: Any) -> dict[str, Any]:
 
 
 async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None:
-    """A command writes both streams into one output, and has the variables of the request."""
+    """A command that `try` runs writes both streams into one output, with its variables."""
     code = (
         "import os, sys; print(os.environ['X'], flush=True);"
         " print('e', file=sys.stderr); sys.exit(3)"
@@ -48,7 +48,7 @@ async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None
 
 
 async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
-    """The limit counts bytes and never cuts a character."""
+    """The output limit of a command in `try` counts bytes and never cuts a character."""
     async with _commands(tmp_path) as commands:
         params = _python("print('é' * 10, end='')", outputByteLimit=5)
         command = commands.named(await commands.create(params, tmp_path))
@@ -58,7 +58,7 @@ async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
 
 
 async def test_a_killed_command_takes_its_children_along(tmp_path: Path) -> None:
-    """The signal is in the exit status, and a process that the command started has ended, too."""
+    """A command killed by `try` has the signal in its exit status, and its children end, too."""
     code = (
         "import subprocess, sys; child = subprocess.Popen(['sleep', '1000']);"
         " print(child.pid, flush=True); child.wait()"
@@ -86,7 +86,7 @@ def _is_running(pid: int) -> bool:
 
 
 async def test_a_released_command_is_forgotten(tmp_path: Path) -> None:
-    """After its release a terminal has no id any more, and its command does not run."""
+    """After its release, a terminal of `try` has no id, and its command does not run."""
     async with _commands(tmp_path) as commands:
         name = await commands.create(_python("input()"), tmp_path)
         command = commands.named(name)
@@ -112,7 +112,7 @@ async def test_a_released_command_is_forgotten(tmp_path: Path) -> None:
     ],
 )
 async def test_a_bad_request_is_refused(tmp_path: Path, params: dict[str, Any]) -> None:
-    """Wrong values and programs that cannot be started get an error, and nothing runs."""
+    """Wrong values and programs that cannot be started get an error from `try`."""
     async with _commands(tmp_path) as commands:
         with pytest.raises(RequestError):
             await commands.create(params, tmp_path)

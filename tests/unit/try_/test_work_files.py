@@ -37,7 +37,7 @@ def files(tmp_path: Path) -> WorkFiles:
 def test_lines_are_read_with_their_ends(
     files: WorkFiles, first: int, most: int | None, text: str
 ) -> None:
-    """The lines that the agent asks for keep their line ends; lines that do not exist are empty."""
+    """`try` reads files by lines with their line ends; lines that do not exist are empty."""
     assert files.read(str(files.root / "lines.txt"), first, most) == text
 
 
@@ -45,7 +45,7 @@ def test_lines_are_read_with_their_ends(
     "path", ["../secret.txt", "link", "a/../../secret.txt", "linked/secret.txt"]
 )
 def test_no_path_leads_out_of_the_directory(files: WorkFiles, path: str) -> None:
-    """A path with dots or links reaches no file outside, for reading or for writing."""
+    """In `try`, a path with dots or links reaches no file outside of the directory."""
     (files.root / "link").symlink_to(files.root.parent / "secret.txt")
     (files.root / "linked").symlink_to(files.root.parent)
     with pytest.raises(RequestError, match="is not in"):
@@ -56,21 +56,21 @@ def test_no_path_leads_out_of_the_directory(files: WorkFiles, path: str) -> None
 
 
 def test_a_link_within_the_directory_is_followed(files: WorkFiles) -> None:
-    """A link to a file of the directory is that file."""
+    """In `try`, a link to a file of the directory leads to that file."""
     (files.root / "link").symlink_to("lines.txt")
     assert not files.write("link", "new")
     assert (files.root / "lines.txt").read_text() == "new"
 
 
 def test_a_write_makes_the_directories_above(files: WorkFiles) -> None:
-    """A file in a new directory is written, and counts as new once."""
+    """`try` writes a file in a new directory, and counts it as new once."""
     assert files.write("a/b/c.txt", "é")
     assert not files.write("a/b/c.txt", "")
     assert (files.root / "a" / "b" / "c.txt").read_bytes() == b""
 
 
 def test_a_missing_file_has_an_error_of_its_own(files: WorkFiles) -> None:
-    """The error code of a missing file is the one of the specification."""
+    """The error code of `try` for a missing file is the one of the specification."""
     with pytest.raises(RequestError) as error:
         files.read("nothing.txt")
     assert error.value.code == NOT_FOUND
@@ -78,13 +78,13 @@ def test_a_missing_file_has_an_error_of_its_own(files: WorkFiles) -> None:
 
 @pytest.mark.parametrize("path", [None, 3, "", "a\0b", ["x"]])
 def test_a_value_that_is_not_a_path_is_refused(files: WorkFiles, path: object) -> None:
-    """Values of other types get an error, and never a file."""
-    with pytest.raises(RequestError, match="is not a path"):
+    """Paths and texts of other types get an error from `try`, and never a file."""
+    with pytest.raises(RequestError, match="expected a path"):
         files.read(path)
 
 
 def test_special_files_are_neither_read_nor_written(files: WorkFiles) -> None:
-    """A named pipe does not block the client, and a directory is not text."""
+    """In `try`, a named pipe does not block, and a directory is not read as text."""
     os.mkfifo(files.root / "pipe")
     for path, kind in (("pipe", "a pipe"), (".", "a directory")):
         with pytest.raises(RequestError, match=kind):
@@ -94,7 +94,7 @@ def test_special_files_are_neither_read_nor_written(files: WorkFiles) -> None:
 
 
 def test_text_that_is_no_text_is_refused(files: WorkFiles) -> None:
-    """Bytes that are not UTF-8 are not read, and only whole strings are written."""
+    """`try` reads no bytes that are not UTF-8, and writes only whole strings."""
     (files.root / "image.png").write_bytes(b"\x89PNG\xff")
     with pytest.raises(RequestError, match="not a text file"):
         files.read("image.png")
