@@ -56,7 +56,7 @@ def wait(page: Visit, condition: str) -> None:
 
 @pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
 def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None:
-    """With the tabulator alone, there and back; what has the keyboard looks like it.
+    """The tabulator reaches all controls of a page, there and back, with a visible focus.
 
     In the first view all controls of the page, in the others those from the tabs of the views on.
     """
@@ -83,7 +83,7 @@ def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None
 
 
 def test_all_is_done_by_keys(page: Visit) -> None:
-    """Selecting, reading, filtering, searching, views, the time range and help work by keys."""
+    """Selecting, reading, filtering, searching, views, the range and help of a page have keys."""
     keyboard = page.page.keyboard
     prompt = state(page, "row")
     keyboard.press("1")

@@ -304,7 +304,7 @@ main()
 def test_a_signal_after_the_end_changes_nothing(
     recorded: RecordedTranscript, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """A client that ends its replay by a signal after closing its end changes nothing."""
+    """A stopping signal after the client closed its end does not change a replay's result."""
     out = tmp_path / "report.json"
     words = ["replay", str(recorded.path), *options, "--report", str(out)]
     with plain_signals():

@@ -43,7 +43,7 @@ def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
 
 @pytest.mark.parametrize("descriptors", [8, 10])
 def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
-    """Too few descriptors for proxy and agent are reported in one line that names no agent."""
+    """If descriptors are too few for proxy and agent, the agent runs in place of the proxy."""
     conversation = record(["cat"], wrapper=limited(f"-n {descriptors}"))
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0

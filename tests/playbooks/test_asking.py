@@ -56,7 +56,7 @@ GONE = '{"jsonrpc": "2.0", "id": 0, "error": {"code": -32002, "message": "gone"}
 def test_a_reply_with_the_recorded_outcome_continues_the_replay(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """A reply with the recorded kind of option, exit code or action continues the replay."""
+    """In a replay, a reply with the recorded kind of option, exit code or action matches."""
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -85,7 +85,7 @@ def test_a_reply_with_the_recorded_outcome_continues_the_replay(
 def test_another_outcome_abandons_the_session(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """After another outcome, the client's prompt is answered with an error at once."""
+    """In a replay, another outcome of a reply ends the client's prompt with an error at once."""
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -96,7 +96,7 @@ def test_another_outcome_abandons_the_session(
 
 @pytest.mark.parametrize("request_", [PERMISSION, READ, WRITE, WAIT, ASK, "_x/y {}"])
 def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str) -> None:
-    """An error in place of a result is another outcome, for every method."""
+    """In a replay, an error in place of a result is another outcome, for every method."""
     live = asked(record, request_, "result {}")
     live.send(GONE)
     (divergence,) = [item for item in live.divergences if item.rank == "primary"]
@@ -105,7 +105,7 @@ def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str
 
 
 def test_all_errors_are_one_outcome(record: Record) -> None:
-    """All errors are the same outcome; another error code is drift."""
+    """In a replay, all errors are the same outcome; another error code is only noted."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
     assert live.send(GONE) == ["<- 8", "<- 9"]
@@ -113,7 +113,7 @@ def test_all_errors_are_one_outcome(record: Record) -> None:
 
 
 def test_drift_is_reported_with_its_place(record: Record) -> None:
-    """Other content of a file is information, with a pointer and both values."""
+    """In a replay, other content of a file is information, with a pointer and both values."""
     live = asked(record, READ, 'result {"content": "then"}')
     live.send('#0 result {"content": "now"}')
     assert live.informed == ["drift in s 7"]
@@ -125,7 +125,7 @@ def test_drift_is_reported_with_its_place(record: Record) -> None:
 
 
 def test_a_reply_before_its_request_is_reported(record: Record) -> None:
-    """A reply before its request is a divergence that names the frame of the reply."""
+    """In a replay, a reply before its request is a divergence that names the reply's frame."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
@@ -142,7 +142,7 @@ def test_a_reply_before_its_request_is_reported(record: Record) -> None:
 
 
 def test_a_second_reply_is_reported(record: Record) -> None:
-    """A second reply to the same request is reported: its id belongs to no open request."""
+    """A replay reports a second reply to the same request: its id is not open any more."""
     live = asked(record, READ, 'result {"content": ""}')
     live.send(7, 7)
     assert live.mismatches == ["unknown-reply-id primary in s 7"]
@@ -165,7 +165,7 @@ HOSTILE = """
 
 
 def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
-    """With ``--inert`` the recorded replies take the place of the live ones, in batches too."""
+    """With ``replay --inert`` the recorded replies replace the live ones, in batches too."""
     live = record(HOSTILE).replay(1, 3, inert=True)
     live.check("""
         -> 5

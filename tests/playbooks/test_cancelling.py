@@ -32,7 +32,7 @@ def begun(record: Record, text: str, **start: str) -> Live:
 
 
 def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
-    """Frames after a cancellation wait for it, however long it takes."""
+    """In a replay, frames after a cancellation wait for it, however long it takes."""
     live = begun(record, CANCELLED)
     live.check("""
         5-7
@@ -43,14 +43,14 @@ def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
 
 
 def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -> None:
-    """A cancellation before its prompt counts as unrecorded, since it ends no turn."""
+    """In a replay, a cancellation before its prompt counts as unrecorded: it ends no turn."""
     live = begun(record, CANCELLED)
     live.send(8)
     assert live.mismatches == ["unrecorded-cancel primary in s"]
 
 
 def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> None:
-    """An early cancellation sends pending frames at once, even with recorded times."""
+    """In a replay, an early cancellation sends pending frames at once, despite recorded times."""
     from acp_proxy.playback.shared.playback_options import Pacing
 
     live = record(CANCELLED).replay(pacing=Pacing(1000.0))
@@ -70,7 +70,7 @@ def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> N
 
 
 def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
-    """An unrecorded cancellation diverges, but ends the turn as the specification demands."""
+    """In a replay, an unrecorded cancellation diverges, but still ends the turn."""
     live = begun(record, PLAIN)
     live.check("""
         -> #"p" session/prompt {"sessionId": "s", "prompt": []}
@@ -85,7 +85,7 @@ def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
 
 
 def test_a_second_cancellation_is_exhausted(record: Record) -> None:
-    """A second cancellation is exhausted: a recorded one matches only one live one."""
+    """In a replay, a recorded cancellation matches only one live one; another is exhausted."""
     live = begun(record, CANCELLED)
     live.send(5, 8)
     live.check("""
@@ -95,7 +95,7 @@ def test_a_second_cancellation_is_exhausted(record: Record) -> None:
 
 
 def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
-    """A missing cancellation is reported at the end, since the agent acted on it."""
+    """A replay reports a missing cancellation at the end, since the agent acted on it."""
     live = begun(record, CANCELLED)
     live.send(5)
     live.leave()
@@ -103,7 +103,7 @@ def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
 
 
 def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> None:
-    """After a cancellation, a permission may be cancelled, as the specification demands."""
+    """In a replay, a permission may be cancelled after the turn's cancellation."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -126,7 +126,7 @@ def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> N
 
 
 def test_a_cancelled_turn_does_not_excuse_the_next(record: Record) -> None:
-    """After the turn, a cancelled permission differs from a granted one."""
+    """In a replay, a cancelled permission differs from a granted one after the turn's end."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -155,7 +155,7 @@ CANCEL_REQUEST = """
 
 
 def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
-    """A cancel request matches the recorded one for the same request, by its live id."""
+    """In a replay, a cancel request matches the recorded one by the live id of its request."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> #"mine" session/prompt {"sessionId": "s", "prompt": []}
@@ -168,7 +168,7 @@ def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
 
 
 def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) -> None:
-    """An unrecorded cancel request makes its request fail, and abandons the session."""
+    """In a replay, an unrecorded cancel request makes its request fail."""
     live = begun(record, PLAIN)
     live.send(5)
     (answer,) = live.send('$/cancel_request {"requestId": 2}')
@@ -177,14 +177,14 @@ def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) ->
 
 
 def test_a_second_cancel_request_is_exhausted(record: Record) -> None:
-    """A second cancel request is exhausted: a recorded one matches only one live one."""
+    """In a replay, a recorded cancel request matches only one live one; another is exhausted."""
     live = begun(record, CANCEL_REQUEST)
     live.send(5, 7, 7)
     assert live.mismatches == ["exhausted primary in connection 7"]
 
 
 def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> None:
-    """Cancelling a request that is not open is reported, and abandons no session."""
+    """In a replay, cancelling a request that is not open is reported, and abandons nothing."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> $/cancel_request {"requestId": 77}
@@ -194,7 +194,7 @@ def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> No
 
 
 def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) -> None:
-    """A recorded cancel request without an open request matches, and no frame waits for it."""
+    """In a replay, a cancel request recorded without an open request matches; no frame waits."""
     text = """
         1-2 handshake
         3 -> #1 session/list {}
@@ -211,7 +211,7 @@ def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) ->
 
 
 def test_in_v2_an_update_ends_the_cancelled_turn(record: Record) -> None:
-    """In v2 a cancelled turn ends by an update, after its prompt was answered."""
+    """In a replay of v2, a cancelled turn ends by an update, after its prompt was answered."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}}
         2 <- #0 result {"protocolVersion": 2, "info": {"name": "a", "version": "1"}}

@@ -44,7 +44,7 @@ DRAFT = """
 
 
 def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
-    """A prompt is accepted at once, and updates follow until the session is idle."""
+    """In a replay of v2, a prompt is accepted at once, and updates follow up to idle."""
     live = record(V2).replay()
     live.check("""
         1-14
@@ -55,7 +55,7 @@ def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
-    """Another login is a divergence of the handshake, and later ones are cascades."""
+    """In a replay, another login is a divergence of the handshake; later ones are cascades."""
     live = record(V2).replay()
     live.send(1, '#1 auth/login {"methodId": "other"}')
     live.leave()
@@ -64,7 +64,7 @@ def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
 
 
 def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
-    """In the draft, files and terminals name no session and belong to the open turn."""
+    """In a replay of the draft, files and terminals name no session, but have the open turn."""
     live = record(DRAFT).replay()
     live.check("""
         1-15
@@ -96,7 +96,7 @@ def test_the_draft_replays_in_another_directory(record: Record) -> None:
 
 
 def test_a_denied_permission_of_the_draft_is_another_outcome(record: Record) -> None:
-    """In the draft, granted and denied permissions are different outcomes."""
+    """In a replay of the draft, granted and denied permissions are different outcomes."""
     live = record(DRAFT).replay(1, 3, 5)
     live.check("""
         -> #0 result {"granted": false}

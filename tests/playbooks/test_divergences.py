@@ -34,7 +34,7 @@ def begun(record: Record, text: str = CHAT, **options: object) -> Live:
 
 
 def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
-    """The error for other params has the expected frame and the differences as data."""
+    """A replay's error for other params has the expected frame and the differences as data."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -55,14 +55,14 @@ def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
 
 
 def test_the_code_of_a_refusal_is_not_reserved(record: Record) -> None:
-    """The error code of a refusal is outside of the codes reserved by JSON-RPC and ACP."""
+    """The error code of a replay's refusal is not reserved by JSON-RPC or ACP."""
     live = begun(record)
     live.send('#7 session/prompt {"sessionId": "s"}')
     assert b'"error":{"code":-31999,' in live.bytes
 
 
 def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
-    """Later divergences of an abandoned session are cascades, and requests are answered."""
+    """In a replay, later divergences of an abandoned session are cascades."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -74,7 +74,7 @@ def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
 
 
 def test_another_session_continues(record: Record) -> None:
-    """A divergence abandons only its own lane."""
+    """In a replay, a divergence abandons only its own lane."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -87,7 +87,7 @@ def test_another_session_continues(record: Record) -> None:
 
 
 def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> None:
-    """Open requests of an abandoned session get errors, so that no client hangs."""
+    """In a replay, open requests of an abandoned session get errors, so that no client hangs."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -105,7 +105,7 @@ def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> N
 
 
 def test_a_repeated_message_is_exhausted(record: Record) -> None:
-    """A repeated message is exhausted, and not unmatched like an unknown one."""
+    """In a replay, a repeated message is exhausted, and not unmatched like an unknown one."""
     live = begun(record)
     live.check("""
         -> 5
@@ -123,7 +123,7 @@ def test_a_repeated_message_is_exhausted(record: Record) -> None:
 
 
 def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
-    """An unrecorded method is unmatched, and the report names the expected message."""
+    """In a replay, an unrecorded method is unmatched; the report names the expected message."""
     live = begun(record)
     live.check("""
         -> #9 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -146,7 +146,7 @@ def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
 def test_the_line_that_came_has_no_credentials(
     record: Record, method: str, member: str, secret: str
 ) -> None:
-    """Credentials in a reported line are replaced, and the rest is as it was sent."""
+    """A replay replaces credentials in a reported line, and no other part of the line."""
     live = begun(record)
     line = (
         f'{{"jsonrpc": "2.0", "id":9, "method":"{method}", "params": {{"x":"s", "{member}":%s}}}}'
@@ -160,7 +160,7 @@ def test_the_line_that_came_has_no_credentials(
 
 
 def test_an_unrecorded_session_belongs_to_the_connection(record: Record) -> None:
-    """Requests of an unrecorded session are refused, and the recorded sessions continue."""
+    """A replay refuses requests of an unrecorded session, and continues recorded sessions."""
     live = begun(record)
     live.check("""
         -> #9 session/prompt {"sessionId": "nobody", "prompt": []}
@@ -172,7 +172,7 @@ def test_an_unrecorded_session_belongs_to_the_connection(record: Record) -> None
 
 
 def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
-    """An unexpected notification is a divergence, but the session continues."""
+    """In a replay, an unexpected notification is a divergence, but the session continues."""
     live = begun(record)
     live.check("""
         -> _x/typing {"sessionId": "s"}
@@ -183,7 +183,7 @@ def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
 
 
 def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
-    """A message is missing exactly a second after a later one of its lane."""
+    """In a replay, a message is missing exactly a second after a later one of its lane."""
     live = begun(record)
     live.check("""
         -> 7
@@ -195,7 +195,7 @@ def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_reordered_messages_are_no_divergence(record: Record) -> None:
-    """Reordered messages do not diverge if the earlier one comes within a second."""
+    """In a replay, reordered messages do not diverge if the earlier one comes within a second."""
     live = begun(record)
     live.check("""
         -> 7
@@ -209,7 +209,7 @@ def test_reordered_messages_are_no_divergence(record: Record) -> None:
 
 
 def test_each_line_restarts_the_second(record: Record) -> None:
-    """Each line restarts the second, since the client may still send the missing message."""
+    """In a replay, each line restarts the second in which a missing message may still come."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> 7
@@ -225,7 +225,7 @@ def test_each_line_restarts_the_second(record: Record) -> None:
 
 
 def test_a_missing_message_is_reported_once(record: Record) -> None:
-    """A missing message is reported only once, also at the end of input."""
+    """A replay reports a missing message only once, also at the end of input."""
     live = begun(record)
     live.send(7)
     live.wait("100s")
@@ -234,7 +234,7 @@ def test_a_missing_message_is_reported_once(record: Record) -> None:
 
 
 def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
-    """An abandoned session asks for no wakeup, since its messages are not awaited."""
+    """In a replay, an abandoned session asks for no wakeup, since nothing of it is awaited."""
     live = begun(record)
     live.check("""
         -> 7
@@ -249,7 +249,7 @@ def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
 
 
 def test_lenient_skips_a_missing_exchange(record: Record) -> None:
-    """With ``--lenient`` a missing exchange is skipped and reported, and the session goes on."""
+    """With ``replay --lenient``, a missing exchange is skipped and reported."""
     live = begun(record, lenient=True)
     live.check("""
         -> 7
@@ -262,7 +262,7 @@ def test_lenient_skips_a_missing_exchange(record: Record) -> None:
 
 
 def test_lenient_continues_after_a_different_message(record: Record) -> None:
-    """With ``--lenient`` a different message is refused, and the expected one skipped."""
+    """With ``replay --lenient``, a different message is refused, and the expected one skipped."""
     live = begun(record, lenient=True)
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -275,7 +275,7 @@ def test_lenient_continues_after_a_different_message(record: Record) -> None:
 
 
 def test_lenient_skips_a_missing_handshake(record: Record) -> None:
-    """A client that never initializes gets answers, and the missing handshake is reported."""
+    """A client that never initializes gets answers from a replay, which reports it."""
     live = record(CHAT).replay(lenient=True)
     live.check("""
         -> 3
@@ -286,7 +286,7 @@ def test_lenient_skips_a_missing_handshake(record: Record) -> None:
 
 
 def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
-    """A client that does not initialize gets errors after a second."""
+    """A client that does not initialize gets errors from a replay after a second."""
     live = record(CHAT).replay()
     live.check("""
         -> 3
@@ -302,7 +302,7 @@ def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_after_another_handshake_all_divergences_are_cascades(record: Record) -> None:
-    """After other capabilities or another version, all divergences are cascades."""
+    """In a replay, other capabilities or another version make all divergences cascades."""
     live = record(CHAT).replay()
     live.check("""
         -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": false}}
@@ -314,7 +314,7 @@ def test_after_another_handshake_all_divergences_are_cascades(record: Record) ->
 
 
 def test_ignored_members_do_not_count(record: Record) -> None:
-    """``--ignore`` takes a JSON pointer, in which ``*`` is any key or item."""
+    """``replay --ignore`` accepts a JSON pointer, in which ``*`` is any key or item."""
     live = begun(record, ignored=("/params/prompt/*/text",))
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "x"}], "n": 1}
@@ -324,7 +324,7 @@ def test_ignored_members_do_not_count(record: Record) -> None:
 
 
 def test_equal_requests_match_in_recorded_order(record: Record) -> None:
-    """Equal requests match in recorded order."""
+    """In a replay, equal requests match in recorded order."""
     live = begun(record, """
         1-4 session
         5 -> #2 _again {"sessionId": "s"}
@@ -341,7 +341,7 @@ def test_equal_requests_match_in_recorded_order(record: Record) -> None:
 
 
 def test_an_invalid_line_gets_a_parse_error(record: Record) -> None:
-    """An invalid line gets a parse error and diverges, but sessions continue."""
+    """In a replay, an invalid line gets a parse error and diverges, but sessions continue."""
     live = begun(record)
     live.check(r"""
         -> | this is not JSON
@@ -361,14 +361,14 @@ def test_an_invalid_line_gets_a_parse_error(record: Record) -> None:
 
 
 def test_blank_lines_of_a_client_are_skipped(record: Record) -> None:
-    """An empty line, or one of spaces, is neither answered nor reported."""
+    """A replay neither answers nor reports an empty line, or a line of spaces."""
     live = begun(record)
     live.send("| ", "| \\x20\\r", 5)
     assert live.divergences == []
 
 
 def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> None:
-    """A recorded invalid line gets the agent's recorded parse error."""
+    """In a replay, a recorded invalid line gets the agent's recorded parse error."""
     recorded = record(r"""
         1-2 handshake
         3 -> | what?
@@ -395,7 +395,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> Non
 
 
 def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
-    """A reply without an open request is a divergence, but abandons no session."""
+    """In a replay, a reply without an open request diverges, but abandons no session."""
     live = begun(record)
     live.check("""
         -> #99 result {}
@@ -406,7 +406,7 @@ def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
 
 
 def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
-    """A recorded reply without a request matches, and may also be missing."""
+    """In a replay, a reply recorded without a request matches, and may also be missing."""
     text = """
         1-2 handshake
         3 <- | Starting up...
@@ -422,7 +422,7 @@ def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
 
 
 def test_a_stall_names_what_each_lane_waits_for(record: Record) -> None:
-    """A stall ends the replay with exit code 3, and names the awaited message of each lane."""
+    """A stall ends a replay with exit code 3, and names each lane's awaited message."""
     live = begun(record, CHAT + SECOND)
     live.send(5, 9)
     live.check("""
@@ -451,7 +451,7 @@ def test_without_a_stall_timeout_a_replay_never_stalls(record: Record) -> None:
 
 
 def test_a_client_may_be_silent_after_the_last_message(record: Record) -> None:
-    """After the last message a client may be silent for any time."""
+    """After the last message, a replay's client may be silent for any time."""
     live = begun(record)
     live.send(5, 7)
     live.wait("1000000s")
@@ -460,7 +460,7 @@ def test_a_client_may_be_silent_after_the_last_message(record: Record) -> None:
 
 
 def test_the_end_of_input_reports_what_was_left(record: Record) -> None:
-    """The end of input reports missing messages and unplayed frames of each lane."""
+    """At the end of input, a replay reports missing messages and unplayed frames of lanes."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> end
@@ -485,7 +485,7 @@ def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
 
 
 def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(record: Record) -> None:
-    """The report shows all primary divergences, even after a thousand others."""
+    """The report of a replay shows all primary divergences, even after a thousand others."""
     live = begun(record)
     live.send(*["| garbage"] * 1100)
     live.send('#7 session/prompt {"sessionId": "s", "prompt": []}')

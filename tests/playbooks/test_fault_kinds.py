@@ -22,7 +22,7 @@ def delivered(recorded: FaultTranscript) -> bytes:
 
 
 def test_noop_lets_everything_pass() -> None:
-    """`noop` lets everything pass unchanged."""
+    """The fault `noop` lets everything pass unchanged."""
     check(
         ["noop"],
         r"""
@@ -39,7 +39,7 @@ def test_noop_lets_everything_pass() -> None:
 
 
 def test_latency_keeps_the_order() -> None:
-    """A delayed frame delays those behind it, but not the other direction."""
+    """A frame that a fault delays also delays those behind it, but not the other direction."""
     check(
         ["latency latency_ms=500 where=kind:response"],
         f"""
@@ -59,7 +59,7 @@ def test_latency_keeps_the_order() -> None:
 
 
 def test_latency_varies_by_jitter() -> None:
-    """Jitter varies the latency of each frame, up or down, within its limit."""
+    """The jitter of a fault varies the latency of each frame, up or down, within its limit."""
     recorded = FaultTranscript(["latency latency_ms=100 jitter_ms=20"])
     due = []
     for _ in range(50):
@@ -74,7 +74,7 @@ def test_latency_varies_by_jitter() -> None:
 
 
 def test_bandwidth_holds_over_frames() -> None:
-    """`bandwidth` limits the rate over all frames, even if they came together."""
+    """The fault `bandwidth` limits the rate over all frames, even if they came together."""
     check(
         ["bandwidth bytes_per_s=100 where=dir:to-client"],
         r"""
@@ -91,7 +91,7 @@ def test_bandwidth_holds_over_frames() -> None:
 
 
 def test_slice_splits_characters_and_tokens() -> None:
-    """`slice` splits UTF-8 characters and tokens, and loses no byte."""
+    """The fault `slice` splits UTF-8 characters and tokens, and loses no byte."""
     recorded = check(
         ["slice bytes=1 delay_ms=2"],
         r"""
@@ -106,7 +106,7 @@ def test_slice_splits_characters_and_tokens() -> None:
 
 
 def test_drop_lets_nothing_pass() -> None:
-    """A dropped frame is gone, and the next one is not."""
+    """A frame that the fault `drop` matches is gone, and the next one is not."""
     check(
         ["drop where=method:session/update times=1"],
         f"""
@@ -118,7 +118,7 @@ def test_drop_lets_nothing_pass() -> None:
 
 
 def test_duplicate_copies_after_the_frame() -> None:
-    """`duplicate` sends all copies at once after the frame."""
+    """The fault `duplicate` sends all copies at once after the frame."""
     check(
         ["duplicate copies=3"],
         """
@@ -131,7 +131,7 @@ def test_duplicate_copies_after_the_frame() -> None:
 
 
 def test_reorder_lets_later_frames_go_first() -> None:
-    """`reorder` sends a frame after the given number of later frames."""
+    """The fault `reorder` sends a frame after the given number of later frames."""
     check(
         ["reorder after_frames=2 times=1"],
         """
@@ -148,7 +148,7 @@ def test_reorder_lets_later_frames_go_first() -> None:
 
 
 def test_reorder_of_everything_does_not_hold_for_ever() -> None:
-    """If every frame is reordered, each is released by the next."""
+    """If the fault `reorder` matches every frame, each is released by the next."""
     check(
         ["reorder"],
         """
@@ -173,7 +173,7 @@ def test_reorder_of_everything_does_not_hold_for_ever() -> None:
     ],
 )
 def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
-    """Modes of `corrupt` without chance make exactly the named change."""
+    """Modes of the fault `corrupt` without chance make exactly the named change."""
     check(
         [f"corrupt mode={mode}"],
         rf"""
@@ -185,7 +185,7 @@ def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
 
 @pytest.mark.parametrize(("mode", "byte"), [("bad-utf8", b"\xff"), ("nul", b"\0")])
 def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
-    """`corrupt` inserts a byte at a different place each time."""
+    """The fault `corrupt` inserts a byte at a different place each time."""
     recorded = FaultTranscript([f"corrupt mode={mode}"])
     lines = set()
     for _ in range(40):
@@ -202,7 +202,7 @@ def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
 
 
 def test_a_flipped_bit_never_makes_two_lines() -> None:
-    """A flipped bit never makes a newline."""
+    """A bit that the fault `corrupt` flips never makes a newline."""
     recorded = FaultTranscript(["corrupt"])
     line = bytes(b for b in range(256) if b not in b"\r\n")
     for _ in range(300):
@@ -218,7 +218,7 @@ def test_a_flipped_bit_never_makes_two_lines() -> None:
 
 
 def test_truncate_cuts_the_end() -> None:
-    """`truncate` keeps the given number of bytes, and the newline."""
+    """The fault `truncate` keeps the given number of bytes, and the newline."""
     check(
         ["truncate keep_bytes=3"],
         r"""
@@ -233,7 +233,7 @@ def test_truncate_cuts_the_end() -> None:
 
 
 def test_truncate_without_newline_glues_the_next_frame() -> None:
-    """Without its newline, a truncated frame is joined with the next one."""
+    """A frame that the fault `truncate` cuts with its newline is joined with the next one."""
     recorded = check(
         ["truncate keep_bytes=3 newline=false times=1"],
         r"""
@@ -247,7 +247,7 @@ def test_truncate_without_newline_glues_the_next_frame() -> None:
 
 
 def test_replace_by_a_line() -> None:
-    """`replace` sends its line in place of the frame, with the frame's newline."""
+    """The fault `replace` sends its line in place of the frame, with the frame's newline."""
     check(
         ["""replace 'frame={"jsonrpc":"2.0"}' where=dir:to-client"""],
         r"""
@@ -258,7 +258,7 @@ def test_replace_by_a_line() -> None:
 
 
 def test_replace_sets_members() -> None:
-    """`replace` sets and appends members, creating objects; a frame without the place passes."""
+    """The fault `replace` sets and appends members; a frame without the place passes."""
     rule = """replace 'set={"/params/a"=1, "/params/new/b"=[true], "/params/list/-"="x"}'"""
     recorded = check(
         [rule],
@@ -275,7 +275,7 @@ def test_replace_sets_members() -> None:
 
 
 def test_error_reply_answers_a_request_of_either_side() -> None:
-    """`error-reply` answers a request of either side with its id; other frames pass."""
+    """The fault `error-reply` answers a request of either side with its id."""
     check(
         ["error-reply code=-32000 message='Authentication required' 'data={a=1}'"],
         r"""
@@ -290,7 +290,7 @@ def test_error_reply_answers_a_request_of_either_side() -> None:
 
 
 def test_a_late_reply_is_overtaken() -> None:
-    """Frames behind a late reply do not wait for it."""
+    """Frames behind a reply that a fault makes late do not wait for the reply."""
     check(
         ["reply mode=late latency_ms=2000 where=method:session/prompt"],
         f"""
@@ -305,7 +305,7 @@ def test_a_late_reply_is_overtaken() -> None:
 
 
 def test_a_reply_can_wait_for_the_cancel_that_gives_up_on_it() -> None:
-    """A held reply comes after the cancellation of its session, not of another one."""
+    """A reply that a fault holds comes after the cancellation of its own session."""
     check(
         ["reply mode=late after_cancel=true latency_ms=50 where=method:session/prompt"],
         """
@@ -322,7 +322,7 @@ def test_a_reply_can_wait_for_the_cancel_that_gives_up_on_it() -> None:
 
 
 def test_a_reply_can_wait_for_the_cancel_of_its_request() -> None:
-    """A held reply comes after ``$/cancel_request`` for its request, from the same side."""
+    """A reply that a fault holds comes after ``$/cancel_request`` for its request."""
     check(
         ["reply mode=late after_cancel=true latency_ms=0", "ignore-cancel"],
         """
@@ -338,7 +338,7 @@ def test_a_reply_can_wait_for_the_cancel_of_its_request() -> None:
 
 
 def test_a_reply_that_nobody_gives_up_on_comes_at_the_end() -> None:
-    """A held reply that is never cancelled comes at the end of its direction."""
+    """A reply that a fault holds and nobody cancels comes at the end of its direction."""
     check(
         ["reply mode=late after_cancel=true latency_ms=0"],
         """
@@ -353,7 +353,7 @@ def test_a_reply_that_nobody_gives_up_on_comes_at_the_end() -> None:
 
 
 def test_a_reply_can_come_twice() -> None:
-    """`reply` can double replies; requests and notifications pass."""
+    """The fault `reply` can double replies; requests and notifications pass."""
     check(
         ["reply mode=double"],
         """
@@ -368,7 +368,7 @@ def test_a_reply_can_come_twice() -> None:
 
 @pytest.mark.parametrize("mode", ["wrong-id", "orphan"])
 def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
-    """A reply can have an unknown id; `orphan` also keeps the real reply."""
+    """A fault can give a reply an unknown id; `orphan` also keeps the real reply."""
     recorded = FaultTranscript([f"reply mode={mode}"])
     raw = b'{"jsonrpc": "2.0", "id": 1, "result": 1e3}\n'
     out = [o.data for o in recorded.feed(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
@@ -381,7 +381,7 @@ def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
 
 
 def test_ignore_cancel_swallows_cancellations_only() -> None:
-    """`ignore-cancel` drops both kinds of cancellation and nothing else."""
+    """The fault `ignore-cancel` drops both kinds of cancellation and nothing else."""
     check(
         ["ignore-cancel"],
         """
@@ -394,7 +394,7 @@ def test_ignore_cancel_swallows_cancellations_only() -> None:
 
 
 def test_stall_keeps_all_that_follows() -> None:
-    """After `stall` nothing passes in a direction, not even its end; the other goes on."""
+    """After the fault `stall`, nothing passes in its direction, not even the end."""
     recorded = check(
         ["stall where='method:session/update' after=1"],
         f"""
@@ -412,7 +412,7 @@ def test_stall_keeps_all_that_follows() -> None:
 
 
 def test_a_stalled_direction_gets_no_error_reply_either() -> None:
-    """A rule cannot inject lines into a stalled direction, and does not note any."""
+    """A fault rule cannot inject lines into a stalled direction, and does not note any."""
     recorded = check(
         ["stall where=dir:to-client", "error-reply where=kind:request"],
         """
@@ -427,7 +427,7 @@ def test_a_stalled_direction_gets_no_error_reply_either() -> None:
 
 
 def test_stray_lines_come_before_the_frame() -> None:
-    """A stray line comes before the frame, only in the agent's output."""
+    """A stray line of a fault comes before the frame, only in the agent's output."""
     check(
         [r"stray-stdout 'text=Loading models...'"],
         r"""
@@ -441,7 +441,7 @@ def test_stray_lines_come_before_the_frame() -> None:
 
 
 def test_a_stderr_flood_leaves_the_frame_alone() -> None:
-    """A stderr flood does not change the frame."""
+    """The fault `stderr-flood` does not change the frame."""
     check(
         ["stderr-flood lines=2"],
         """
@@ -462,7 +462,7 @@ def test_a_stderr_flood_leaves_the_frame_alone() -> None:
     ],
 )
 def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
-    """A huge frame has the exact size, is the same message, and repeats no key."""
+    """The frame of the fault `huge-frame` has the exact size, and is the same message."""
 
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         assert len({key for key, _ in pairs}) == len(pairs)
@@ -482,7 +482,7 @@ def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
 
 
 def test_a_huge_frame_needs_a_place_for_the_padding() -> None:
-    """`huge-frame` ignores frames that are already as large or have no place for padding."""
+    """The fault `huge-frame` ignores frames that are large or have no place for padding."""
     recorded = check(
         ["huge-frame bytes=60"],
         r"""
@@ -498,7 +498,7 @@ def test_a_huge_frame_needs_a_place_for_the_padding() -> None:
 
 
 def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
-    """`limit-data` lets bytes within the limit pass, then ends the direction."""
+    """The fault `limit-data` lets bytes within the limit pass, then ends the direction."""
     recorded = check(
         ["limit-data bytes=6 where=dir:to-client"],
         r"""
@@ -517,7 +517,7 @@ def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
 
 
 def test_close_ends_a_direction() -> None:
-    """`close` ends a direction, with the frame only if it is kept."""
+    """The fault `close` ends a direction, with the frame only if the frame is kept."""
     check(
         ["close where=dir:to-agent after=1"],
         """
@@ -550,17 +550,17 @@ def test_close_ends_a_direction() -> None:
     ],
 )
 def test_signals_follow_the_frame(kind: str, signum: int) -> None:
-    """Signals are sent to the agent after the frame has passed."""
+    """Signals of faults are sent to the agent after the frame has passed."""
     check([f"{kind} times=1"], f"1 -> | a\n-> 1\nsignal {signum:d}\n2 -> | b\n-> 2")
 
 
 def test_terminate_kills_after_a_grace() -> None:
-    """The effect of `terminate` has the grace time before the kill."""
+    """The effect of the fault `terminate` has the grace time before the kill."""
     check(["terminate grace_ms=2"], "1 -> | a\n-> 1\nsignal 15, then kill 2000000")
 
 
 def test_exit_ends_everything() -> None:
-    """After `exit`, neither the frame nor anything else arrives."""
+    """After the fault `exit`, neither the frame nor anything else arrives."""
     check(
         ["exit code=3 where=method:session/prompt"],
         """
@@ -573,7 +573,7 @@ def test_exit_ends_everything() -> None:
 
 
 def test_exit_after_half_a_frame() -> None:
-    """`exit` can follow half a frame."""
+    """The fault `exit` can follow half a frame."""
     check(
         ["truncate keep_bytes=2 newline=false", "exit keep_frame=true code=0"],
         """
@@ -588,7 +588,7 @@ def test_exit_after_half_a_frame() -> None:
 
 
 def test_rules_apply_in_the_order_of_the_plan() -> None:
-    """Each rule works on the result of the rules before it, copies included."""
+    """Each fault rule works on the result of the rules before it, copies included."""
     check(
         ["truncate keep_bytes=2", "duplicate"],
         r"""
@@ -606,7 +606,7 @@ def test_rules_apply_in_the_order_of_the_plan() -> None:
 
 
 def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None:
-    """At a dropped frame, rules that change it do not fire, but signals do."""
+    """At a frame that a fault drops, rules that change it do not fire, but signals do."""
     recorded = check(
         ["drop", "duplicate", "kill times=1", "stray-stdout times=1"],
         r"""
@@ -619,7 +619,7 @@ def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None
 
 
 def test_what_happens_beside_a_frame_happens_once() -> None:
-    """Copies of a frame do not repeat side effects and stray lines."""
+    """Copies that a fault makes of a frame do not repeat side effects and stray lines."""
     check(
         ["duplicate", "stray-stdout text=x", "terminate"],
         r"""
@@ -633,7 +633,7 @@ def test_what_happens_beside_a_frame_happens_once() -> None:
 
 
 def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
-    """Later rules do not drop or cut a made-up line."""
+    """Later fault rules do not drop or cut a line that an earlier rule made up."""
     check(
         ["stray-stdout text=stray", "drop"],
         r"""
@@ -644,7 +644,7 @@ def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
 
 
 def test_slow_kinds_add_up() -> None:
-    """Slow kinds add up: latency delays the first piece, and the others follow it."""
+    """Slow kinds of faults add up: latency delays the first piece, and the others follow."""
     check(
         ["latency latency_ms=100", "slice bytes=2 delay_ms=5"],
         r"""

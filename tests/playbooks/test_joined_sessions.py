@@ -68,7 +68,7 @@ OLDEST_MCP = """
 
 @pytest.mark.parametrize("transcript", [CHILD, MCP, OLD_MCP, OLDEST_MCP])
 def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
-    """With only one session opened by a request, both orders send the same."""
+    """With only one session opened by a request, both orders of a replay send the same."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):
@@ -82,7 +82,7 @@ def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
 
 
 def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> None:
-    """A child session is in the lane of the session that announces it."""
+    """In a replay, a child session is in the lane of the session that announces it."""
     record(f"""
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -111,7 +111,7 @@ def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> No
 
 
 def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Record) -> None:
-    """A session that is not announced is in the lane of the message before it."""
+    """In a replay, a session that is not announced is in the lane of the message before it."""
     record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -124,7 +124,7 @@ def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Rec
 
 
 def test_a_client_may_cancel_a_child(record: Record) -> None:
-    """A client's messages for a child session are matched in the lane of the child."""
+    """In a replay, a client's messages for a child session are matched in the child's lane."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -141,7 +141,7 @@ def test_a_client_may_cancel_a_child(record: Record) -> None:
 
 
 def test_a_child_is_verified(record: Record) -> None:
-    """The same agent receives the recorded answers, so nothing diverges."""
+    """In `verify`, a recorded agent with child sessions receives the recorded answers."""
     live = verify(record(CHILD))
     live.check("""
         1-10
@@ -151,7 +151,7 @@ def test_a_child_is_verified(record: Record) -> None:
 
 
 def test_a_child_may_have_another_name(record: Record) -> None:
-    """A child with another name corresponds to the recorded child, also for the client."""
+    """In `verify`, a child session with another name corresponds to the recorded child."""
     live = verify(
         record(f"""
             1-4 session
@@ -174,7 +174,7 @@ def test_a_child_may_have_another_name(record: Record) -> None:
 
 
 def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
-    """In v2 an update of a child session does not end the turn of its parent."""
+    """In v2, an update of a child session does not end the turn of its parent."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}'
     live = verify(
         record(f"""
@@ -199,7 +199,7 @@ def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
 
 
 def test_mcp_over_acp_is_verified(record: Record) -> None:
-    """MCP over ACP is verified, and does not wait for a turn that has ended."""
+    """`verify` handles MCP over ACP, and does not wait for a turn that has ended."""
     live = verify(record(MCP))
     live.check("""
         1-15

@@ -25,13 +25,13 @@ TWO_SESSIONS = """
 
 
 def test_a_replay_begins_with_the_client(record: Record) -> None:
-    """No frame goes out before the client's first message."""
+    """In a replay, no frame goes out before the client's first message."""
     live = record(TWO_SESSIONS).replay()
     live.check(".. 20s")
 
 
 def test_each_message_releases_the_frames_after_it(record: Record) -> None:
-    """Each recorded message of the client releases the frames recorded after it."""
+    """In a replay, each recorded message of the client releases the frames after it."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         1-7
@@ -47,7 +47,7 @@ def test_each_message_releases_the_frames_after_it(record: Record) -> None:
 
 
 def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
-    """The turn of one session continues without messages in another."""
+    """In a replay, the turn of one session continues without messages in another."""
     live = record(TWO_SESSIONS).replay(1, 3, 5)
     live.check("""
         -> 8
@@ -62,7 +62,7 @@ def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
 
 
 def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
-    """With ``--order recorded`` a frame waits for every frame before it, in any session."""
+    """With ``--order recorded``, a replay's frame waits for every frame before it."""
     live = record(TWO_SESSIONS).replay(1, 3, 5, order=Order.RECORDED)
     live.check("""
         -> 8
@@ -73,7 +73,7 @@ def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
 
 
 def test_equal_requests_for_sessions_match_in_recorded_order(record: Record) -> None:
-    """Equal requests for sessions match in recorded order, whatever their ids are."""
+    """In a replay, equal requests for sessions match in recorded order, whatever their ids are."""
     live = record("""
         1 -> #"i" initialize {"protocolVersion": 1}
         2 <- #"i" result {"protocolVersion": 1}
@@ -116,7 +116,7 @@ INTERCHANGEABLE = """
 
 
 def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> None:
-    """A prompt in the other of two interchangeable sessions swaps them."""
+    """In a replay, a prompt in the other of two interchangeable sessions swaps the sessions."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7, 9)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -129,7 +129,7 @@ def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> No
 
 
 def test_interchangeable_sessions_may_be_in_another_directory(record: Record) -> None:
-    """The client's directory does not make two sessions differ."""
+    """In a replay, the client's directory does not make two sessions differ."""
     live = record(INTERCHANGEABLE).replay()
     elsewhere = 'session/new {"cwd": "/elsewhere", "mcpServers": []}'
     live.send(1, f"#1 {elsewhere}", f"#2 {elsewhere}", 7, 9)
@@ -141,7 +141,7 @@ def test_interchangeable_sessions_may_be_in_another_directory(record: Record) ->
 
 
 def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -> None:
-    """Sessions are not interchangeable after a different message in one of them."""
+    """In a replay, sessions are not interchangeable after a different message in one of them."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -151,7 +151,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -
 
 
 def test_updates_may_precede_the_reply_that_creates_their_session(record: Record) -> None:
-    """Updates before the reply that creates their session wait for its request."""
+    """In a replay, updates before the reply that creates their session wait for its request."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
@@ -167,7 +167,7 @@ def test_updates_may_precede_the_reply_that_creates_their_session(record: Record
 
 
 def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
-    """An update after the turn goes out without another message of the client."""
+    """In a replay, an update after the turn goes out without another message of the client."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -182,7 +182,7 @@ def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
 
 
 def test_replies_keep_their_recorded_order(record: Record) -> None:
-    """The reply that was recorded first goes out first, even if its request came last."""
+    """In a replay, the reply recorded first goes out first, even if its request came last."""
     live = record("""
         1-4 session
         5 -> #2 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -196,7 +196,7 @@ def test_replies_keep_their_recorded_order(record: Record) -> None:
 
 
 def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
-    """An id may be open in both directions; a reply belongs to the other side's request."""
+    """In a replay, an id may be open in both directions, with separate replies."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -214,7 +214,7 @@ def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
 
 
 def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> None:
-    """Of two open requests with one id, a reply answers the older one."""
+    """In a replay, a reply answers the older of two open requests with one id."""
     recorded = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -243,7 +243,7 @@ HISTORY_PANEL = """
 
 
 def test_an_optional_request_may_be_left_out(record: Record) -> None:
-    """An independent request may be omitted, which is reported as information."""
+    """In a replay, an independent request may be omitted, which is reported as information."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -262,7 +262,7 @@ def test_an_optional_request_may_be_left_out(record: Record) -> None:
 
 
 def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
-    """A reply waits up to a second for another request that was open in the recording."""
+    """In a replay, a reply waits up to a second for another request that was open then."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -277,7 +277,7 @@ def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
 
 
 def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> None:
-    """A missing optional request delays other replies by only a second."""
+    """In a replay, a missing optional request delays other replies by only a second."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -297,7 +297,7 @@ def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> N
 
 
 def test_recorded_order_passes_optional_requests(record: Record) -> None:
-    """In recorded order, optional requests are also awaited for only a second."""
+    """A replay in recorded order awaits optional requests for only a second, too."""
     live = record(HISTORY_PANEL).replay(order=Order.RECORDED)
     live.check("""
         -> 1
@@ -314,7 +314,7 @@ def test_recorded_order_passes_optional_requests(record: Record) -> None:
 
 
 def test_initialize_may_come_twice(record: Record) -> None:
-    """A second initialize request is answered too."""
+    """A replay also answers a second initialize request."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
         2 <- #0 result {"protocolVersion": 1, "first": true}
@@ -329,7 +329,7 @@ def test_initialize_may_come_twice(record: Record) -> None:
 
 
 def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
-    """A message of a session matches, but its frames wait for the reply to initialize."""
+    """In a replay, frames of a matched message wait for the reply to initialize."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         -> 3
@@ -341,7 +341,7 @@ def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
 
 
 def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -> None:
-    """The recorded agent sent them before its reply to initialize."""
+    """In a replay, frames that the agent sent before its reply to initialize go out first."""
     live = record("""
         1 <- _auth/status_update {"state": "out"}
         2 -> #0 initialize {"protocolVersion": 1}
@@ -354,7 +354,7 @@ def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -
 
 
 def test_a_client_may_pipeline(record: Record) -> None:
-    """A message that comes early matches, and the frames keep their order."""
+    """In a replay, a message that comes early matches, and the frames keep their order."""
     live = record("""
         1-2 handshake
         3 -> #1 session/load {"sessionId": "s", "cwd": "/p", "mcpServers": []}
@@ -381,7 +381,7 @@ def test_a_client_may_pipeline(record: Record) -> None:
 
 
 def test_notifications_of_the_client_block_nothing(record: Record) -> None:
-    """Except cancellations, no frame waits for them, whether they come or not."""
+    """In a replay, no frame waits for the client's notifications, except cancellations."""
     text = """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -401,7 +401,7 @@ def test_notifications_of_the_client_block_nothing(record: Record) -> None:
 
 
 def test_the_lane_of_a_fork_begins_with_its_request(record: Record) -> None:
-    """Updates of a forked session wait for the request that forks it."""
+    """In a replay, updates of a forked session wait for the request that forks it."""
     live = record("""
         1-4 session
         5 -> #2 session/fork {"sessionId": "s", "cwd": "/p"}
@@ -419,7 +419,7 @@ def test_the_lane_of_a_fork_begins_with_its_request(record: Record) -> None:
 
 
 def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
-    """An unanswered request stays unanswered, in both directions."""
+    """In a replay, an unanswered request stays unanswered, in both directions."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -437,7 +437,7 @@ def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
 
 
 def test_a_connection_without_sessions_is_played_to_its_end(record: Record) -> None:
-    """A connection without sessions plays notifications long after the last request."""
+    """A replay without sessions plays notifications long after the last request."""
     noise = "\n".join(f'{n} <- _tick {{"n": {n}}}' for n in range(3, 1003))
     live = record(f"""
         1-2 handshake

@@ -51,7 +51,7 @@ def lose_without_a_word(recorded: RecordedTranscript, number: int) -> None:
 
 
 def test_a_dropped_frame_is_not_played(record: Record) -> None:
-    """A dropped frame is not played, but all others are."""
+    """A replay of a recording with faults does not play a dropped frame, but all others."""
     recorded = record(STORY)
     mark(recorded, 6, None)
     live = recorded.replay(1, 3)
@@ -60,7 +60,7 @@ def test_a_dropped_frame_is_not_played(record: Record) -> None:
 
 
 def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
-    """A changed frame is played as it arrived, even if it is a broken line."""
+    """A replay plays a frame that a fault changed as it arrived, even if it is broken."""
     recorded = record(STORY)
     mark(recorded, 6, b'{"jsonrpc": "2.0"\r\n')
     mark(recorded, 7, b'{"half')
@@ -71,7 +71,7 @@ def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
 
 
 def test_the_last_rule_decides_what_arrived(record: Record) -> None:
-    """If several rules fired at a frame, the last one decides what arrived."""
+    """In a replay, the last of several faults at a frame decides what arrived."""
     recorded = record(STORY)
     mark(recorded, 6, b"first\n")
     mark(recorded, 6, b"second\n")
@@ -82,7 +82,7 @@ def test_the_last_rule_decides_what_arrived(record: Record) -> None:
 
 
 def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
-    """An injected message of the client is not expected."""
+    """A replay does not expect a message of the client that a fault injected."""
     recorded = record(
         STORY.replace("10 <-", "11 <-").replace(
             "11 <-", '10 -> #7 result {"outcome": {"outcome": "cancelled"}}\n    11 <-'
@@ -96,7 +96,7 @@ def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
 
 
 def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> None:
-    """A changed or dropped message of the client is expected as it was sent."""
+    """A replay expects a client's message that a fault changed or dropped as it was sent."""
     recorded = record(STORY)
     mark(recorded, 9, None)
     mark(recorded, 5, b"something else\n")
@@ -106,7 +106,7 @@ def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> 
 
 
 def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
-    """A request whose answer was lost stays open, without a divergence."""
+    """In a replay, a request whose answer a fault dropped stays open, without a divergence."""
     recorded = record(STORY)
     mark(recorded, 10, None)
     live = recorded.replay(1, 3, 5)
@@ -115,7 +115,7 @@ def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
 
 
 def test_nothing_is_played_after_a_stall(record: Record) -> None:
-    """Frames in a direction that a fault has stalled are not played."""
+    """A replay does not play frames in a direction that a fault has stalled."""
     recorded = record(STORY)
     mark(recorded, 8, None)
     lose_without_a_word(recorded, 10)
@@ -133,7 +133,7 @@ TURNS = """
 
 
 def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> None:
-    """A dropped message and its consequences are excused, and the report names the rule."""
+    """A replay excuses a message that a fault drops, with its consequences."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -147,7 +147,7 @@ def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> Non
 
 
 def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
-    """A dropped message that is sent again counts as the recorded one."""
+    """In a replay, a message that a fault dropped and that is sent again is the recorded one."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -174,7 +174,7 @@ def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
 
 
 def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
-    """A client may cancel a turn that stays open because its answer was dropped."""
+    """In a replay, a client may cancel a turn whose answer a fault dropped."""
     recorded = record(STORY)
     live = recorded.replay(1, 3, 5)
     live.engine.note_lost(recorded.raw[9].rstrip(), "drop")
@@ -187,7 +187,7 @@ def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
 
 
 def test_another_divergence_counts_beside_a_dropped_message(record: Record) -> None:
-    """Beside a dropped message, only its possible consequences are excused."""
+    """Beside a message that a fault drops, a replay excuses only possible consequences."""
     recorded = record(TURNS)
     live = recorded.replay(1, 3)
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")

@@ -76,7 +76,7 @@ def replay_with_new_secret(record: Record, level: str) -> Live:
 def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
     record: Record, level: str
 ) -> None:
-    """Another secret of the client is paired with the recorded one, and reported once."""
+    """In a replay, another secret of the client is paired with the recorded one once."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {NEW}")}
@@ -94,7 +94,7 @@ def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
 def test_a_secret_that_becomes_another_one_contradicts_the_recording(
     record: Record, level: str
 ) -> None:
-    """A secret that changes within a run is a divergence, which shows neither secret."""
+    """In a replay, a secret that changes within a run diverges, and neither is shown."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {OTHER}")}
@@ -110,7 +110,7 @@ def test_a_secret_that_becomes_another_one_contradicts_the_recording(
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> None:
-    """A text that differs beside its secret differs; reports and errors show markers."""
+    """In a replay, a text that differs beside its secret differs; reports show markers."""
     live = recorded_at(record, level).replay()
     live.check(f"""
         -> 1
@@ -127,7 +127,7 @@ def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> No
 
 
 def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
-    """A recorded marker also matches itself, since the client may send it back."""
+    """In a replay, a recorded marker also matches itself, since the client may send it back."""
     recorded = recorded_at(record, "secrets")
     live = recorded.replay()
     live.check(f"""
@@ -142,7 +142,7 @@ def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
 
 
 def test_a_text_that_is_no_secret_to_us_is_paired_too(record: Record) -> None:
-    """A text that is not recognized as a secret is paired with a recorded marker too."""
+    """In a replay, a marker also matches a text that is not recognized as a secret."""
     transcript = """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": "[redacted:password:0a0b0c0d] [redacted:password:0a0b0c0d]"}
@@ -184,7 +184,7 @@ def asking(token: str) -> str:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_nothing_is_granted_by_a_mask(record: Record, level: str) -> None:
-    """Permission for a request with another secret is denied."""
+    """`verify` denies permission for a request with another secret."""
     live = verify(recorded_at(record, level, ASKED))
     live.play("<- 2", "<- 4")
     command = f'{{"sessionId": "s", "command": "curl", "args": ["{NEW}"]}}'
@@ -199,7 +199,7 @@ def test_nothing_is_granted_by_a_mask(record: Record, level: str) -> None:
 def test_permission_is_granted_for_the_secret_that_was_filled_in(
     record: Record, level: str
 ) -> None:
-    """Permission is granted for a secret that was filled in, or for an unfilled marker."""
+    """`verify` grants permission for a secret that was filled in, or for an unfilled marker."""
     recorded = recorded_at(record, level, ASKED)
     live = verify(recorded)
     live.play("<- 2", "<- 4", "<- 6")
@@ -232,7 +232,7 @@ def asked_with(*words: str) -> str:
 def test_what_stands_where_the_recording_has_a_marker_is_not_shown(
     record: Record, words: tuple[str, ...]
 ) -> None:
-    """A live text in place of a recorded marker is not shown, even if it is short."""
+    """A replay does not show a live text in place of a marker, even if it is short."""
     live = record(SPOKEN, redaction="secrets", **KEY).replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.send(asked_with(*words[:2]))
@@ -243,7 +243,7 @@ def test_what_stands_where_the_recording_has_a_marker_is_not_shown(
 
 
 def test_a_prompt_without_a_recorded_marker_is_shown(record: Record) -> None:
-    """A prompt without a recorded marker is shown."""
+    """A replay shows a differing prompt if the recorded one has no marker."""
     live = record(SPOKEN, redaction="secrets", **KEY).replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.send(asked_with("sign in with [redacted:env:0a0b0c0d] and go on", "another"))
@@ -265,7 +265,7 @@ RUN = """
 
 
 def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record: Record) -> None:
-    """A request of the agent does not show the live text in place of a marker."""
+    """`verify` does not show an agent's live text in place of a marker."""
     live = verify(record(RUN, redaction="secrets", **KEY))
     live.play("<- 2", "<- 4")
     live.play(f'<- #7 terminal/create {{"sessionId": "s", "command": "wget {SHORT} x"}}')
@@ -285,7 +285,7 @@ def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record
 
 
 def test_what_is_found_later_is_masked_in_the_report(record: Record) -> None:
-    """A secret that is found only after its text is in the report is masked there, even if cut."""
+    """A report masks a secret in a text that it has shown before the secret was found."""
     value = "plum-rhubarb-771"
     live = record(SPOKEN.replace("[redacted:env:0a0b0c0d]", "it"), redaction="none").replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")

@@ -50,7 +50,7 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
 
 
 def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
-    """The first recording's session id goes out, and the recording chosen later keeps it."""
+    """A replay of one of several recordings sends the first one's session id."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
@@ -72,7 +72,7 @@ NAMES = ("one", "two", "three")
 
 
 def test_the_third_of_three_is_found(record: Record) -> None:
-    """The recording with the prompt is chosen, and all others are dropped."""
+    """A replay of several recordings chooses the one with the prompt, and drops the others."""
     transcripts = [record(chat(name, f"say {name}")) for name in NAMES]
     for name, recorded in zip(NAMES, transcripts, strict=True):
         live = start(*transcripts)
@@ -86,7 +86,7 @@ def test_the_third_of_three_is_found(record: Record) -> None:
 
 
 def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
-    """Of equal recordings the first is always chosen."""
+    """A replay of equal recordings always chooses the first."""
     transcripts = [record(chat("a", "x")), record(chat("b", "x"))]
     for _ in range(2):
         live = start(*transcripts)
@@ -107,7 +107,7 @@ def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
     ],
 )
 def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, answer: str) -> None:
-    """If answers to one request differ in more than session ids, the first recording is played."""
+    """If answers differ in more than session ids, a replay plays the first recording."""
     second = chat("b", "y").replace('#1 result {"sessionId": "b"}', answer)
     live = start(record(chat("a", "x")), record(second))
     live.check("""
@@ -119,7 +119,7 @@ def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, a
 
 
 def test_only_the_session_id_is_replaced(record: Record) -> None:
-    """Spaces, escapes and numbers stay as recorded, also beside a replaced id."""
+    """In a replay of several recordings, spaces, escapes and numbers stay beside an id."""
     line = r'| {{"params" : {{"sessionId":{}, "n":1e3,"t":"\\u0062"}},"method":"session/update"}}'
     said = '6 <- session/update {"sessionId": "b", "update": {"text": "b y"}}'
     second = chat("b", "y").replace(said, "6 <- " + line.format(r'"\\u0062"'))
@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Record, late: int, prompt: str
 ) -> None:
-    """An update that raced with the prompt is held back until the prompt has come."""
+    """In a replay of several recordings, an update beside the prompt waits for the prompt."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
@@ -175,7 +175,7 @@ def test_an_update_that_raced_with_the_prompt_chooses_nothing(
 
 
 def test_a_different_update_chooses_the_first(record: Record) -> None:
-    """A different update chooses the first recording."""
+    """In a replay of several recordings, a different update chooses the first recording."""
     transcripts = [
         record(hasty("a", "x", comes_late=False)),
         record(hasty("b", "y", comes_late=False, update="other commands")),
@@ -186,7 +186,7 @@ def test_a_different_update_chooses_the_first(record: Record) -> None:
 
 
 def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
-    """A common frame waits for the slowest recording."""
+    """In a replay of several recordings, a common frame waits for the slowest recording."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
     live.check("""
@@ -204,7 +204,7 @@ def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
 
 
 def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
-    """A session that the client names, from an earlier process, is not renamed."""
+    """A replay does not rename a session of an earlier process that the client names."""
     loads = """
         1-2 handshake
         3 -> #1 session/load {{"sessionId": "old", "cwd": "/p"}}
@@ -221,7 +221,7 @@ def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
 
 
 def test_two_sessions_never_share_a_name(record: Record) -> None:
-    """Two sessions never get the same name."""
+    """In replays of several recordings, two sessions never get the same name."""
     two = """
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -245,7 +245,7 @@ def test_two_sessions_never_share_a_name(record: Record) -> None:
 
 
 def test_a_divergence_from_all_recordings_chooses_nothing(record: Record) -> None:
-    """A client that begins with an invalid line still finds its recording."""
+    """In a replay, a client that begins with an invalid line still finds its recording."""
     transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*transcripts)
     live.send("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')

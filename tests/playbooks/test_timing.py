@@ -55,19 +55,19 @@ def timed(
     ids=["instant", "recorded", "x0.5", "idle-cap"],
 )
 def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ...]) -> None:
-    """Gaps are exact to the nanosecond, and a person's time to think is not repeated."""
+    """Gaps in a replay are exact to the nanosecond, without a person's time to think."""
     assert timed(record(SLOW), pacing) == list(zip("24678", moments, strict=True))
 
 
 def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
-    """For a pipelining client, gaps are counted from the last recorded event."""
+    """In a replay with a pipelining client, gaps are counted from the last recorded event."""
     live = record(SLOW).replay(1, 3, 5, pacing=Pacing(1.0))
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
 
 
 def test_lanes_keep_their_own_time(record: Record) -> None:
-    """A gap in one session does not delay the other."""
+    """In a replay, a gap in one session does not delay the other session."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -100,7 +100,7 @@ def test_lanes_keep_their_own_time(record: Record) -> None:
 
 
 def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
-    """A frame that waits for its time is not a stall: the timeout begins after the gap."""
+    """In a replay, a frame that waits for its time is not a stall."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -116,7 +116,7 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
 
 
 def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
-    """Frames that only waited for their time go out before the end."""
+    """In a replay, frames that only waited for their time go out before the end."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     for message in (1, 3):
         live.send(message)
@@ -127,7 +127,7 @@ def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
 
 
 def test_timing_changes_no_bytes(record: Record) -> None:
-    """The same bytes go out with every pacing."""
+    """A replay sends the same bytes with every pacing."""
     recorded = record(SLOW)
     wanted = b"".join(recorded.raw[n] for n in (2, 4, 6, 7, 8))
     for pacing in (Pacing(), Pacing(1.0), Pacing(3.0, cap_ns=10)):

@@ -26,7 +26,7 @@ STRANGE = r"""
 
 @pytest.mark.parametrize("token", ['"text"', "1.0", "-7", '"0b7c6c1e-18e0-4b8f-9d6e-7d8f7a3f6f51"', '"\\u00e9\\n"', "123456789012345678901234567890"])  # fmt: skip
 def test_a_reply_repeats_the_live_id_and_nothing_else_changes(record: Record, token: str) -> None:
-    """In a reply only the id is replaced; spaces, escapes and duplicate keys stay."""
+    """In a replayed reply only the id is replaced; spaces, escapes and duplicate keys stay."""
     live = record(STRANGE).replay()
     written = token.replace("\\", "\\\\")
     live.check(f"""
@@ -37,7 +37,7 @@ def test_a_reply_repeats_the_live_id_and_nothing_else_changes(record: Record, to
 
 
 def test_every_kind_of_line_is_replayed(record: Record) -> None:
-    """Invalid and blank lines, a CRLF and an unfinished end go out byte for byte."""
+    """A replay sends invalid and blank lines, a CRLF and an unfinished end byte for byte."""
     recorded = record(STRANGE)
     live = recorded.replay(1, 3)
     assert live.send(5) == ["<- 6", "<- 7", "<- 8", "<- 9", "<- 10"]
@@ -47,7 +47,7 @@ def test_every_kind_of_line_is_replayed(record: Record) -> None:
 
 
 def test_bytes_that_are_not_utf_8_are_replayed(record: Record) -> None:
-    """Bytes that are not UTF-8 are replayed, also to a client in another directory."""
+    """A replay sends bytes that are not UTF-8, also to a client in another directory."""
     live = record(r"""
         1-4 session
         5 <- | caf\xe9 in /p
@@ -60,7 +60,7 @@ def test_bytes_that_are_not_utf_8_are_replayed(record: Record) -> None:
 
 
 def test_the_agents_request_ids_stay_as_recorded(record: Record) -> None:
-    """The agent's request ids stay as recorded, and the client answers with them."""
+    """In a replay, the agent's request ids stay as recorded, and the client answers with them."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -104,7 +104,7 @@ def begun(record: Record, text: str, **options: object) -> Live:
 
 
 def test_directories_are_replaced(record: Record) -> None:
-    """Paths and URIs below a directory are replaced at typed places; similar strings are not."""
+    """A replay replaces paths and URIs below a directory at typed places only."""
     live = begun(record, BOUND)
     live.check(
         ELSEWHERE
@@ -121,7 +121,7 @@ def test_directories_are_replaced(record: Record) -> None:
 
 
 def test_texts_are_rewritten_on_request(record: Record) -> None:
-    """With ``--rewrite-text`` directories are replaced in free text, as whole names."""
+    """With ``--rewrite-text``, a replay replaces directories in free text, as whole names."""
     live = begun(record, BOUND, rewrite_text=True)
     live.send('#1 session/new {"cwd": "/srv/app/deep", "additionalDirectories": ["/l"]}')
     live.check("""
@@ -132,7 +132,7 @@ def test_texts_are_rewritten_on_request(record: Record) -> None:
 
 
 def test_a_rewritten_text_is_valid_json(record: Record) -> None:
-    """A rewritten text is valid JSON even if the directory has a quote in its name."""
+    """A text that a replay rewrites is valid JSON even if a directory has a quote."""
     live = begun(record, BOUND, rewrite_text=True)
     live.send(r'#1 session/new {"cwd": "/a\"b\\c", "additionalDirectories": ["/l"]}')
     live.send('#2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link",'
@@ -144,7 +144,7 @@ def test_a_rewritten_text_is_valid_json(record: Record) -> None:
 
 
 def test_a_lone_surrogate_in_a_directory_is_escaped(record: Record) -> None:
-    """A lone surrogate in a directory is escaped, since UTF-8 cannot encode it."""
+    """A replay escapes a lone surrogate in a directory, since UTF-8 cannot encode it."""
     live = begun(record, TERMINALS)
     live.send(r'#1 session/new {"cwd": "/\ud800"}')
     live.check(r"""
@@ -154,7 +154,7 @@ def test_a_lone_surrogate_in_a_directory_is_escaped(record: Record) -> None:
 
 
 def test_another_path_below_the_directory_differs(record: Record) -> None:
-    """The rest of a path below the client's directory has to be the recorded one."""
+    """In a replay, the rest of a path below the client's directory must be as recorded."""
     live = begun(record, BOUND)
     live.send('#1 session/new {"cwd": "/q", "additionalDirectories": ["/l"]}')
     live.check("""
@@ -165,7 +165,7 @@ def test_another_path_below_the_directory_differs(record: Record) -> None:
 
 
 def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
-    """A second value for a directory is a conflict, and the report names both values."""
+    """In a replay, a second value for a directory is a conflict, reported with both values."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
@@ -183,7 +183,7 @@ def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
 
 
 def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record) -> None:
-    """Two values for a directory in one message are a conflict."""
+    """In a replay, two values for a directory in one message are a conflict."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}
@@ -197,7 +197,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record
 
 
 def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
-    """Of two requests, the one with the equal directory matches before one to bind."""
+    """In a replay, a request with the equal directory matches before one to bind."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/q"}
@@ -213,7 +213,7 @@ def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
 
 
 def test_a_client_may_load_a_session_by_another_name(record: Record) -> None:
-    """If a client loads a session by another name, all later frames have that name."""
+    """If a client loads a session by another name, a replay uses that name from then on."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/load {"sessionId": "old", "cwd": "/p", "mcpServers": []}
@@ -255,7 +255,7 @@ TERMINALS = """
 
 
 def test_terminals_are_replaced(record: Record) -> None:
-    """Terminals get the client's id, which is free again after the release."""
+    """In a replay, terminals get the client's id, which is free again after the release."""
     live = begun(record, TERMINALS)
     live.send(3)
     live.check("""
@@ -277,7 +277,7 @@ def test_terminals_are_replaced(record: Record) -> None:
 
 
 def test_a_second_value_for_an_open_terminal_is_a_conflict(record: Record) -> None:
-    """A second live id for an open terminal is a conflict."""
+    """In a replay, a second live id for an open terminal is a conflict."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -305,7 +305,7 @@ BATCHES = """
 
 
 def test_batches_go_both_ways(record: Record) -> None:
-    """A batch is answered member by member; only replies get the client's ids."""
+    """A replay answers a batch member by member; only replies get the client's ids."""
     live = begun(record, BATCHES)
     live.check("""
         -> #1 session/new {"cwd": "/q"}
@@ -320,7 +320,7 @@ def test_batches_go_both_ways(record: Record) -> None:
 
 
 def test_a_recorded_batch_replays_against_itself(record: Record) -> None:
-    """A recorded batch is answered as recorded."""
+    """A replay answers a recorded batch as recorded."""
     live = begun(record, BATCHES)
     live.check("""
         3-8
@@ -331,7 +331,7 @@ def test_a_recorded_batch_replays_against_itself(record: Record) -> None:
 
 
 def test_a_member_of_a_batch_diverges_alone(record: Record) -> None:
-    """A divergence in a batch is reported only for its member."""
+    """A replay reports a divergence in a batch only for its member."""
     live = begun(record, BATCHES)
     live.send(3)
     live.check("""
@@ -343,7 +343,7 @@ def test_a_member_of_a_batch_diverges_alone(record: Record) -> None:
 
 
 def test_a_deeply_nested_message_does_not_stop_a_replay(record: Record) -> None:
-    """A deeply nested message differs and is answered."""
+    """In a replay, a deeply nested message differs and is answered."""
     live = begun(record, BOUND)
     deep = '{"a":' * 700 + "1" + "}" * 700
     live.send(3)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def test_faults_of_the_recording_do_not_change_what_is_answered(record: Record) -> None:
-    """Requests that faults changed or made up are answered as recorded."""
+    """`verify` answers requests that faults changed or made up as recorded."""
     recorded = record(f'{START}<- {read("/a")}\n-> #0 result {{"content": "A"}}\n<- {END}')
     mark(recorded, 6, recorded.raw[6].replace(b"/a", b"/b"))
     live = verify(recorded).check(STARTED)
@@ -41,7 +41,7 @@ def test_faults_of_the_recording_do_not_change_what_is_answered(record: Record) 
 
 
 def test_an_answer_has_the_live_id(record: Record) -> None:
-    """An answer has the live id of its request, and no other byte changes."""
+    """An answer of `verify` has the live id of its request, and no other byte changes."""
     live = asking(
         record, f'<- {read("/p/f")}\n-> {{"jsonrpc":"2.0" , "id":0,"result":{{"content":"1e3"}}}}'
     )
@@ -56,7 +56,7 @@ def test_an_answer_has_the_live_id(record: Record) -> None:
 
 @pytest.mark.parametrize("live_", [read("/p/g"), write("/p/g", "x"), "#0 _x/y {}"])
 def test_an_unrecorded_request_is_refused(record: Record, live_: str) -> None:
-    """An unrecorded request gets an error, and near misses are reported."""
+    """In `verify`, an unrecorded request gets an error, and near misses are reported."""
     live = asking(
         record,
         f"""
@@ -80,7 +80,7 @@ def test_an_unrecorded_request_is_refused(record: Record, live_: str) -> None:
 
 
 def test_a_request_beyond_the_recorded_number_is_refused(record: Record) -> None:
-    """A request beyond the recorded number is refused and reported as exhausted."""
+    """`verify` refuses a request beyond the recorded number and calls it exhausted."""
     live = asking(record, f"<- {permission(LS, ALLOW)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(LS, ALLOW)}
@@ -96,7 +96,7 @@ def test_a_request_beyond_the_recorded_number_is_refused(record: Record) -> None
 
 
 def test_a_refusal_describes_the_divergence(record: Record) -> None:
-    """A refusal has the kind, similar recorded requests, the lane, and a text."""
+    """A refusal of `verify` has the kind, similar recorded requests, the lane, and a text."""
     again = '<- #7 _x/y {"sessionId": "s"}'
     recorded = record(f"""
         {START}
@@ -135,7 +135,7 @@ def test_a_refusal_describes_the_divergence(record: Record) -> None:
 def test_only_a_recorded_request_can_be_exhausted(
     record: Record, recorded: str, other: str
 ) -> None:
-    """Another request of the method is unmatched, even if the agent has made many of them."""
+    """In `verify`, another request of a method is unmatched, even after many of them."""
     again = recorded.replace("#0", "#2")
     live = asking(record, f"<- {recorded}\n-> #0 result {{}}")
     live.check(f"""
@@ -152,7 +152,7 @@ def test_only_a_recorded_request_can_be_exhausted(
 
 
 def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> None:
-    """A request without a session is found in any lane."""
+    """`verify` finds a request without a session in any lane."""
     ask = "#%d _x/y {}"
     recorded = record(f"""
         1 -> #0 initialize {{}}
@@ -170,7 +170,7 @@ def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> Non
 
 
 def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> None:
-    """An exhausted request is reported even if another one of the method is still open."""
+    """`verify` reports an exhausted request even if another one of the method is open."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"}'
     recorded = f"<- {create % (0, 'ls')}\n-> #0 result {{}}\n<- {create % (1, 'ps')}"
     live = asking(record, f"{recorded}\n-> #1 result {{}}")
@@ -188,7 +188,7 @@ def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> 
 
 
 def test_near_misses_list_ids_last(record: Record) -> None:
-    """Near misses list ids last, and ignore differences of the live directory."""
+    """Near misses of `verify` list ids last, and ignore differences of the live directory."""
     create = '#%d terminal/create {"callId": "%s", "env": [%s], "args": ["%s/a"], "command": "%s", "sessionId": "s"}'
     recorded = record(f"""
         {START}
@@ -229,7 +229,7 @@ def test_near_misses_list_ids_last(record: Record) -> None:
 def test_a_directory_is_moved_once(
     record: Record, was: str, now: str, transcript: str, came: str
 ) -> None:
-    """A directory is replaced only once, even if the live one is below the recorded one."""
+    """`verify` replaces a directory once, even if the live one is below the recorded one."""
     start = START.replace('"/p"', f'"{was}"')
     recorded = record(f'{start}\n<- {read(transcript)}\n-> #0 result {{"content": "A"}}\n<- {END}')
     live = verify(recorded, roots={was: now})
@@ -245,7 +245,7 @@ def test_a_directory_is_moved_once(
 
 
 def test_near_misses_of_any_params_are_found(record: Record) -> None:
-    """Near misses are found for params of any form."""
+    """`verify` finds near misses for params of any form."""
     deep = '{"a": ' * 700 + "1" + "}" * 700
     ask = '#%d _x/%s {"sessionId": "s", "path": "/p", "x": %s}'
     live = asking(record, f"<- {write('/p/f', 'x')}\n-> #0 result {{}}", roots={"/p": "/p"})
@@ -261,7 +261,7 @@ def test_near_misses_of_any_params_are_found(record: Record) -> None:
 
 
 def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) -> None:
-    """A lenient client gives the next answer of the method, whatever the params."""
+    """With --lenient, `verify` gives the next answer of the method, whatever the params are."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "x"}}', lenient=True)
     live.check(f"""
         <- {read("/p/g")}
@@ -273,7 +273,7 @@ def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) ->
 
 
 def test_ignored_places_do_not_count_for_equality(record: Record) -> None:
-    """Differences at ignored places do not prevent equality."""
+    """For `verify`, differences at ignored places do not prevent equality."""
     call = '#%d elicitation/create {"sessionId": "s", "x": %d, "t": %d}'
     live = asking(
         record,
@@ -309,7 +309,7 @@ def test_ignored_places_do_not_count_for_equality(record: Record) -> None:
 def test_only_the_question_that_was_accepted_is_accepted(
     record: Record, asked: str, is_answered: bool
 ) -> None:
-    """Acceptance of a form or a question is not given to another one."""
+    """`verify` does not give the acceptance of a form or a question to another one."""
     call = '#0 elicitation/create {"sessionId": "s", %s}'
     recorded = call % '"mode": "form", "message": "Deploy to staging?"'
     live = asking(record, f'<- {recorded}\n-> #0 result {{"action": "accept", "content": {{}}}}')
@@ -318,7 +318,7 @@ def test_only_the_question_that_was_accepted_is_accepted(
 
 
 def test_a_command_is_identified_by_its_arguments(record: Record) -> None:
-    """Commands are matched by their arguments, in any order."""
+    """`verify` matches commands by their arguments, in any order of requests."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"%s}'
     live = asking(
         record,
@@ -351,7 +351,7 @@ def test_a_command_is_identified_by_its_arguments(record: Record) -> None:
 
 
 def test_a_request_without_recorded_answer_gets_none(record: Record) -> None:
-    """A request without a recorded answer gets no answer."""
+    """In `verify`, a request without a recorded answer gets no answer."""
     live = asking(record, "<- #0 _x/y {}")
     live.check(f"""
         <- #7 _x/y {{}}
@@ -362,7 +362,7 @@ def test_a_request_without_recorded_answer_gets_none(record: Record) -> None:
 
 
 def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
-    """Requests in a batch are answered in a batch, with their live ids."""
+    """`verify` answers requests in a batch by a batch, with their live ids."""
     asked = '[{"jsonrpc": "2.0", "id": %s, "method": "_x/a"}, {"jsonrpc": "2.0", "id": %s, "method": "_x/b"}]'
     answered = (
         '[{"jsonrpc": "2.0", "id": %s, "result": 1}, {"jsonrpc": "2.0", "id": %s, "result": 2}]'
@@ -378,7 +378,7 @@ def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
 
 
 def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Record) -> None:
-    """An answer recorded before its request is withheld until that comes."""
+    """`verify` withholds an answer recorded before its request until the request comes."""
     recorded = record(f'{START}-> #0 result {{"content": "A"}}\n<- {read("/a")}\n<- {END}')
     live = verify(recorded).check(STARTED)
     assert live.informed == ["withheld in connection 6"]
@@ -393,7 +393,7 @@ def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Recor
 
 
 def test_an_answer_without_a_request_is_withheld(record: Record) -> None:
-    """An answer without a request, or a repeated answer, is withheld."""
+    """`verify` withholds an answer without a request, and a repeated answer."""
     recorded = record(f"""
         {START}
         -> #"none" result {{"content": "stray"}}

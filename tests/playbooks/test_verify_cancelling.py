@@ -34,7 +34,7 @@ CANCELLED = f"""{SESSION}
 
 
 def test_a_cancellation_is_sent_after_as_many_updates(record: Record) -> None:
-    """A cancellation is sent after as many updates as in the recording."""
+    """`verify` sends a cancellation after as many updates as in the recording."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -47,7 +47,7 @@ def test_a_cancellation_is_sent_after_as_many_updates(record: Record) -> None:
 
 
 def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None:
-    """A silent agent is cancelled before the silence is a stall."""
+    """`verify` cancels a silent agent before the silence is a stall."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -65,7 +65,7 @@ def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None
 
 
 def test_a_slow_agent_is_not_cancelled_early(record: Record) -> None:
-    """A slow agent with an open turn is cancelled only shortly before a stall."""
+    """`verify` cancels a slow agent with an open turn only shortly before a stall."""
     live = verify(record(CANCELLED)).check(f"{HAS_SESSION}\n-> 5\n.. 26s\n<- 6\n.. 26s\n<- 7\n-> 8")
     assert live.informed == []
     live = verify(record(CANCELLED), stall_ns=None)
@@ -73,7 +73,7 @@ def test_a_slow_agent_is_not_cancelled_early(record: Record) -> None:
 
 
 def test_a_finished_turn_is_not_cancelled(record: Record) -> None:
-    """A turn that has already ended is not cancelled."""
+    """`verify` does not cancel a turn that has already ended."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -86,7 +86,7 @@ def test_a_finished_turn_is_not_cancelled(record: Record) -> None:
 
 
 def test_only_an_open_request_is_cancelled(record: Record) -> None:
-    """A `$/cancel_request` for an answered request is not sent."""
+    """`verify` does not send a `$/cancel_request` for an answered request."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/list {}
@@ -108,7 +108,7 @@ def test_only_an_open_request_is_cancelled(record: Record) -> None:
 
 
 def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
-    """A permission that was granted before the cancellation is not granted after it."""
+    """`verify` does not grant a permission after the cancellation that it preceded."""
     live = asking(
         record,
         f"""
@@ -133,7 +133,7 @@ def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
 
 
 def test_a_cancellation_answers_open_permission_requests(record: Record) -> None:
-    """A cancellation answers open permission requests as recorded, or with `cancelled`."""
+    """A cancellation of `verify` answers open permissions as recorded, or with `cancelled`."""
     live = asking(
         record,
         f"""
@@ -161,7 +161,7 @@ def test_a_cancellation_answers_open_permission_requests(record: Record) -> None
 
 
 def test_a_permission_of_another_session_stays_open(record: Record) -> None:
-    """A permission request of another session stays open after a cancellation."""
+    """In `verify`, a permission of another session stays open after a cancellation."""
     ask = permission({}, token=7).replace('"sessionId": "s"', '"sessionId": "b"')
     recorded = record(f"""
         1-2 handshake

@@ -45,7 +45,7 @@ STOPPED = f"""{SESSION}
     ],
 )
 def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[str]]) -> None:
-    """A complete text counts as one item, and an incomplete one by its characters."""
+    """For `verify`, a complete text is one item, and an incomplete one counts characters."""
     first, (*before, last) = ([chunk(text) for text in texts] for texts in cut)
     sent = "\n".join(f"<- {what}" for what in [*first, UPDATE % 2, *before])
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n{sent}\n.. 9s")
@@ -54,7 +54,7 @@ def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[st
 
 
 def test_a_character_may_be_cut_in_two(record: Record) -> None:
-    """A character that is split between two chunks keeps its length."""
+    """For `verify`, a character that is split between two chunks keeps its length."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {chunk(FIRST_HALF)}
@@ -69,7 +69,7 @@ def test_a_character_may_be_cut_in_two(record: Record) -> None:
 
 
 def test_a_thought_is_another_text(record: Record) -> None:
-    """A thought, or a message with another id, is another text."""
+    """For `verify`, a thought, or a message with another id, is another text."""
     live = verify(record(STOPPED)).check(
         f"{HAS_SESSION}\n-> 5\n<- {chunk('Let me think so it is')}"
     )
@@ -80,7 +80,7 @@ def test_a_thought_is_another_text(record: Record) -> None:
     "kind", ["usage_update", "session_info_update", "available_commands_update"]
 )
 def test_state_updates_do_not_count(record: Record, kind: str) -> None:
-    """State updates are not awaited and do not replace other updates."""
+    """`verify` does not await state updates, nor take them for other updates."""
     state = STATE % kind
     recorded = record(f"""{SESSION}
         5 <- {state}
@@ -98,7 +98,7 @@ def test_state_updates_do_not_count(record: Record, kind: str) -> None:
 
 
 def test_the_end_waits_for_state_updates(record: Record) -> None:
-    """If state updates came last, the end waits for their number or five seconds."""
+    """If state updates came last, the end of `verify` waits for them or five seconds."""
     title, usage = STATE % "session_info_update", STATE % "usage_update"
     recorded = record(f"""{SESSION}
         5 <- {title}
@@ -113,7 +113,7 @@ def test_the_end_waits_for_state_updates(record: Record) -> None:
 
 
 def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
-    """A slow text is awaited longer than other messages before a cancellation."""
+    """Before a cancellation, `verify` awaits a slow text longer than other messages."""
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n<- {UPDATE % 1}\n<- {UPDATE % 2}")
     for _ in range(7):
         live.check(f"<- {chunk('a')}\n.. 26s")
@@ -124,7 +124,7 @@ def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
 
 
 def test_the_cutting_does_not_matter_in_recorded_order(record: Record) -> None:
-    """In recorded order the characters of all texts count, and other messages by number."""
+    """In recorded order, `verify` counts the characters of all texts."""
     recorded = record(STOPPED)
     live = verify(recorded, order=Order.RECORDED).check(f"{HAS_SESSION}\n-> 5")
     for text in "Let me thin":

@@ -24,7 +24,7 @@ ERROR = 'error {"code": -32603, "message": "no"}'
 
 
 def test_a_session_that_cannot_be_created_is_given_up(record: Record) -> None:
-    """A session that cannot be created is abandoned, and other lanes go on."""
+    """`verify` abandons a session that cannot be created, and other lanes go on."""
     live = verify(record(CONVERSATION)).check(f"""
         1-3
         <- #1 {ERROR}
@@ -37,7 +37,7 @@ def test_a_session_that_cannot_be_created_is_given_up(record: Record) -> None:
 
 
 def test_a_session_that_cannot_be_loaded_is_given_up(record: Record) -> None:
-    """A session that cannot be loaded is abandoned, unless it was created in this run."""
+    """`verify` abandons a session that cannot be loaded, unless this run created it."""
     load = '#2 session/load {"sessionId": "%s", "cwd": "/p"}'
     conversation = f'{CONVERSATION}\n9 -> {load % "old"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "old"}}'
     played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> 9"
@@ -49,7 +49,7 @@ def test_a_session_that_cannot_be_loaded_is_given_up(record: Record) -> None:
 
 
 def test_a_failed_handshake_gives_up_all_lanes(record: Record) -> None:
-    """A failed handshake abandons all lanes; their divergences are cascades."""
+    """In `verify`, a failed handshake abandons all lanes, and divergences are cascades."""
     live = verify(record(CONVERSATION)).check(f"""
         -> 1
         <- #0 {ERROR}
@@ -64,7 +64,7 @@ def test_a_failed_handshake_gives_up_all_lanes(record: Record) -> None:
 
 
 def test_an_abandoned_lane_counts_as_not_played(record: Record) -> None:
-    """An abandoned lane counts as not played, and the agent may leave then."""
+    """In `verify`, an abandoned lane counts as not played, and the agent may leave then."""
     asked = '<- #0 _x/y {"sessionId": "s"}\n-> #0 result {}'
     conversation = f'{CONVERSATION}\n{asked}\n-> session/cancel {{"sessionId": "s"}}'
     live = verify(record(conversation)).check(
@@ -81,7 +81,7 @@ def test_an_abandoned_lane_counts_as_not_played(record: Record) -> None:
 
 @pytest.mark.parametrize("answer", [ERROR, 'result {"stopReason": "refusal"}'])
 def test_another_result_does_not_stop_the_conversation(record: Record, answer: str) -> None:
-    """Another result does not stop the conversation."""
+    """In `verify`, another result does not stop the conversation."""
     live = verify(record(CONVERSATION)).check(f"""
         1-5
         <- #2 {answer}
@@ -93,7 +93,7 @@ def test_another_result_does_not_stop_the_conversation(record: Record, answer: s
 
 
 def test_silence_is_a_stall_while_an_answer_is_pending(record: Record) -> None:
-    """Silence while an answer is pending is a stall, whose summary names the answer."""
+    """In `verify`, silence while an answer is pending is a stall that names the answer."""
     live = verify(record(CONVERSATION)).check("""
         1-5
         .. 20s
@@ -114,7 +114,7 @@ def test_silence_is_a_stall_while_an_answer_is_pending(record: Record) -> None:
 
 
 def test_a_stall_names_the_oldest_pending_answer_first(record: Record) -> None:
-    """A stall names the oldest pending answer first, whatever the ids are."""
+    """A stall of `verify` names the oldest pending answer first, whatever the ids are."""
     recorded = record("""
         1-2 handshake
         3 -> #1 _x/a {}
@@ -133,7 +133,7 @@ def test_a_stall_names_the_oldest_pending_answer_first(record: Record) -> None:
 
 
 def test_without_a_limit_there_is_no_stall(record: Record) -> None:
-    """Without a stall timeout the client waits forever."""
+    """Without a stall timeout, `verify` waits forever."""
     verify(record(CONVERSATION), stall_ns=None).check("""
         -> 1
         .. 5000s
@@ -143,7 +143,7 @@ def test_without_a_limit_there_is_no_stall(record: Record) -> None:
 
 
 def test_an_agent_that_does_not_read_is_a_stall(record: Record) -> None:
-    """An agent that does not read is reported as a stall."""
+    """`verify` reports an agent that does not read as a stall."""
     live = verify(record(CONVERSATION)).check("-> 1")
     live._feed(WriteStalled(live.now))
     assert live.mismatches == [
@@ -154,7 +154,7 @@ def test_an_agent_that_does_not_read_is_a_stall(record: Record) -> None:
 
 
 def test_an_agent_that_leaves_too_early_is_reported(record: Record) -> None:
-    """An agent that leaves while answers are pending or frames unsent is reported."""
+    """`verify` reports an agent that leaves while answers are pending or frames unsent."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
     assert live.mismatches == ["agent-left primary in s 5"]
     assert "the agent left before it had answered session/prompt" in live.divergences[0].summary
@@ -165,7 +165,7 @@ def test_an_agent_that_leaves_too_early_is_reported(record: Record) -> None:
 
 
 def test_an_agent_may_leave_when_all_was_sent(record: Record) -> None:
-    """An agent may leave after everything was sent."""
+    """In `verify`, an agent may leave after everything was sent."""
     trailing = f"{CONVERSATION}\n9 <- _x/y {{}}"
     live = verify(record(trailing)).check(
         "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n<- end\n-> end"
@@ -174,7 +174,7 @@ def test_an_agent_may_leave_when_all_was_sent(record: Record) -> None:
 
 
 def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
-    """An agent may leave at the recorded point, even if later frames are unsent."""
+    """In `verify`, an agent may leave at the recorded point, even if frames are unsent."""
     recorded = record("""
         1-2 handshake
         3 -> #1 _x/y {}
@@ -186,7 +186,7 @@ def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
 
 
 def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) -> None:
-    """Only messages recorded before the agent left can be missing."""
+    """In `verify`, only messages recorded before the agent left can be missing."""
     conversation = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
     live = verify(record(conversation % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
     assert live.mismatches == []
@@ -195,7 +195,7 @@ def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) 
 
 
 def test_an_additional_answer_is_reported(record: Record) -> None:
-    """An additional answer is reported, unless the recorded agent did the same."""
+    """`verify` reports an additional answer, unless the recorded agent did the same."""
     live = verify(record(CONVERSATION)).check("""
         1-3
         <- #0 result {"protocolVersion": 2}
@@ -215,7 +215,7 @@ def test_an_additional_answer_is_reported(record: Record) -> None:
 
 
 def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
-    """An additional answer after the end of the agent's input is reported."""
+    """`verify` reports an additional answer after the end of the agent's input."""
     live = verify(record(CONVERSATION)).check("""
         1-8
         -> end
@@ -225,7 +225,7 @@ def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
 
 
 def test_an_invalid_line_is_information(record: Record) -> None:
-    """Invalid lines of the agent beyond the recorded number are information."""
+    """For `verify`, invalid lines of the agent beyond the recorded number are information."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- | hello\n<- 2\n-> 3")
     assert (live.mismatches, live.informed) == ([], ["malformed-input in connection"])
     live = verify(record("1 <- | hello\n2 -> #0 _x/y {}\n3 <- #0 result 1")).check("-> 2\n<- 1")
@@ -233,7 +233,7 @@ def test_an_invalid_line_is_information(record: Record) -> None:
 
 
 def test_an_invalid_line_of_the_client_is_sent_in_its_place(record: Record) -> None:
-    """An invalid line of the client is sent in its place, and its answer not awaited."""
+    """`verify` sends an invalid line of the client in its place, and awaits no answer."""
     recorded = record("""
         1-2 handshake
         3 -> | what?
@@ -248,7 +248,7 @@ def test_an_invalid_line_of_the_client_is_sent_in_its_place(record: Record) -> N
 
 
 def test_endless_output_is_a_flood(record: Record) -> None:
-    """A hundred thousand lines without an answer are a flood."""
+    """For `verify`, a hundred thousand lines without an answer are a flood."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     for _ in range(100_000):
         live._do("<-", '{"jsonrpc":"2.0","method":"x"}')
@@ -259,7 +259,7 @@ def test_endless_output_is_a_flood(record: Record) -> None:
 
 
 def test_an_endless_line_is_a_flood_and_no_silence(record: Record) -> None:
-    """An endless line is a flood, and its bytes count as activity."""
+    """For `verify`, an endless line is a flood, and its bytes count as activity."""
     live = verify(record(CONVERSATION), stall_ns=3 * 10**9).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     live.part(1 << 20)
     for _ in range(10):
@@ -273,7 +273,7 @@ def test_an_endless_line_is_a_flood_and_no_silence(record: Record) -> None:
 
 
 def test_a_stall_names_the_open_turn_in_v2(record: Record) -> None:
-    """In v2 a stall names the turn that waits for its last update."""
+    """In v2, a stall of `verify` names the turn that waits for its last update."""
     idle = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}
@@ -300,7 +300,7 @@ DRIP = '<- _x/drip {"sessionId": "s"}'
 
 
 def test_the_time_limit_ends_a_verification(record: Record) -> None:
-    """After the time limit nothing is sent."""
+    """After the time limit, `verify` sends nothing."""
     live = verify(record(CONVERSATION), timeout_ns=60 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n.. 10s\n<- 4\n-> 5")
     for _ in range(49):
@@ -314,7 +314,7 @@ def test_the_time_limit_ends_a_verification(record: Record) -> None:
 
 
 def test_the_time_limit_is_no_stall_if_only_last_messages_are_missing(record: Record) -> None:
-    """The time limit is not a stall if only last messages are missing."""
+    """For `verify`, the time limit is not a stall if only last messages are missing."""
     recorded = record(f"{CONVERSATION}\n9 <- _x/y {{}}")
     live = verify(recorded, timeout_ns=4 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n.. 4s\n-> end")

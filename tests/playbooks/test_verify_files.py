@@ -18,7 +18,7 @@ def content(text: str, token: str = "0") -> str:
 
 
 def test_a_file_may_be_read_again(record: Record) -> None:
-    """A file that is read again gets the recorded contents, which is information."""
+    """In `verify`, a file that is read again gets the recorded contents, as information."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2\\n3\\n"}}')
     live.check(f"""
         <- {read("/p/f")}
@@ -39,7 +39,7 @@ def test_a_file_may_be_read_again(record: Record) -> None:
 
 
 def test_a_part_of_a_file_is_known_from_the_whole(record: Record) -> None:
-    """A part of a file is known from the whole, even if that was read only when recorded."""
+    """`verify` knows a part of a file from the whole, even if only the recorded agent read it."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2"}}')
     live.check(f"""
         <- {read("/p/f", line=2)}
@@ -58,7 +58,7 @@ def test_a_part_of_a_file_is_known_from_the_whole(record: Record) -> None:
 
 
 def test_an_agent_can_read_what_it_has_written(record: Record) -> None:
-    """An agent reads what it has written in this run, and not the recorded contents."""
+    """In `verify`, an agent reads what it has written in this run."""
     live = asking(record, f"<- {write('/p/f', 'old')}\n-> #0 result null")
     live.check(f"""
         <- {write("/p/f", "new")}
@@ -72,7 +72,7 @@ def test_an_agent_can_read_what_it_has_written(record: Record) -> None:
 
 
 def test_a_refused_write_has_no_contents(record: Record) -> None:
-    """The contents of a refused or unrecorded write are not learnt."""
+    """`verify` does not learn the contents of a refused or unrecorded write."""
     live = asking(record, f'<- {write("/p/f", "x")}\n-> #0 error {{"code": 1, "message": "no"}}')
     live.check(f"""
         <- {write("/p/f", "x")}
@@ -89,7 +89,7 @@ def test_a_refused_write_has_no_contents(record: Record) -> None:
 
 
 def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
-    """A part of a file does not tell the whole."""
+    """For `verify`, a part of a file does not tell the whole."""
     live = asking(record, f'<- {read("/p/f", limit=1)}\n-> #0 result {{"content": "1\\n"}}')
     live.check(f"""
         <- {read("/p/f", limit=1)}
@@ -103,7 +103,7 @@ def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
 
 
 def test_the_first_recorded_contents_count(record: Record) -> None:
-    """Of two recorded contents of a file, the first is used."""
+    """`verify` uses the first of two recorded contents of a file."""
     live = asking(
         record,
         f"""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
-    """A message waits for the answers before it, even if the agent takes long."""
+    """In `verify`, a message waits for the answers before it, even if the agent is slow."""
     live = verify(
         record(f'{SESSION} 5 -> #2 session/prompt {{"sessionId": "s"}}\n6 <- #2 result {{}}')
     )
@@ -33,7 +33,7 @@ def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
 
 
 def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
-    """Requests in flight together are sent together, and answered in any order."""
+    """`verify` sends requests in flight together, and accepts answers in any order."""
     recorded = record("""
         1-2 handshake
         3 -> #"a" session/new {"cwd": "/p"}
@@ -54,7 +54,7 @@ def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
 
 
 def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
-    """A message waits for answers that were recorded before it, in any lane."""
+    """In `verify`, a message waits for answers recorded before it, in any lane."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -77,7 +77,7 @@ def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
 
 
 def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> None:
-    """A message waits for updates after the last answer until the agent is silent."""
+    """In `verify`, a message waits for updates after the last answer until silence."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -98,7 +98,7 @@ def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> No
 
 
 def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
-    """A recorded silence of two seconds prolongs the wait to nine seconds."""
+    """A recorded silence of two seconds prolongs the wait of `verify` to nine seconds."""
     recorded = record(f"""{SESSION}
         .. 2s
         5 <- {UPDATE % 1}
@@ -116,7 +116,7 @@ def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
 
 
 def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
-    """The wait for updates ends after a while even if other messages come."""
+    """The wait of `verify` for updates ends after a while even if other messages come."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -129,7 +129,7 @@ def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
 
 
 def test_the_end_waits_for_the_last_messages(record: Record) -> None:
-    """The end waits for the recorded amount of last messages, or a silence."""
+    """The end of `verify` waits for the recorded amount of last messages, or a silence."""
     recorded = record(f"{SESSION} 5 <- {UPDATE % 1}\n6 <- {UPDATE % 2}")
     verify(recorded).check(f"""{HAS_SESSION}
         <- 5
@@ -144,7 +144,7 @@ def test_the_end_waits_for_the_last_messages(record: Record) -> None:
 
 
 def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
-    """The wait for the last messages has a limit."""
+    """The wait of `verify` for the last messages has a limit."""
     live = verify(record(f"{SESSION} 5 <- {UPDATE % 1}")).check(HAS_SESSION)
     sent = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(50)]
     assert [place for place, news in enumerate(sent) if "-> end" in news] == [37]
@@ -153,7 +153,7 @@ def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
 
 
 def test_answers_keep_their_place_among_requests(record: Record) -> None:
-    """A command ends after two requests for its output, as recorded, or when there are none."""
+    """In `verify`, a command ends after the recorded number of requests for its output."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- #0 terminal/create {{"sessionId": "s", "command": "ls"}}
@@ -181,7 +181,7 @@ def test_answers_keep_their_place_among_requests(record: Record) -> None:
 
 
 def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
-    """An answer is not held back for long, since the agent may wait for it."""
+    """`verify` does not hold back an answer for long, since the agent may wait for it."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": [1]}}
         6 <- #2 result {{}}
@@ -204,7 +204,7 @@ def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
 
 
 def test_recorded_order_waits_for_all_messages(record: Record) -> None:
-    """In recorded order, a message also waits for messages of other sessions."""
+    """In recorded order, a message of `verify` also waits for other sessions."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -233,7 +233,7 @@ def test_recorded_order_waits_for_all_messages(record: Record) -> None:
     ],
 )
 def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, gap: float) -> None:
-    """Pacing delays a message from the time when it could be sent, without a stall."""
+    """In `verify`, pacing delays a message from the time when it could be sent."""
     recorded = record(f"""
         1-2 handshake
         .. {thought * 1000 - 1}ms
@@ -248,7 +248,7 @@ def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, ga
 
 
 def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
-    """In v2 a prompt waits for the update that ends the turn before it."""
+    """In v2, a prompt of `verify` waits for the update that ends the turn before it."""
     idle = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}
@@ -274,7 +274,7 @@ def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
 
 
 def test_a_message_of_a_finished_turn_is_sent_at_once(record: Record) -> None:
-    """A message of a finished turn is sent at once."""
+    """`verify` sends a message of a finished turn at once."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {UPDATE % 1}

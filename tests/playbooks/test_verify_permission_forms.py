@@ -82,7 +82,7 @@ READ = {"operation": "file_read", "resource": "/p/a"}
 def test_a_draft_request_for_something_else_is_not_granted(
     record: Record, came: dict[str, Any]
 ) -> None:
-    """A permission request of the draft is denied if its operation or resource was not recorded."""
+    """`verify` denies a draft permission if its operation or resource was not recorded."""
     live = drafted(record, f"<- {draft_ask(**READ)}\n-> {GRANTED}")
     live.check(f"""
         <- {draft_announce(tool="terminal/create", input={"command": "rm -rf /"})}
@@ -98,14 +98,14 @@ def test_a_draft_request_for_something_else_is_not_granted(
 
 @pytest.mark.parametrize("more", [{}, {"reason": "because"}, {"toolCallId": "unknown"}])
 def test_a_draft_request_for_the_same_is_granted(record: Record, more: dict[str, Any]) -> None:
-    """A draft request for the same is granted, whatever the reason and ids."""
+    """`verify` grants a draft permission for the same, whatever the reason and ids."""
     live = drafted(record, f"<- {draft_ask(**READ, reason='to see')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(**READ, **more)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
 
 
 def test_a_draft_request_covers_what_its_tool_call_announced(record: Record) -> None:
-    """A draft request covers the announced input of its tool call."""
+    """For `verify`, a draft permission covers the announced input of its tool call."""
     mcp = {"operation": "mcp_tool", "toolCallId": "c"}
     conversation = f"""
         <- {draft_announce(tool="search", input={"q": "parser"})}
@@ -122,21 +122,21 @@ def test_a_draft_request_covers_what_its_tool_call_announced(record: Record) -> 
 
 
 def test_a_draft_operation_without_a_resource_names_nothing(record: Record) -> None:
-    """A draft operation without a resource is refused even if nothing changed."""
+    """`verify` refuses a draft operation without a resource even if nothing changed."""
     live = drafted(record, f"<- {draft_ask(operation='network_access')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(operation='network_access')}\n-> {DENIED}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 def test_a_draft_denial_is_repeated(record: Record) -> None:
-    """A recorded denial in the draft is repeated for any request."""
+    """`verify` repeats a recorded denial of the draft for any permission request."""
     live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
     live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
 
 
 def test_a_draft_request_in_a_cancelled_turn_is_denied(record: Record) -> None:
-    """In the draft, a request in a cancelled turn is denied."""
+    """In the draft, `verify` denies a permission request in a cancelled turn."""
     conversation = f'-> session/cancel {{"sessionId": "s"}}\n<- {draft_ask(**READ)}\n-> {GRANTED}'
     start = START.replace('{"protocolVersion": 1}', '{"protocolVersion": 1, "capabilities": {}}')
     live = verify(record(f"{start}\n{conversation}\n<- {END}")).check(f"{STARTED}\n-> 6")
@@ -154,7 +154,7 @@ BARE = f"""
 
 
 def test_an_id_stands_for_what_was_announced(record: Record) -> None:
-    """A tool call id stands for the announced members, whatever the id and title."""
+    """For `verify`, a tool call id in a permission request stands for the announced members."""
     for first in (
         [announce(call="other", **LS)],
         [announce("other", title="?"), announce("other", "tool_call_update", **LS)],
@@ -169,7 +169,7 @@ def test_an_id_stands_for_what_was_announced(record: Record) -> None:
 
 
 def test_an_id_for_something_else_is_refused(record: Record) -> None:
-    """An id for a tool call that was announced differently is refused."""
+    """`verify` refuses permission by an id of a tool call that was announced differently."""
     elsewhere = announce("c", **LS).replace('"sessionId": "s"', '"sessionId": "t"')
     for first in (
         [announce(**RM)],
@@ -187,7 +187,7 @@ def test_an_id_for_something_else_is_refused(record: Record) -> None:
 
 
 def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record) -> None:
-    """An id that was never announced is refused, since its scope is unknown."""
+    """`verify` refuses permission by an id that was never announced: its scope is unknown."""
     live = asking(record, f"<- {bare()}\n-> {selected('y')}")
     live.check(f"<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
@@ -195,14 +195,14 @@ def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record
 
 
 def test_the_place_of_a_member_does_not_matter(record: Record) -> None:
-    """A member may be in the request or in an announcement of its tool call."""
+    """For `verify`, a member may be in the permission request or in an announcement."""
     live = asking(record, BARE)
     live.check(f"<- {permission({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
     assert live.mismatches == []
 
 
 def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Record) -> None:
-    """A tool call that changes before the answer is refused."""
+    """`verify` refuses permission for a tool call that changes before the answer."""
     slow = (
         f"<- {announce(**LS)}\n<- {bare()}\n<- #9 _x/wait {{}}\n-> #9 result 1\n-> {selected('y')}"
     )
@@ -251,7 +251,7 @@ def v2_command(command: str = "ls", cwd: str = "/p", **more: Any) -> str:
 def test_a_command_of_v2_and_its_directory_must_be_as_recorded(
     record: Record, came: str, *, is_same: bool
 ) -> None:
-    """In v2 a command and its directory must be as recorded, but not the title."""
+    """In v2, `verify` grants a command only in the recorded directory, by any title."""
     live = asking(record, f"<- {v2_command()}\n-> {selected('y')}")
     answer = "7" if is_same else outcome("n")
     live.check(f"<- {came}\n-> {answer}\n<- {END}\n-> end")
@@ -265,7 +265,7 @@ def member(what: str) -> str:
 
 
 def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
-    """In a batch, each request and each answer is compared."""
+    """`verify` compares each permission request and each answer of a batch."""
     item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     conversation = f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"
@@ -284,7 +284,7 @@ def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
 
 
 def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> None:
-    """In a batch, an option with another kind than recorded is not chosen."""
+    """In a batch, `verify` does not choose an option with another kind than recorded."""
     item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     live = asking(record, f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]")
@@ -300,7 +300,7 @@ def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> N
 
 
 def test_an_option_that_always_allows_must_have_the_same_name(record: Record) -> None:
-    """An option that always allows must have the recorded name, which tells its scope."""
+    """For `verify`, an option that always allows must have the recorded name."""
     always = ("a:allow_always:Always allow ls", "n:reject_once")
     for offered, answer in (
         ("a:allow_always:Always allow ls", "7"),

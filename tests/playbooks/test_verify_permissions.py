@@ -67,7 +67,7 @@ def elsewhere(record: Record, recorded: str) -> LiveAgent:
 def test_permission_for_something_else_is_not_granted(
     record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """A permission for an unrecorded action is rejected; the recorded one can still be used."""
+    """`verify` rejects a permission for an unrecorded action; the recorded one stays usable."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(came, token=9)}
@@ -97,7 +97,7 @@ def test_permission_for_something_else_is_not_granted(
 def test_permission_for_the_same_is_granted(
     record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """Permission for the same action is granted, whatever the title and ids."""
+    """`verify` grants permission for the same action, whatever the title and ids are."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     token = {"toolCallId": "other"}
     live.check(f"<- {permission({**came, **token})}\n-> 7\n<- {END}\n-> end")
@@ -115,7 +115,7 @@ def test_permission_for_the_same_is_granted(
 def test_an_offered_option_is_chosen(
     record: Record, offered: tuple[str, ...], answer: str | None
 ) -> None:
-    """An offered option is chosen: reject-once before reject-always; allowing keeps its kind."""
+    """`verify` rejects by reject-once before reject-always; allowing keeps its kind."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(RM, *offered, token=5)}
@@ -160,7 +160,7 @@ def test_other_options_do_not_matter(
     *,
     lenient: bool,
 ) -> None:
-    """The chosen option has the recorded kind, and the recorded id if that is offered."""
+    """The option that `verify` chooses has the recorded kind, and the id if offered."""
     named = (
         "y:allow_once:Yes",
         "b:allow_once:Both",
@@ -181,7 +181,7 @@ def test_other_options_do_not_matter(
 
 
 def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
-    """An option that was not offered is chosen again, unless the live request offers it."""
+    """`verify` chooses an option that was not offered again, unless the request offers it."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('what')}")
     live.check(f"<- {permission(LS)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -195,7 +195,7 @@ def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
 
 
 def test_options_decide_among_equal_requests(record: Record) -> None:
-    """Equal requests with different options get their own answers."""
+    """In `verify`, equal permission requests with different options get their own answers."""
     recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(LS, REJECT, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
     live.check(f"""
@@ -211,7 +211,7 @@ def test_options_decide_among_equal_requests(record: Record) -> None:
 
 
 def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
-    """Only a request for the same permission is exhausted; it is rejected."""
+    """In `verify`, only a request for the same permission is exhausted, and rejected."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(LS)}
@@ -230,14 +230,14 @@ def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
 
 
 def test_a_rejection_is_repeated_for_any_request(record: Record) -> None:
-    """A recorded rejection is repeated for any request, since it grants nothing."""
+    """`verify` repeats a recorded rejection for any permission request."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('n')}")
     live.check(f"<- {permission(RM)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
 
 
 def test_each_request_gets_its_own_answer_in_any_order(record: Record) -> None:
-    """Each request gets its own answer in any order, by its scope."""
+    """In `verify`, each permission request gets its own answer in any order, by its scope."""
     recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(RM, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
     live.check(f"""
@@ -266,7 +266,7 @@ NAMELESS = [
 def test_a_request_that_names_nothing_is_refused_even_unchanged(
     record: Record, call: dict[str, Any]
 ) -> None:
-    """A request that names nothing is refused, since equal ones may differ in meaning."""
+    """`verify` refuses a permission request that names nothing: its meaning may differ."""
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
     live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
@@ -274,7 +274,7 @@ def test_a_request_that_names_nothing_is_refused_even_unchanged(
 
 @pytest.mark.parametrize("call", NAMELESS[1:])
 def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -> None:
-    """A lenient client trusts the recorded title of a request that names nothing else."""
+    """With --lenient, `verify` trusts the title of a permission request without a scope."""
     for came, is_allowed in ((call, True), ({**call, "title": "rm"}, False), (RM, False)):
         live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
         answer = "7" if is_allowed else outcome("n")
@@ -283,7 +283,7 @@ def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -
 
 
 def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
-    """A lenient client answers similar requests, but grants no other scope."""
+    """With --lenient, `verify` answers similar permission requests, but grants no other scope."""
     for offered, answer in (((ALLOW, REJECT), "n"), ((ALLOW,), None)):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=True)
         live.check(f"<- {permission(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
@@ -291,7 +291,7 @@ def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
 
 
 def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
-    """A difference that the report ignores still prevents a permission."""
+    """For `verify`, a difference that the report ignores still prevents a permission."""
     ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", ignored=ignored)
     live.check(f"<- {permission(RM)}\n-> {outcome('n')}\n<- {END}\n-> end")
@@ -299,7 +299,7 @@ def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
 
 
 def test_a_request_in_a_cancelled_turn_is_cancelled(record: Record) -> None:
-    """A request in a cancelled turn gets `cancelled`, as the protocol requires."""
+    """In `verify`, a permission request in a cancelled turn gets `cancelled`."""
     conversation = (
         f'-> session/cancel {{"sessionId": "s"}}\n<- {permission(LS)}\n-> {selected("y")}'
     )
@@ -309,7 +309,7 @@ def test_a_request_in_a_cancelled_turn_is_cancelled(record: Record) -> None:
 
 
 def test_a_request_that_is_nested_too_deeply_is_not_allowed(record: Record) -> None:
-    """A request that is nested too deeply is denied, since its scope cannot be read."""
+    """`verify` denies a permission request that is nested too deeply to be read."""
     deep: Any = {"command": "ls"}
     for _ in range(700):
         deep = {"a": deep}
@@ -332,7 +332,7 @@ ASKING = sorted(path for path in PAIRS.glob("*.a.jsonl") if requests(path)[1])
 @pytest.mark.parametrize("path", ASKING, ids=lambda path: path.name.partition(".")[0])
 @pytest.mark.parametrize("turned", [False, True])
 def test_two_runs_of_a_real_agent_have_the_same_scopes(path: Path, *, turned: bool) -> None:
-    """Two runs of a real agent have the same scopes, despite directory, ids and times."""
+    """Two runs of a real agent have the same permission scopes, despite ids and times."""
     paths = [path, path.with_name(path.name.replace(".a.", ".b."))]
     (old_cwd, old), (new_cwd, new) = map(requests, reversed(paths) if turned else paths)
     bindings = Bindings(roots={old_cwd: new_cwd})
@@ -351,7 +351,7 @@ def test_two_runs_of_a_real_agent_have_the_same_scopes(path: Path, *, turned: bo
 def test_a_command_that_only_its_title_names_is_denied(
     record: Record, where: dict[str, Any]
 ) -> None:
-    """A command that only its title names is denied, and the report has both titles."""
+    """`verify` denies a command that only its title names, and reports both titles."""
     call = {"kind": "execute", "title": "npm test", **where}
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
     assert live.play(f"<- {permission({**call, 'title': 'rm -rf /'})}") == [f"-> {outcome('n')}"]

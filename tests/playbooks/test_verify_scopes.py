@@ -396,7 +396,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> None:
-    """Permission is refused if any member is changed, added or removed."""
+    """`verify` refuses permission if any member of the request is changed, added or removed."""
     recorded = recording(record, case)
     changes = [*mutations(case)]
     assert len(changes) > 2
@@ -409,7 +409,7 @@ def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> 
 
 
 def test_permission_for_the_same_is_granted(record: Record, case: Case) -> None:
-    """Permission for the same action is granted, except for requests that name nothing."""
+    """`verify` grants permission for the same action, except to requests that name nothing."""
     recorded = recording(record, case)
     for name, said in variations(case):
         reply, live = replies(recorded, said)
@@ -420,7 +420,7 @@ def test_permission_for_the_same_is_granted(record: Record, case: Case) -> None:
 
 
 def test_permission_is_granted_in_another_directory(record: Record, case: Case) -> None:
-    """Permission is granted in another directory."""
+    """`verify` grants the recorded permission in another directory."""
     text = json.dumps(documents_of(case))
     said = json.loads(text.replace(case.cwd, "/live/here"))
     reply, live = replies(recording(record, case), said, roots={case.cwd: "/live/here"})
@@ -431,7 +431,7 @@ def test_permission_is_granted_in_another_directory(record: Record, case: Case) 
 
 
 def test_there_are_cases_of_all_forms() -> None:
-    """There are cases of all forms, some from real agents, and most have a scope."""
+    """The tested permission requests have all forms, and some are from real agents."""
     named = [case for case in cases() if not case.is_nameless]
     assert len(cases()) > 30
     assert len(named) > 20

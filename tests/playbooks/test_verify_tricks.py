@@ -25,7 +25,7 @@ def updated(**members: Any) -> str:
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("other", ["y:allow_always", "y:reject_once", "y:allow_once_more"])
 def test_an_id_of_two_kinds_is_not_chosen(record: Record, other: str, *, lenient: bool) -> None:
-    """An option id with two kinds is not chosen, in either order."""
+    """`verify` does not choose an option id with two kinds, in either order."""
     for offered in (("y:allow_once", other), (other, "y:allow_once")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=lenient)
         live.check(f"<- {permission(LS, *offered)}\n-> {outcome(None)}\n<- {END}\n-> end")
@@ -33,7 +33,7 @@ def test_an_id_of_two_kinds_is_not_chosen(record: Record, other: str, *, lenient
 
 
 def test_an_ambiguous_id_does_not_reject(record: Record) -> None:
-    """An ambiguous id is not chosen to reject: another option or `cancelled` is."""
+    """`verify` does not reject by an ambiguous option id, but by another or `cancelled`."""
     both = ("x:reject_once", "x:allow_once")
     for offered, answer in ((both, None), ((*both, "n:reject_always"), "n")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
@@ -42,7 +42,7 @@ def test_an_ambiguous_id_does_not_reject(record: Record) -> None:
 
 
 def test_all_of_a_title_counts(record: Record) -> None:
-    """A lenient client trusts only the whole title."""
+    """With --lenient, `verify` trusts only the whole title of a permission request."""
     long = "rm -rf " + "a/" * 100
     for title, is_allowed in ((f"{long}x", True), (f"{long}y", False)):
         call = {"title": f"{long}x", "kind": "execute"}
@@ -55,14 +55,14 @@ def test_all_of_a_title_counts(record: Record) -> None:
 def test_a_lenient_client_does_not_trust_a_missing_title(
     record: Record, call: dict[str, Any]
 ) -> None:
-    """A lenient client does not match requests without a title."""
+    """With --lenient, `verify` does not match permission requests without a title."""
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
     live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
-    """After an unreadable update, the permission for a tool call is refused."""
+    """After an unreadable update, `verify` refuses the permission for the tool call."""
     first = updated(rawInput={"command": "ls"})
     live = asking(record, f"<- {first}\n<- {permission(BARE)}\n-> {selected('y')}")
     huge = updated(rawInput={"command": "rm -rf ~", "n": 0}).replace('"n": 0', f'"n": {"9" * 5000}')
@@ -72,7 +72,7 @@ def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
 
 @pytest.mark.parametrize("name", ["insertAt", "start_at", "cut_at_ms", "timestamp"])
 def test_a_small_number_is_no_time(record: Record, name: str) -> None:
-    """A small number is not a time, even with a name such as ``insertAt``."""
+    """For `verify`, a small number is not a time, even with a name such as ``insertAt``."""
     raw = {"path": "/p/a"}
     was = {"rawInput": {**raw, name: 5}}
     for value, is_allowed in ((5, True), (6, False)):
@@ -98,7 +98,7 @@ def test_a_small_number_is_no_time(record: Record, name: str) -> None:
     ],
 )
 def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text: str) -> None:
-    """A path that only begins or ends like the directory is not replaced."""
+    """`verify` does not replace a path that only begins or ends like the directory."""
     was = {"rawInput": {"command": text}}
     came = {"rawInput": {"command": text.replace("/p", "/live")}}
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
@@ -106,7 +106,7 @@ def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text
 
 
 def test_escapes_of_other_bytes_are_other_paths(record: Record) -> None:
-    """URIs with escapes of different bytes are different paths."""
+    """For `verify`, URIs with escapes of different bytes are different paths."""
     was, came = ({"locations": [{"uri": f"file:///p/%{byte}"}]} for byte in ("ff", "fe"))
     live = asking(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"<- {permission(came)}\n-> {outcome('n')}\n<- {END}\n-> end")

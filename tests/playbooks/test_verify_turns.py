@@ -25,14 +25,14 @@ TWO_PROMPTS = f"""
 
 
 def test_the_end_of_a_turn_cancels_no_other_turn(record: Record) -> None:
-    """The end of a turn does not cancel another turn of the session."""
+    """In `verify`, the end of a turn does not cancel another turn of the session."""
     live = verify(record(TWO_PROMPTS)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n<- 7")
     live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 8\n-> 9\n<- 10\n-> end")
     assert (live.mismatches, live.informed) == (["permission-differs primary in s 8"], [])
 
 
 def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None:
-    """A cancellation holds for all open turns of a session."""
+    """In `verify`, a cancellation holds for all open turns of a session."""
     recorded = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -53,7 +53,7 @@ def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None
 
 
 def test_a_request_of_the_next_turn_is_not_cancelled(record: Record) -> None:
-    """A request of the next turn is not cancelled with the turn before it."""
+    """In `verify`, a request of the next turn is not cancelled with the turn before it."""
     recorded = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -70,7 +70,7 @@ def test_a_request_of_the_next_turn_is_not_cancelled(record: Record) -> None:
 
 
 def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> None:
-    """A request after a cancelled turn is not cancelled, also in v2."""
+    """In `verify`, a request after a cancelled turn is not cancelled, also in v2."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}
@@ -90,7 +90,7 @@ def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> No
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, version: int) -> None:
-    """A request that misses its turn is not awaited after the end of the turn."""
+    """`verify` does not await a request that misses its turn after the turn's end."""
     answer, answered = ('{"stopReason": "end_turn"}', "") if version == 1 else ("{}", f"<- {IDLE}")
     ends = f"<- #2 result {answer}" if version == 1 else f"<- {IDLE}"
     begins = "" if version == 1 else f"<- #2 result {answer}"
@@ -120,7 +120,7 @@ def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, versio
 
 
 def test_an_open_turn_is_waited_for(record: Record) -> None:
-    """An open turn is awaited, and an idle update without an open turn changes nothing."""
+    """`verify` awaits the end of an open turn; idle without an open turn changes nothing."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}

@@ -75,7 +75,7 @@ ACTIVE: dict[str, dict[str, Any]] = {
 def test_an_inert_agent_sends_no_acting_request(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """An inert agent sends no acting request, in any dialect, alone or in a batch."""
+    """An inert replay sends no acting request, in any dialect, alone or in a batch."""
     live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
     assert live.send(5) == ["<- 8"]
     assert live.mismatches == []
@@ -96,7 +96,7 @@ def test_an_inert_agent_sends_no_acting_request(
 def test_an_inert_agent_reads_and_asks(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """An inert agent may read files and ask a person."""
+    """An inert replay may read files and ask a person."""
     live = asked(record, answered(method, HARMLESS[method]), dialect, inert=True)
     assert live.send(5) == ["<- 6"]
     assert live.send(7) == ["<- 8"]
@@ -104,14 +104,14 @@ def test_an_inert_agent_reads_and_asks(
 
 
 def test_an_inert_agent_sends_no_method_unknown_in_its_dialect(record: Record) -> None:
-    """An inert agent sends no method that is unknown in its dialect."""
+    """An inert replay sends no method that is unknown in its dialect."""
     live = asked(record, answered("fs/read_text_file", {"path": "/p/a"}), V2, inert=True)
     assert live.send(5) == ["<- 8"]
 
 
 @pytest.mark.parametrize(("mode", "passes"), [("form", True), (None, True), ("url", False)])
 def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes: bool) -> None:
-    """An inert agent sends forms, but does not ask to open pages."""
+    """An inert replay sends forms, but does not ask to open pages."""
     params = (
         {"message": "?"} if mode is None else {"message": "?", "mode": mode, "url": "https://x"}
     )
@@ -138,7 +138,7 @@ def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes:
 def test_an_inert_agent_sends_no_other_acting_line(
     record: Record, line: str, *, passes: bool
 ) -> None:
-    """An inert agent sends no unknown notifications and no lines like requests."""
+    """An inert replay sends no unknown notifications and no lines like requests."""
     live = asked(record, f"<- {line}", inert=True)
     assert live.send(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
 
@@ -156,7 +156,7 @@ PUSHED = f"""
 
 @pytest.mark.parametrize("order", ["session", "recorded"])
 def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str) -> None:
-    """Pushed output of a withheld terminal is not awaited."""
+    """A replay does not await pushed output of a withheld terminal."""
     live = asked(record, PUSHED, DRAFT, inert=True, order=order)
     assert live.send(5) == ["<- 14"]
     live.leave()
@@ -164,7 +164,7 @@ def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str
 
 
 def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
-    """Messages to a withheld MCP server are not awaited."""
+    """A replay does not await messages to a withheld MCP server."""
     live = asked(
         record,
         f"""
@@ -181,7 +181,7 @@ def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
 
 
 def test_requests_after_a_withheld_extension_are_optional(record: Record) -> None:
-    """Extension requests of the client are optional after a withheld extension request."""
+    """In a replay, extension requests are optional after a withheld extension request."""
     story = f"""
         {answered("_ext/run", {"job": 1})}
         -> #3 _ext/done {{"sessionId": "s", "job": 1}}
@@ -235,7 +235,7 @@ def test_requests_outside_the_clients_directories_are_withheld(
     params: dict[str, Any],
     dialect: tuple[str, str],
 ) -> None:
-    """Requests outside the client's directories are withheld, unless an option allows them."""
+    """A replay withholds requests outside the client's directories by default."""
     live = asked(record, answered(method, params), dialect)
     assert live.send(5) == ["<- 8"]
     assert live.mismatches == []
@@ -267,7 +267,7 @@ INSIDE: list[tuple[str, dict[str, Any]]] = [
 def test_requests_inside_the_clients_directories_go_out(
     record: Record, method: str, params: dict[str, Any]
 ) -> None:
-    """Requests inside the client's directories go out with the live directories."""
+    """A replay sends requests inside the client's directories with the live directories."""
     live = asked(record, answered(method, params))
     assert len(live.send(5)) == 1
     assert live.report.withheld == ()
@@ -275,7 +275,7 @@ def test_requests_inside_the_clients_directories_go_out(
 
 
 def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record) -> None:
-    """Acting requests are withheld before the client has named a directory."""
+    """A replay withholds acting requests before the client has named a directory."""
     live = record("""
         1-2 handshake
         3 <- #7 terminal/create {"command": "ls"}
@@ -290,7 +290,7 @@ def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record
 
 
 def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> None:
-    """All requests about a withheld terminal are withheld, but none about another one."""
+    """A replay withholds all requests about a withheld terminal, and none about another."""
     live = asked(
         record,
         """
@@ -319,7 +319,7 @@ def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> 
 
 
 def test_a_hostile_recording_is_played_without_harm(record: Record) -> None:
-    """A hostile recording that writes and runs a shell is played without harm."""
+    """A hostile recording that writes and runs a shell is replayed without harm."""
     story = "\n".join(
         line.replace("#7", f"#{number}")
         for number, (method, params) in enumerate([*OUTSIDE, *INSIDE, *ACTIVE.items()], 100)
@@ -351,7 +351,7 @@ TWO_WAYS = [
 @pytest.mark.parametrize("inert", [False, True])
 @pytest.mark.parametrize("line", TWO_WAYS)
 def test_ambiguous_lines_are_withheld(record: Record, line: str, *, inert: bool) -> None:
-    """A line is withheld if a lenient client may read it as a request with effects."""
+    """A replay withholds a line that a lenient client may read as a request with effects."""
     came = line.replace("%s", WRITE_OUTSIDE).encode("unicode_escape").decode()
     live = asked(record, f"<- | {came}", inert=inert)
     assert live.send(5) == ["<- 7"]
