@@ -171,7 +171,7 @@ def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
 
 
 def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> None:
-    """The verdict of a run that cannot be recorded has the recorder's reason."""
+    """A verdict of a batch on a run that cannot be recorded has the recorder's reason."""
     name = next(name for name in expected if "clean" in name)
     code, lines = batches.end("verify", f"recs/{name}", "--results=no.jsonl", "-o", "/proc")
     assert (code, len(lines)) == (2, 2)
@@ -218,7 +218,7 @@ def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
 
 
 def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) -> None:
-    """If the process that starts workers is killed, the next job starts it again."""
+    """If the process that starts a batch's workers is killed, the next job restarts it."""
     name = next(name for name in expected if "clean" in name)
     job = Job("check", digest="d", recording="a", path=str(batches.directory / "recs" / name))
     for _ in range(2):

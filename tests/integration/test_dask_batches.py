@@ -130,7 +130,7 @@ def fleet(tmp_path: Path, fork_server: ForkServer) -> Fleet:
 @needs_proc
 @pytest.mark.parametrize("count", [8, pytest.param(100, marks=pytest.mark.soak)])
 def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, count: int) -> None:
-    """A worker that is killed half way does not change the verdicts; new runs are local.
+    """A Dask worker that is killed does not change the verdicts; new runs are local.
 
     A batch that is interrupted, or loses its scheduler, leaves no agent either; what was found is
     kept, and the rest is found later, wherever that is.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) -> None:
-    """An agent that writes 1 MB and exits at once is delivered and recorded whole, every time."""
+    """The output of an agent that writes 1 MB and exits at once is delivered and recorded."""
     sent = b"".join(b"%01023d\n" % n for n in range((1 << 20) // 1024))
     (tmp_path / "sent").write_bytes(sent)
     for _ in range(5):

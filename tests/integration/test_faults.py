@@ -338,7 +338,7 @@ SAME = r"delivered 1 frame late or in pieces, with the same bytes"
 def test_what_drop_and_other_faults_do_to_a_response(
     forked: Recorder, rule: str, arrives: bytes, effect: str
 ) -> None:
-    """A client whose response is dropped still waits for it, and `show` says which fault did that.
+    """If a fault drops a response, `show` says which fault left the client without it.
 
     The recording has the response as the agent sent it, so the exchange is complete there. The
     finding for each kind of fault says what the fault did to the response, and blames no peer.

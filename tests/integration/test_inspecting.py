@@ -210,7 +210,7 @@ def without_colour(line: str) -> str:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool) -> None:
-    """On a full disk an unfinished recording is read from its log, as it is once there is room."""
+    """On a full disk, an unfinished recording is read from its log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -236,7 +236,7 @@ def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool)
 def test_a_directory_may_be_read_only(
     tmp_path: Path, closed: bool, lock_away: Callable[[Path], None]
 ) -> None:
-    """A recording in a directory that cannot be written to is read as completely as possible."""
+    """A recording in a read-only directory is read as completely as possible."""
     directory = tmp_path / "readonly"
     directory.mkdir()
     with LogWriter(directory / "x.db") as recorder:

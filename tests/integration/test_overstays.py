@@ -43,7 +43,7 @@ def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
 
 
 def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
-    """A client that closed its end and reads on gets what its agent writes much later."""
+    """A client that closed its end but still reads gets what its agent writes much later."""
     conversation = record(shell("cat >/dev/null; sleep 1.5; echo done"), "--grace", "0.1")
     assert conversation.exchange(b"hello\n") == b"done\n"
     assert conversation.wait() == 0
@@ -108,7 +108,7 @@ def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None
 
 @needs_proc
 def test_an_agent_whose_client_died_is_ended(record: Recorder) -> None:
-    """The death of our parent process counts, even if another process still reads our stdout."""
+    """The death of our parent ends an agent, even if another process reads our stdout."""
     wrapper = ["/bin/sh", "-c", '"$@"; exit', "sh"]
     conversation = record(shell(f"{ANSWERS} exec sleep 1000"), "--grace", "0.3", wrapper=wrapper)
     conversation.write(PROMPT)

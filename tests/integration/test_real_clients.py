@@ -230,7 +230,7 @@ def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
 
 @pytest.mark.slow
 def test_both_sdks_see_the_same(python: Talks, typescript: Talks) -> None:
-    """The Python and the TypeScript client print the same for the same conversation."""
+    """The clients on both SDKs print the same for the same conversation."""
     assert json.loads(typescript.proxied.printed) == json.loads(python.proxied.printed)
 
 

@@ -33,7 +33,7 @@ LAUNCHERS = {
 def test_a_signal_reaches_the_whole_group_once(
     record: Recorder, tmp_path: Path, signum: signal.Signals
 ) -> None:
-    """A signal that we receive reaches every process of the agent's group, each once."""
+    """A signal to the recorder reaches every process of the agent's group, each once."""
     notes = [tmp_path / "notes", tmp_path / "notes.child"]
     conversation = record(agent("signal_notes", notes[0]), "--grace", "1000")
     conversation.expect(b"ready\nready\n")
@@ -69,7 +69,7 @@ def test_the_recording_tells_a_signal_of_the_client(record: Recorder, is_client:
 
 @pytest.mark.parametrize("signum", STOPPING, ids=lambda s: s.name)
 def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: signal.Signals) -> None:
-    """An agent that ignores a signal is killed after its grace time, which is recorded."""
+    """A recorder kills an agent that ignores a signal after its grace, and records that."""
     conversation = record(shell(f"{IGNORE} echo ready; exec sleep 1000"), "--grace", "0.3")
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -114,7 +114,7 @@ def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> 
 
 
 def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
-    """An agent that is stopped (SIGSTOP) is continued, so that it can handle the signal."""
+    """A stopped agent (SIGSTOP) is continued, so that it can handle the forwarded signal."""
     conversation = record(shell("echo $$; kill -s STOP $$; exit 9"), "--grace", "1000")
     conversation.run(until=lambda: conversation.received.endswith(b"\n"))
     pid = int(conversation.received)
@@ -153,7 +153,7 @@ def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) 
 @pytest.mark.slow
 @pytest.mark.parametrize("was_told", [False, True], ids=["agent exits", "told to stop"])
 def test_a_daemon_does_not_block_the_end(record: Recorder, tmp_path: Path, was_told: bool) -> None:
-    """A descendant that left the group and holds the outputs is abandoned after some idle seconds.
+    """A descendant that left the agent's group and holds its outputs is abandoned.
 
     It is not killed. The client gets all output so far, and the agent's exit code.
     """

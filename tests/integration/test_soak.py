@@ -112,7 +112,7 @@ def test_two_million_frames_are_compared(million: Path, acp_proxy: Path) -> None
 
 
 def test_a_million_frames_are_replayed_in_flat_memory(million: Path, acp_proxy: Path) -> None:
-    """The recorded client has the whole talk with the replayed agent, which holds little of it."""
+    """The recorded client talks with a replay of a million frames, which holds few of them."""
     client = [sys.executable, "-m", "acp_proxy.client", str(million), "--"]
     agent_command = [str(acp_proxy), "replay", str(million)]
     assert _peak([*client, *agent_command]) < PEAK_READING

@@ -78,7 +78,7 @@ def source_files() -> set[str]:
 
 
 def test_the_archives_have_every_file(tmp_path: Path) -> None:
-    """The wheel is the package alone; the sources are all of the checkout, and make that wheel.
+    """The built wheel is the package alone; the sources are all of the checkout.
 
     The wheel requires what it did before there were extras.
     """

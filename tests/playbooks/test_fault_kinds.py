@@ -674,7 +674,7 @@ def test_slow_kinds_add_up() -> None:
 
 
 def test_every_kind_has_a_playbook() -> None:
-    """Every kind of fault is tested in this file."""
+    """Every kind of fault is tested in the playbook of fault kinds."""
     text = Path(__file__).read_text()
     for kind in KINDS:
         assert f'"{kind}' in text or f'"""{kind}' in text, kind

@@ -174,7 +174,7 @@ def test_output_of_a_withheld_terminal_is_not_awaited(record: Record) -> None:
 
 
 def test_verify_pushes_the_recorded_output(record: Record) -> None:
-    """`verify` pushes output as often as recorded, whatever the agent answers."""
+    """In the draft, `verify` pushes output as often as recorded, whatever the agent answers."""
     live = verify(record(AWAITED)).check("""
         1-5
         <- #70 terminal/create {"command": "ls"}

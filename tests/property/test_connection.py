@@ -106,7 +106,7 @@ def correlate(
 
 @given(st.sampled_from(all_captures()), st.data())
 def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject) -> None:
-    """Storing and loading the state at any frames of a capture does not change later labels."""
+    """Storing and loading a connection's state at any frames does not change later labels."""
     frames = captured(path)
     stops = data.draw(st.sets(st.integers(0, len(frames) - 1), max_size=5))
     assert correlate(frames, stops) == correlate(frames)

@@ -69,7 +69,7 @@ def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.Dat
 
 @pytest.mark.soak
 def test_every_changed_value_is_exactly_that_field(sources: list[Path]) -> None:
-    """If any single compared value changes, the diff reports that field and nothing else."""
+    """If any single compared value changes, `diff` reports that field and nothing else."""
     every = [(path, line) for path in sources for line in lines_of(path)]
     assert len(every) > 600
     for path, line in every:
@@ -138,7 +138,7 @@ def assert_only_the_text_changed(report: Diff, entries: list[DiffEntry]) -> None
 
 
 def test_swapped_frames_are_one_move(sources: list[Path]) -> None:
-    """If two neighbours of a sequence change places, the diff reports one move."""
+    """If two neighbours of a sequence change places, `diff` reports one move."""
     pairs = [(path, *pair) for path in sources for pair in neighbours(path)]
     assert len(pairs) > 50
     for path, line, after in pairs:

@@ -62,7 +62,7 @@ def test_appended_chunks_are_read(appended: list[tuple[int, bytes]], limit: int)
 
 @given(chunks, st.data())
 def test_a_torn_log_is_a_prefix(appended: list[tuple[int, bytes]], data: st.DataObject) -> None:
-    """All complete records of a log are read, and no incomplete one, wherever the file ends."""
+    """Wherever a log's file ends, all complete records are read, and no incomplete one."""
     with new_log() as log:
         write(log, appended)
         cut = data.draw(st.integers(0, log.physical_size))

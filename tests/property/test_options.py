@@ -95,7 +95,7 @@ def plain_value(option: Any) -> st.SearchStrategy[str]:
 
 @given(st.data())
 def test_ordinary_use_needs_no_click(data: st.DataObject) -> None:
-    """The fast reader accepts ordinary arguments and variables."""
+    """The fast reader of options of `record` accepts ordinary arguments and variables."""
     args, environ = [], {}
     for option in data.draw(st.lists(st.sampled_from(EARLY), unique=True)):
         value = data.draw(plain_value(option)) if option.read else ""

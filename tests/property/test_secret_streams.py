@@ -34,14 +34,14 @@ def as_frame(text: str, how: str) -> bytes:
 def test_a_line_with_a_secret_is_not_passed_over(
     case: Planted, before: str, after: str, how: str
 ) -> None:
-    """The quick check reports every line with a secret, whatever its JSON escapes are."""
+    """The quick check for secrets reports every line with a secret, whatever its escapes are."""
     line = as_frame(before + case.text + " " + after, how)
     assert may_hold(line)
 
 
 @given(st.lists(st.sampled_from(look_alikes()), max_size=4).map(" ".join), st.booleans())
 def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> None:
-    """If the search finds a secret in a text, the quick check says that it may have one."""
+    """If a full search finds a secret in a text, the quick check says that it may have one."""
     if find(text, loose=loose):
         assert may_hold(text.encode())
         assert may_hold(json.dumps(text).encode())
@@ -51,7 +51,7 @@ def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> N
 def test_a_secret_in_two_pieces_is_kept_back(
     case: Planted, before: str, data: st.DataObject
 ) -> None:
-    """A secret is kept back from its third character on, until it is complete and found.
+    """In a streamed text, a secret is kept back from its third character until it is found.
 
     A text that was kept back is searched again with the text that follows.
     """

@@ -75,7 +75,7 @@ def test_only_whole_exchanges_are_left(words: list[tuple[str, int]], turn: int) 
 
 @given(steps)
 def test_all_turns_of_one_session_keep_its_settings(words: list[tuple[str, int]]) -> None:
-    """Trimming a trimmed text to the same turns changes nothing."""
+    """Trimming a trimmed recording to the same turns changes nothing."""
     with reader_of(lines_of(words)) as reader:
         if not turns_of(reader):
             return

@@ -172,17 +172,17 @@ def test_public_class_names_are_unique(source: Source) -> None:
 
 
 def test_old_names_are_absent(source: Source) -> None:
-    """Modules, classes, functions and their values have the names of the field."""
+    """Names in the code are words of the glossary and of the protocol, not old names."""
     assert architecture.old_names(source, GIVEN_UP) == []
 
 
 def test_every_module_has_tests(source: Source) -> None:
-    """Each module has tests in the mirrored place, or where a table says."""
+    """Each module of the package has tests in the mirrored place, or where a table says."""
     assert architecture.untested(source, ROOT / "tests", TESTED_BY) == []
 
 
 def test_every_argument_is_explained(source: Source) -> None:
-    """Each public function with two parameters or more explains each of them."""
+    """Each public function with two or more parameters explains them in its docstring."""
     assert architecture.undocumented_arguments(source) == []
 
 

@@ -47,7 +47,7 @@ def write_capture(path: Path, *lines: dict[str, object]) -> Path:
 
 
 def test_all_are_found() -> None:
-    """There are 39 captures: 17 scenarios of two agents each, and five of a third agent."""
+    """The test data has 39 captures: 17 scenarios of two agents, and five of a third."""
     assert len(all_captures()) == 39
     assert {path.parent.name.partition("-")[0] for path in all_captures()} == {
         "claude",
@@ -149,7 +149,7 @@ def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
 
 
 def test_the_agent_notices_one_wrong_byte() -> None:
-    """The played agent exits if the client sends one wrong byte, unless the agent is lenient."""
+    """A capture's played agent exits at one wrong byte of the client, unless it is lenient."""
     said = load(HANDSHAKE).stream_bytes("to-agent").replace(b'"id":1', b'"id":2')
     result = act("agent", HANDSHAKE, said=said)
     assert result.returncode == player.TOLD_SOMETHING_ELSE

@@ -173,7 +173,7 @@ def test_every_command_has_its_synopsis(name: str) -> None:
 
 
 def test_every_command_is_in_the_list_of_contents() -> None:
-    """The page of commands begins with links to all of them."""
+    """The manual's page of commands begins with links to all commands."""
     contents = page("command-line.md").partition("\n## ")[0]
     linked = re.findall(r"^\| \[`([^`]+)`\]\(commands/", contents, re.MULTILINE)
     assert linked == list(COMMANDS)
@@ -423,7 +423,7 @@ def json_fields(value: type[Any]) -> list[Attribute[Any]]:
 
 @pytest.mark.parametrize("value", [*SECTIONS, *WITHIN], ids=lambda value: value.__name__)
 def test_every_field_of_our_values_is_documented(value: type[Any]) -> None:
-    """Each member that our values have in JSON is on the page of JSON."""
+    """The page about JSON has each member that our values have in JSON."""
     text = section(page("json.md"), {**SECTIONS, **WITHIN}[value])
     named = first_cells(text) if value in SECTIONS else re.findall(r"`([^`]+)`", text)
     assert {field.metadata.get("json", field.name) for field in json_fields(value)} <= {*named}
@@ -707,7 +707,7 @@ def test_make_alone_prints_help() -> None:
 
 
 def test_nothing_is_installed_from_an_index_that_does_not_have_it() -> None:
-    """No recipe installs the name acp-proxy from an index, where another project may own it."""
+    """No recipe of make installs acp-proxy from an index, where others may own the name."""
     places = ["README.md", "SECURITY.md", "action.yml", "ci", "docs", "examples", "acp_proxy"]
     files = [path for place in places for path in [ROOT / place, *(ROOT / place).rglob("*")]]
     by_name = re.compile(

@@ -125,7 +125,7 @@ IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "thr
 
 
 def test_the_engine_is_pure() -> None:
-    """The engines of playback import neither time, randomness and I/O, nor the database."""
+    """The engines of playback import neither clocks, random numbers and I/O nor the database."""
     ours = {"base", "playback", "protocol", "recording", "redaction"}
     drivers = PACKAGE / "playback/drivers"
     for path in {*(PACKAGE / "playback").rglob("*.py")} - {*drivers.rglob("*.py")}:
@@ -250,7 +250,7 @@ def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
 def test_the_recorder_spawns_the_agent_without_the_redactor(
     options: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """No part of the redactor is imported before the agent starts."""
+    """No part of the redactor is imported by `record` before the agent starts."""
     script = (
         "from acp_proxy.record.capture.agent_process import AgentProcess\n"
         "AgentProcess.spawn = tell\n"
@@ -265,7 +265,7 @@ def test_the_recorder_spawns_the_agent_without_the_redactor(
 
 
 def test_opening_a_recording_loads_no_reader_of_other_logs() -> None:
-    """Only a file that is not a recording is read as the log of another tool."""
+    """A command reads a file as the log of another tool only if it is not a recording."""
     script = (
         "import sys; from pathlib import Path; from acp_proxy.store.reader import RecordingReader\n"
         "for path in sys.argv[1:]:\n"

@@ -27,7 +27,7 @@ def recorded(record: Record) -> RecordedTranscript:
 
 
 def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
-    """A transcript becomes frames: messages, whole lines with their ends, and times."""
+    """A playbook's transcript becomes frames: messages, whole lines with ends, and times."""
     assert recorded.raw == {
         1: b'{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}\n',
         2: b'{"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}\n',
@@ -49,7 +49,7 @@ def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
 
 
 def test_what_goes_out_is_compared(recorded: RecordedTranscript) -> None:
-    """A check of a replay fails for a missing, an additional and a different frame."""
+    """The helper for playbooks fails for a missing, an additional and a different frame."""
     for wrong in ("-> 1", "-> 1\n<- 2", "-> 1\n<- 3\n<- 2", "-> 1\n<- 2\n<- 3\n<- end"):
         with pytest.raises(AssertionError):
             recorded.replay().check(wrong)

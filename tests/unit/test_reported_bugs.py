@@ -156,6 +156,6 @@ def test_nobody_is_accused_in_a_healthy_conversation(
 
 @pytest.mark.parametrize("among", COLLECTIONS, ids=named)
 def test_every_file_is_listed(among: Collection) -> None:
-    """The list of reports has each recording of the directory once."""
+    """The list of rebuilt bug reports has each recording of the directory once."""
     files = sorted(path.name for path in among.path.glob("*.jsonl"))
     assert files == sorted(entry["file"] for entry in among.entries)

@@ -190,7 +190,7 @@ def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
 
 
 def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> None:
-    """On a system without locks, an unfinished recording is refused in one line; `list` works."""
+    """On a system without file locks, only an unfinished recording is refused; `list` works."""
     (recordings / "dead.db.log").write_bytes(b"acplog")
     script = 'print(*run("show", "dead.db")); print(run("list")[0] or 0)'
     said, _ = without(script, directory=recordings)

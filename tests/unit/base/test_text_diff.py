@@ -85,7 +85,7 @@ def test_a_text_without_spaces_is_cut_anyway() -> None:
 
 
 def test_a_very_long_text_is_aligned_by_its_lines() -> None:
-    """Changes in two distant lines of a very long text are reported separately."""
+    """In a diff of texts, changes in two distant lines of a very long text are separate."""
     lines = [f"line {number} says what no other line says" for number in range(20_000)]
     other = list(lines)
     other[5] = lines[5].replace("says", "tells")
@@ -98,7 +98,7 @@ def test_a_very_long_text_is_aligned_by_its_lines() -> None:
 
 
 def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
-    """If the words of a line are too many to be compared, the changed middle is one change."""
+    """If a line has too many words to be compared, the middle that changed is one change."""
     a = "same " * 100 + "a " * 300_000 + "same " * 100
     b = "same " * 100 + "b " * 300_000 + "same " * 100
     assert [(op, len(text)) for op, text in word_diff(a, b)] == [

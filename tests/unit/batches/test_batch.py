@@ -94,13 +94,13 @@ def test_what_cannot_be_sent_is_unreadable() -> None:
 
 
 def test_a_lost_job_says_why() -> None:
-    """The verdict about a lost job has the exit code 3 and an error of one line."""
+    """The verdict on a lost job of a batch has the exit code 3 and an error of one line."""
     (actual,) = run_batch(jobs(1), Promises(lambda _: OSError("no\nspace")))
     assert (actual.exit, actual.error) == (3, "OSError: no space")
 
 
 def test_an_error_of_ours_ends_the_batch() -> None:
-    """If one of our own errors ends a batch, the earlier verdicts are kept."""
+    """If a bug of ours ends a batch, the earlier verdicts are kept."""
     actual = run_batch(
         jobs(9),
         Promises(lambda job: ClusterFailed("gone") if job.recording == "2.db" else CLEAN, 1),

@@ -106,7 +106,7 @@ def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -
 
 
 def test_a_batch_has_as_much_in_flight_as_there_is_room(executor: DaskExecutor) -> None:
-    """A batch has two jobs in flight for each thread, or as many as its options ask for."""
+    """A batch on Dask has two jobs in flight for each thread, or as many as its options say."""
     threads = {"tcp://a": 4, "tcp://b": 1}
     executor._threads, executor._most = 0, None
     assert executor.in_flight == 2  # for a worker that may come

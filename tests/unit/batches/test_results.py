@@ -81,7 +81,7 @@ def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
     ],
 )
 def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
-    """The error about a line that is not a verdict says what was expected."""
+    """In a results file, the error about a line that is not a verdict says what was expected."""
     members = {**json.loads(line_of(VERDICT)), **changed}
     with pytest.raises(ValueError, match=r"expected a (verdict|finding)"):
         verdict_of(json.dumps(members).encode())
@@ -113,7 +113,7 @@ def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -
 
 
 def test_the_digest_depends_on_each_word() -> None:
-    """The digest of a batch depends on each word and on the boundaries between words."""
+    """The digest that identifies a batch depends on each word and on the words' boundaries."""
     words = [("verify", ["a", "b"]), ("check", ["a", "b"]), ("verify", ["ab"]), ("verify", ["b"])]
     assert len({digest_of(*word) for word in words}) == len(words)
 

@@ -66,7 +66,7 @@ def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
 
 
 def test_files_and_directories_can_be_left_out(here: Path) -> None:
-    """Files and directories can be excluded from a selection, such as the batch's own files."""
+    """Files and directories can be excluded from a batch, such as the batch's own files."""
     assert names("recs", without=(here / "recs" / "sub", Path("recs/b.db"))) == [ALL[0], ALL[4]]
     for pattern in ("recs/**", "recs/[sb]*", "recs/*"):
         assert not [name for name in names("recs/b.db", pattern, without=(here / "recs" / "sub",))

@@ -56,7 +56,7 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """Findings with other methods, kinds or short words have different fingerprints."""
+    """For a baseline, findings with other methods, kinds or short words are different."""
     assert generic(text) != generic(other)
 
 
@@ -85,7 +85,7 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
 def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
-    """Two runs of a script with other ids, directories and times have the same findings."""
+    """For a baseline, two runs of a script with other ids and times have the same findings."""
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:
@@ -101,7 +101,7 @@ def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
 
 
 def test_a_long_word_is_read_quickly() -> None:
-    """Fingerprinting a text takes time in proportion to its length."""
+    """Fingerprinting a finding's text takes time in proportion to the text's length."""
     began = time.process_time()
     generic("a" * 200_000)
     assert time.process_time() - began < 5

@@ -133,7 +133,7 @@ def test_every_rule_declares_what_it_needs() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_missing_lines_are_nobodys_fault(group: str) -> None:
-    """A conversation without findings has no findings after some of its lines are left out.
+    """A conversation without findings has none after some of its lines are left out.
 
     If a rule finds something, its `lost_if` lacks a word, or its line in `CHECKS` lacks one.
     """

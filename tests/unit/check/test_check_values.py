@@ -43,7 +43,7 @@ def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> No
     ],
 )
 def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
-    """The protocol is recognized as ACP even if the version is wrong."""
+    """A recording is recognized as ACP even if the protocol version in it is wrong."""
     assert note_of(params) is None
 
 

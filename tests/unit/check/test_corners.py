@@ -56,7 +56,7 @@ def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[s
     ids=lambda case: case.method,
 )
 def test_every_example_of_the_documents_ends_a_conversation(example: Example) -> None:
-    """An example of the documents breaks a rule if its type is wrong, except for unused nulls."""
+    """An example of the documents breaks a rule if its type is wrong, unless it is a null."""
     arrow = "->" if example.direction is Direction.TO_AGENT else "<-"
     line = f"{arrow} {json.dumps(example.message)}\n"
     _, is_there, after = (DATA / "documents.txt").read_text("utf-8").partition(line)
@@ -164,7 +164,7 @@ def update(kind: str, **members: Any) -> str:
 def test_names_that_version_2_leaves_open_are_found_by_their_places(
     line: str, places: list[str]
 ) -> None:
-    """In version 2, undefined names without an underscore are found at their places."""
+    """In version 2, a check finds undefined names without an underscore at their places."""
     findings = check_lines([*before("a v2 handshake"), line]).findings
     assert [finding.place for finding in findings if finding.rule == "v2.custom-value"] == places
 

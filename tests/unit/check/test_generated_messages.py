@@ -89,7 +89,7 @@ def accusations(examples: Iterable[Example]) -> list[str]:
 
 
 def test_every_method_and_kind_of_update_has_examples() -> None:
-    """The generator has examples for every schema and for the kinds that broke rules before."""
+    """The generator of messages has examples for every schema and for past false alarms."""
     every = every_example()
     assert len(every) > 10_000
     kinds = {
@@ -109,12 +109,12 @@ def test_every_method_and_kind_of_update_has_examples() -> None:
 
 
 def test_a_thousand_examples_accuse_nobody() -> None:
-    """A thousand generated messages, chosen with a fixed seed, break no rules."""
+    """A thousand generated messages that the schemas allow break no rules."""
     assert accusations(random.Random(_SEED).sample(every_example(), _COUNT)) == []
 
 
 def test_what_is_not_allowed_is_found() -> None:
-    """A generated example with a wrong member breaks a rule."""
+    """A generated message with a wrong member breaks a rule."""
     example = next(
         example
         for example in every_example()

@@ -40,7 +40,7 @@ def _found(path: Path, level: Level | None) -> Counter[tuple[str, int, str | Non
 
 @pytest.mark.parametrize("path", SELECTION, ids=lambda path: path.stem)
 def test_masking_makes_no_finding(path: Path) -> None:
-    """A masked copy has no findings that the original recording lacks."""
+    """A check of a masked copy has no findings that the original recording lacks."""
     original = _found(path, None)
     for name, level in LEVELS.items():
         assert _found(path, level) - original == Counter(), name

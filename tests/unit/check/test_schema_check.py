@@ -69,7 +69,7 @@ def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> N
 
 
 def test_the_slips_of_the_reference_are_named_exactly() -> None:
-    """Each known mistake in the reference is reported at its place, and no other mistake is."""
+    """The schema check reports each known mistake in the reference, and no other mistake."""
     assert [
         words
         for example in protocol_documents.official()
@@ -302,7 +302,7 @@ def test_members_of_the_unstable_schema_are_not_extra() -> None:
 
 
 def test_what_is_free_stays_free() -> None:
-    """Raw input and output, maps, and the JSON Schema of a form may contain any members."""
+    """For the schema check, raw input, raw output and maps may contain any members."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t", "rawInput": {"a": {}}}
     value: dict[str, Any] = {"sessionId": "s", "update": call}
     assert extra(V1, TO_CLIENT, "session/update", value) == []

@@ -137,7 +137,7 @@ def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_command_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands and options are completed from the beginning of their names."""
+    """Completion offers commands and options from the beginning of their names."""
     assert offered(monkeypatch, "doc") == ["doctor"]
     assert offered(monkeypatch, "doctor", "--j") == ["--json"]
 

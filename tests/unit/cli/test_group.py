@@ -27,7 +27,7 @@ def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
 
 
 def test_help_and_mistakes_name_what_was_typed() -> None:
-    """If `inspect` was left out, help and errors leave it out of the commands they suggest."""
+    """If a user leaves out `inspect`, help and errors suggest commands without it."""
     assert run("show", "--help").stdout.startswith("Usage: acp-proxy show [OPTIONS] [REC]\n")
     assert complaint("log", "--lin", "3") == (
         "no such option '--lin'; did you mean --lines? See `acp-proxy log --help`"
@@ -37,7 +37,7 @@ def test_help_and_mistakes_name_what_was_typed() -> None:
 
 @pytest.mark.parametrize("words", [[], ["inspect"], ["faults"]])
 def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
-    """Each line in a list of commands fits into 80 columns without being cut."""
+    """Each line in the help's list of commands fits into 80 columns without being cut."""
     shown = run(*words, "--help", COLUMNS="80").stdout
     assert not re.search(r"^  [a-z].*\w\.\.\.$", shown, re.MULTILINE)
 
@@ -51,7 +51,7 @@ def test_a_group_without_a_command_prints_its_help() -> None:
 
 @pytest.mark.parametrize("word", ["show", "log", "stats", "audit", "secrets", "export"])
 def test_what_only_reads_takes_the_latest(word: str) -> None:
-    """A command that only reads uses `latest` if REC is left out."""
+    """A command that only reads uses the `latest` recording if REC is left out."""
     without = run(word, home=RECORDINGS)
     assert without.exit_code == 0
     assert without.output == run("inspect", word, "latest", home=RECORDINGS).output

@@ -47,7 +47,7 @@ def test_the_whole_help_has_every_option_and_example(name: str) -> None:
 
 
 def test_the_help_of_the_root_says_what_serves_for_what() -> None:
-    """The table in the help of the root names each command once."""
+    """The table of commands in the help of `acp-proxy` names each command once."""
     table = "\n".join(help_of("acp-proxy")).partition("I want to ...")[2].partition("\n\n")[0]
     cells = re.findall(r"^.{50}([a-z, ]+)(?:-- AGENT)?$", table, re.MULTILINE)
     words = [word.strip() for cell in cells for word in cell.split(",")]

@@ -80,7 +80,7 @@ def where_nothing_can_be_raised() -> None:
     "command", [in_a_class, in_a_chain, in_a_group, itself, where_nothing_can_be_raised]
 )
 def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> None:
-    """An interrupted command cleans up and prints nothing, whichever exception was raised."""
+    """A command that Ctrl-C interrupts cleans up and prints nothing, whatever is raised."""
     leave_at_once()
     tidied = []
 

@@ -134,7 +134,7 @@ def test_an_unreadable_file_is_reported(
 def test_an_unknown_recording_is_reported(
     tmp_path: Path, command: list[str], word: str, answer: str
 ) -> None:
-    """The messages about an unknown name, a wrong path and an ambiguous id differ."""
+    """The errors about an unknown recording, a wrong path and an ambiguous id differ."""
     record_conversation(tmp_path / "one.db", id="aacc", wall=10**18)
     record_conversation(tmp_path / "two.db", id="aabb")
     assert complaint("inspect", *command, word, home=tmp_path).startswith(answer.format(tmp_path))

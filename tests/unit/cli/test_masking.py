@@ -57,7 +57,7 @@ def test_unredacted_shows_what_the_file_holds(tmp_path: Path) -> None:
 
 
 def test_an_error_shows_no_secret() -> None:
-    """An error message does not show secrets in options and arguments."""
+    """An error message of a command does not show secrets in options and arguments."""
     words = complaint("inspect", "show", f"--api-key={KEY}")
     assert KEY not in words
     assert KEY not in complaint("inspect", "show", KEY)

@@ -90,7 +90,7 @@ def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
 
 
 def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
-    """A word that names a file, but not a recording, is a filter on the text."""
+    """For a command, a word that names a file, but not a recording, is a filter on the text."""
     home.parent.joinpath("a", "app.py").write_text("")
     home.parent.joinpath("a", "app.log").write_text("")
     record_conversation(home / "failed.db", id="cccc")

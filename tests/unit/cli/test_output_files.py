@@ -79,7 +79,7 @@ def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str
 def test_no_report_takes_the_place_of_the_new_run(
     golden: Path, option: str, report: str, is_there: bool
 ) -> None:
-    """A report is not written over the new run, even if the run has to take another name."""
+    """A report of `verify` is not written over the new run, even under another name."""
     Path("here").symlink_to(".")
     if is_there:
         shutil.copy(HELLO, "new.db")
@@ -122,7 +122,7 @@ def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> N
 @pytest.mark.parametrize("command", ["replay", "verify"])
 @pytest.mark.parametrize("other", ["both", "here/both", "here/../here/both"])
 def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, other: str) -> None:
-    """Two paths to the same file are refused, since one report would be lost."""
+    """Two report options with paths to the same file are refused: one report would be lost."""
     Path("here").mkdir()
     Path("here", "both").symlink_to("../both")
     words: list[str | Path] = [command, "--report", "both", "--junit", other, golden]

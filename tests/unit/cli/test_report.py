@@ -155,7 +155,7 @@ def test_rules_of_a_long_recording_are_checked_at_its_beginning(
 
 
 def test_a_page_without_data_is_small(tmp_path: Path) -> None:
-    """The page of a short recording is a small file."""
+    """The report page of a short recording is a small file."""
     run("inspect", "report", RECORDINGS / "hello.db", "-o", tmp_path / "x.html")
     html = (tmp_path / "x.html").read_text(encoding="utf-8")
     without = re.sub(
@@ -165,7 +165,7 @@ def test_a_page_without_data_is_small(tmp_path: Path) -> None:
 
 
 def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compared page is named after both recordings, and stderr counts the differences."""
+    """The page of two compared recordings is named after both; stderr counts differences."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", TOUR, "--against", LOST)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -188,7 +188,7 @@ def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
-    """A compared page has only frames that the filter matches, as in `diff`; --turn is refused."""
+    """The page of two compared recordings has only matching frames; --turn is refused."""
     compare = ("inspect", "report", TOUR, "--against", LOST)
     result = run(*compare, "method:session/new", "-o", tmp_path / "x.html")
     assert "filter <code><bdi>method:session/new" in (tmp_path / "x.html").read_text()
@@ -228,7 +228,7 @@ def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
 def test_a_strange_name_is_no_path(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The name in a recording is never used as a path for its page."""
+    """The name in a recording is never used as a path for its report page."""
     first, *rest = run("inspect", "export", LOST).stdout.splitlines(keepends=True)
     head = json.loads(first)
     head["recording"]["name"] = name

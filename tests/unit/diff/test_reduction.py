@@ -259,6 +259,6 @@ def test_a_handshake_without_an_answer_has_no_outcome() -> None:
 
 @pytest.mark.parametrize("expect", Expect)
 def test_what_differs_between_any_two_runs_never_counts(expect: Expect) -> None:
-    """Ids and directories do not count at any level of `--expect`."""
+    """For `diff`, ids and directories do not count at any level of `--expect`."""
     runs = [Run(number).words(f"in {Run(number).cwd}").end() for number in (0, 1)]
     assert compare(*runs, expect=expect)[0].is_equal

@@ -25,7 +25,7 @@ def test_every_default_rule_has_its_row() -> None:
 
 
 def test_every_strictness_has_its_row() -> None:
-    """Every value of `--expect` has a row in the docs."""
+    """Every value of the option `--expect` has a row in the docs."""
     assert first_cells(section(PAGE, "How much counts"))[1:] == [*Expect]
 
 

@@ -45,7 +45,7 @@ def test_the_table_is_as_it_was_made() -> None:
 
 
 def test_the_manual_has_every_agent() -> None:
-    """The manual's table of agents has the rows that are made from the list of known agents."""
+    """The manual's table of known agents has the rows made from the list of known agents."""
     lines = MANUAL.read_text("utf-8").splitlines()
     assert [line for line in lines if line.startswith("| `@")] == manual_rows(AGENTS)
 

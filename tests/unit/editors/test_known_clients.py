@@ -101,7 +101,7 @@ def test_what_is_printed_starts_the_agent(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["zed", "jetbrains", "vscode", "acpx"])
 def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> None:
-    """A client whose settings are JSON finds the recorded agent in its own snippet."""
+    """Each client whose settings are JSON finds the recorded agent in its own snippet."""
     client = BY_NAME[name]
     agent = RecordedAgent("é \u2028", (*OWN, "record", "--", "a b", '"\\'), {"A": "b c"})
     (actual,) = client.agents(tmp_path, client.snippet([agent]).encode())
@@ -113,7 +113,7 @@ def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> No
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=3))
 def test_strings_are_quoted(words: list[str]) -> None:
-    """Each word of a command is one valid string in the language of the client's snippet."""
+    """In a client's snippet, each word of the command is one valid string of its language."""
     agent = RecordedAgent("x", (*OWN, "record", "--", "opencode", *words), id="opencode")
     for name in ("codecompanion", "avante", "agent-shell"):
         path = Path("x.el" if name == "agent-shell" else "x.lua")
@@ -164,7 +164,7 @@ def test_a_script_gets_a_path_with_its_interpreter(tmp_path: Path) -> None:
 
 
 def test_agents_are_recognized() -> None:
-    """A known agent is recognized by its program, or by the package that is run."""
+    """In settings, a known agent is recognized by its program, or by the package that is run."""
     assert known_id(["/opt/bin/opencode", "acp"]) == "opencode"
     assert known_id(["npx", "-y", "@google/gemini-cli@1.2", "--acp"]) == "gemini"
     assert known_id(["uvx", "fast-agent-acp==1", "-x"]) == "fast-agent"

@@ -88,7 +88,7 @@ def test_a_number_chooses_a_row(story: RecordingReader) -> None:
 
 
 def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
-    """A turn has the frames from the prompt to its answer; an unknown turn is an error."""
+    """The option --turn selects the frames from a prompt to its answer, or names the mistake."""
     numbers = [row["seq"] for row in story.rows(of_turn(story, 1))]
     assert (numbers[0], numbers[-1]) == (6, 15)
     with pytest.raises(BadFilter, match=r"no turn 2 in .*; it has 1$"):
@@ -290,7 +290,7 @@ def test_a_comparison_has_no_last_turn(path: Path) -> None:
 
 
 def test_a_mistake_is_found_before_the_recording_is_opened(tmp_path: Path) -> None:
-    """A filter with a mistake is answered at once, however large the recording is."""
+    """A mistake in a filter is reported at once, however large the recording is."""
     result = run("log", tmp_path / "no.db", "knid:error")
     assert "did you mean kind?" in result.stderr
 

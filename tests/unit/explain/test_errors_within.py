@@ -73,7 +73,7 @@ def test_a_connection_belongs_to_the_session_of_its_server() -> None:
 
 
 def test_an_error_of_an_mcp_server_has_failed() -> None:
-    """An MCP server's error is found by `failed`, marked in the log and told in the summary."""
+    """`failed` finds an MCP server's error, `log` marks it, and `show` reports it."""
     failure = {"error": {"code": -32002, "message": "no such index"}}
     lines = [*mcp("s", prompted="s"), *asked(1, failure), *asked(2, {"result": {"content": []}})]
     with reader_of(lines) as reader:
@@ -90,7 +90,7 @@ def test_an_error_of_an_mcp_server_has_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_the_words_of_its_error() -> None:
-    """The error of a turn of v2 is shown in the log, in the summary and in the transcript."""
+    """The error of a v2 turn is shown by `log`, by `show` and by `transcript`."""
     error = {"code": -32603, "message": "no quota is left"}
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "error"}
     params = {"sessionId": "s", "update": {**update, "error": error}}
@@ -126,7 +126,7 @@ def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
 
 
 def test_sessions_of_suggested_edits_are_no_chats() -> None:
-    """Sessions of suggested edits, which take no prompts, are not listed in the summary."""
+    """`show` does not list sessions of suggested edits, which take no prompts."""
     lines = [
         *mcp("s"),
         said("->", 5, "nes/start", {}),

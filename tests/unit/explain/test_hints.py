@@ -200,7 +200,7 @@ def test_each_call_has_frames_of_its_own() -> None:
 
 
 def test_log_gives_each_update_the_title_of_its_call() -> None:
-    """`log` gives each update and permission request the title of its own call."""
+    """If calls share an id, `log` gives each update and permission its own call's title."""
     with used_again().reader() as reader:
         hints_of = HintReader(reader).of
         lines = {row["seq"]: frame_line(row, hints=hints_of(row)).text for row in reader.frames()}
@@ -248,7 +248,7 @@ def test_stats_counts_each_call() -> None:
 
 
 def test_the_view_says_the_same(tmp_path: Path) -> None:
-    """The database's view of tool calls has each call with its own permission."""
+    """If calls share an id, the stored view of tool calls has each with its own permission."""
     assert view(used_again(), tmp_path) == [
         ("Read a", "read", "completed", 1, 6, 7, 2, None),
         ("Write a", "edit", "failed", 1, 8, 11, 4, "allow_once"),
@@ -344,7 +344,7 @@ def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
 
 
 def test_titles_of_very_many_calls_with_one_id() -> None:
-    """Each of very many calls with one id has its own title."""
+    """If very many calls share an id, each has its own title."""
     conversation = Talk()
     for n in range(120):
         conversation.call("c", title=f"Read {n}")

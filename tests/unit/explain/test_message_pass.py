@@ -55,7 +55,7 @@ def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
 
 
 def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
-    """A dialect that the user chose at recording is not detected again."""
+    """A dialect that the user chose for a recording is not detected again when it is read."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize", protocolVersion=2))
         recorder.end()

@@ -100,14 +100,14 @@ def test_the_reason_is_said() -> None:
 
 
 def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:
-    """Plain messages without a sign of acpx are not attributed to acpx."""
+    """In an import, plain messages without a sign of acpx are not attributed to acpx."""
     origin = Origin("acpx", lost=("times",))
     head = dict(origin_rows(a_recording(origin)))["imported"]
     assert head.startswith("from a stream in the form of acpx on 2025-01-01")
 
 
 def test_the_head_says_what_was_imported() -> None:
-    """The head of an import names its source, its resolution, and what was inferred and lost."""
+    """The headline of an import names its source, its resolution, and what was lost."""
     origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)
     assert dict(origin_rows(a_recording(origin))) == {
         "imported": "from a plain log, times in steps of 1 ms, 1 inferred direction, "

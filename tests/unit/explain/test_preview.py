@@ -192,7 +192,7 @@ def test_an_empty_result_is_ok() -> None:
 
 
 def test_an_unknown_method_is_its_members() -> None:
-    """An unknown method is previewed by its members; session and metadata count only alone."""
+    """The preview of an unknown method has its members; session and metadata only alone."""
     assert show("_x/y", a=[1, "é"], sessionId="s", _meta={"b": 1}) == "a=[1, é]"
     assert show("_x/y", sessionId="s") == "sessionId=s"
     assert preview(b'{"method":"x"}', "notification", "x") == "no params"
@@ -254,13 +254,13 @@ def test_a_huge_frame_is_described_by_its_beginning() -> None:
 
 
 def test_a_frame_that_was_cut_off_is_described() -> None:
-    """If a frame was cut off, the preview shows what precedes the cut."""
+    """If a frame was cut off, its preview shows the part before the cut."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "Edit"}}})
     assert preview(raw[:-7].encode(), "notification", "session/update") == "tool_call: E"
 
 
 def test_text_is_cut() -> None:
-    """A preview has 2000 characters at most, escapes included."""
+    """A preview of a message has 2000 characters at most, escapes included."""
     assert len(show("session/prompt", "request", prompt=[{"text": "x" * 5000}])) == 2000
     assert len(show("session/prompt", "request", prompt=[{"text": "\x1b" * 5000}])) == 2000
 

@@ -153,7 +153,7 @@ def test_each_example_has_a_preview_of_its_own() -> None:
 
 @pytest.mark.parametrize("kind", UPDATE_KINDS)
 def test_an_update_has_a_describer(kind: str) -> None:
-    """Each kind of update has a describer and an example whose preview begins with it."""
+    """Each kind of update has a preview function, and an example that shows the kind."""
     assert kind in UPDATES
     assert updates(kind)
     for case in updates(kind):
@@ -162,13 +162,13 @@ def test_an_update_has_a_describer(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [*BLOCK_TYPES, *TOOL_CONTENT_TYPES])
 def test_content_has_a_describer(kind: str) -> None:
-    """Each type of content has a describer and an example."""
+    """Each type of content has a preview function and an example."""
     assert kind in BLOCKS
     assert any(value.get("type") == kind for case in CASES for value in objects(case.message))
 
 
 def test_the_tables_have_an_example_for_each_line() -> None:
-    """Each entry of the describers' tables has an example."""
+    """Each entry of the tables of preview functions has an example."""
     assert set(UPDATES) == set(UPDATE_KINDS)
     assert set(BLOCKS) == {*BLOCK_TYPES, *TOOL_CONTENT_TYPES}
     known = {*SERVER_REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS, *CHAINS, "_mcp/request"}

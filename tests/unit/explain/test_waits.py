@@ -198,7 +198,7 @@ def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
-    """A prompt without an answer is not a hang at once, since a model may think."""
+    """An unanswered prompt does not count as a hang at once, since a model may think."""
     recorder.t_ns += 59 * S
     summary = summary_of(recorder, live=True)
     assert summary.findings == []
@@ -232,7 +232,7 @@ def test_a_session_without_a_prompt_waits_for_nothing(recorder: LogWriter) -> No
 
 
 def test_an_agent_whose_client_does_not_read_is_not_blamed(recorder: LogWriter) -> None:
-    """While the client does not read, the agent is not blamed for silence."""
+    """While a client does not read, `show` does not blame the agent for silence."""
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=ORIGIN_NS)
     recorder.t_ns += HOUR
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="resumed", since=ORIGIN_NS)
@@ -398,7 +398,7 @@ def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
 
 
 def test_the_members_of_a_silence_keep_their_names() -> None:
-    """The JSON names of a silence's members stay ``debtor`` and ``owed``."""
+    """In JSON, the members of a silence are still called ``debtor`` and ``owed``."""
     request = PendingRequest(1, 0, "to-agent", "session/prompt", "s", 1, Party.AGENT)
     written = converter.unstructure(Silence(Party.AGENT, request, 1, 2, 0, 5))
     assert (written["debtor"], written["owed"]["seq"]) == ("agent", 1)
@@ -419,5 +419,5 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
     ],
 )
 def test_whom_a_request_waits_for(direction: str, method: str | None, who: Party) -> None:
-    """A request waits for its receiver, or for a person or a program at the receiver."""
+    """A request waits for its receiver, or for a person or a program of the receiver."""
     assert answering_party(direction, method) is who

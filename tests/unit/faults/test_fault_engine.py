@@ -145,7 +145,7 @@ def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
 
 
 def test_a_plan_without_rules_lets_everything_pass() -> None:
-    """A plan without rules lets everything pass, and no rule fires."""
+    """A fault plan without rules lets everything pass, and no rule fires."""
     recorded = FaultTranscript([])
     outputs = recorded.feed(AGENT, b"x\r\n")
     assert [(o.data, o.due) for o in outputs if isinstance(o, ScheduledWrite)] == [

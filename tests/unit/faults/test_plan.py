@@ -197,7 +197,7 @@ def test_invalid_toml_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
-    """A missing file, a directory, and a file that is not UTF-8 are refused as plans."""
+    """A missing file, a directory, and a file that is not UTF-8 are refused as fault plans."""
     with pytest.raises(BadPlan, match=r"cannot read .*none\.toml: no such file or directory$"):
         load_plan(tmp_path / "none.toml")
     with pytest.raises(BadPlan, match="is a directory"):
@@ -208,7 +208,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
-    """The error about a recording in place of a plan suggests to write ``-``."""
+    """The error about a recording in place of a fault plan suggests to write ``-``."""
     record_conversation(tmp_path / "x.db")
     with pytest.raises(BadPlan, match="a recording, not a plan; to use --fault alone, write -"):
         load_plan(tmp_path / "x.db")
@@ -240,7 +240,7 @@ def test_a_rule_has_to_be_utf_8() -> None:
 
 
 def test_ready_plans_go_by_their_names() -> None:
-    """``@name`` loads a ready plan; the error about an unknown name suggests the nearest."""
+    """``@name`` loads a ready fault plan; the error about an unknown name suggests another."""
     assert load_plan("@hung-permission").rules[0].kind == "drop"
     with pytest.raises(BadPlan, match="no ready plan @hung-permision; did you mean hung-perm"):
         load_plan("@hung-permision")
@@ -269,7 +269,7 @@ def test_names_and_keys_do_not_depend_on_the_order() -> None:
 
 
 def test_a_rule_that_is_added_moves_no_key() -> None:
-    """Adding a rule to a plan does not change the keys of other rules."""
+    """Adding a rule to a fault plan does not change the keys of other rules."""
     (alone,) = plan_of("drop probability=0.5").rules
     more = plan_of("drop", "latency", "drop probability=0.5", "drop times=2").rules
     assert alone.key in [rule.key for rule in more]
@@ -346,19 +346,19 @@ def test_every_kind_and_setting_explains_itself() -> None:
     ids=lambda text: text[:12],
 )
 def test_a_plan_has_bounds(tmp_path: Path, text: str, message: str) -> None:
-    """A plan beyond the limits is refused with one line, quickly and with little memory."""
+    """A fault plan beyond the limits is refused in one line, quickly and with little memory."""
     assert refused(tmp_path, text).startswith(message)
 
 
 def test_a_rule_of_the_command_line_has_the_same_bounds() -> None:
-    """A rule of the command line has the same limits as a rule in a plan."""
+    """A fault rule on the command line has the limits of a rule in a plan."""
     for value in ("9" * 5000, "[" * 100_000, ".".join("a" * 50_000)):
         with pytest.raises(BadPlan, match="latency_ms: expected a number"):
             parse_rule(f"latency latency_ms={value}")
 
 
 def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
-    """Only a plain file is read as a plan: a device has no end, and a FIFO would block."""
+    """Only a plain file is read as a fault plan: a device has no end, a FIFO would block."""
     os.mkfifo(tmp_path / "pipe")
     for path, kind in ((Path("/dev/zero"), "a device"), (tmp_path / "pipe", "a pipe")):
         with pytest.raises(BadPlan, match=f"^cannot read {path}: it is {kind}$"):
@@ -366,7 +366,7 @@ def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
 
 
 def test_a_plan_in_a_recording_has_the_same_bounds() -> None:
-    """A recorded plan beyond the limits has no rules, since recordings are untrusted input."""
+    """A recorded fault plan beyond the limits has no rules: recordings are untrusted input."""
     for text in (".".join("a" * 50_000) + " = 1", "x = " + "[" * 100_000, "#" * 1_000_001):
         assert rules(text) == []
     assert rules("[[fault]]\nkind = 'noop'") == ["noop"]

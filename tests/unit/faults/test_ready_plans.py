@@ -299,7 +299,7 @@ def in_draft(name: str, said: Any = None) -> AppliedPlan:
 
 
 def test_a_needed_login_has_the_code_of_its_dialect() -> None:
-    """The error of the plan `auth-required` has the code of the dialect."""
+    """The error of the ready plan `auth-required` has the code of the recording's dialect."""
     (hit,) = in_draft("auth-required").hits
     assert json.loads(hit.injected[0])["error"]["code"] == -32001
 
@@ -314,7 +314,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_an_unknown_update_comes_in_the_draft_too() -> None:
-    """In the draft, the plan `unknown-update` changes only the kind of the update."""
+    """In the draft, the ready plan `unknown-update` changes only the kind of the update."""
     (hit,) = in_draft("unknown-update").hits
     assert hit.delivered is not None
     params = json.loads(hit.delivered)["params"]
@@ -355,7 +355,7 @@ def test_side_effects_leave_the_prompt_unchanged() -> None:
 
 
 def test_a_flaky_agent_is_the_same_each_time() -> None:
-    """The plan `flaky-agent` has a seed, so that its faults are the same each time."""
+    """The ready plan `flaky-agent` has a seed, so that its faults are the same each time."""
     hits = applied("flaky-agent").hits
     assert hits == applied("flaky-agent").hits
     arrived = [hit for hit in hits if hit.delivered is not None]

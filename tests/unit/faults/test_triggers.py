@@ -53,7 +53,7 @@ def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
 
 
 def test_a_window_opens_and_closes() -> None:
-    """The window of a rule includes its start and excludes its end."""
+    """The window of a fault rule includes its start and excludes its end."""
     check(
         ["drop window=1s..2s after=1"],
         """
@@ -82,7 +82,7 @@ def test_triggers_count_in_scopes() -> None:
 
 
 def test_a_probability_holds_over_many_frames() -> None:
-    """A rule with a probability of a fifth fires at about a fifth of the frames."""
+    """A fault rule with a probability of a fifth fires at about a fifth of the frames."""
     lost = hits(FaultTranscript(["drop probability=0.2"]), 2000)
     assert 340 < len(lost) < 460
 
@@ -140,7 +140,7 @@ def test_what_a_rule_reaches(rule: str, expected: list[Direction]) -> None:
 
 
 def test_what_a_plan_reaches() -> None:
-    """A plan affects the directions of its rules; a plan without rules affects none."""
+    """A fault plan affects the directions of its rules; one without rules affects none."""
     rules = [parse_rule("drop where=dir:to-agent"), parse_rule("stray-stdout")]
     assert reached(joined([], rules, None)) == [A, CLIENT]
     assert reached(joined([], [], None)) == []

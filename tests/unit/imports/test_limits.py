@@ -177,7 +177,7 @@ def test_long_ids_of_open_requests_are_not_kept() -> None:
 
 
 def test_several_copies_of_zed_have_a_gap() -> None:
-    """If a paste has two arrays, messages may be missing between them, so a gap is noted."""
+    """If a pasted log has two arrays, a gap is noted between them."""
     row = '{"_direction":"incoming","_type":"notification","method":"m","params":"a"}'
     text = f"[\n{row}\n]\n[\n{row},\n{row}\n]\n".encode()
     entries = list(source_named("zed").read(io.BytesIO(text), text))

@@ -34,7 +34,7 @@ def test_a_byte_order_mark_hides_no_message() -> None:
 
 
 def test_the_messages_of_an_array_are_read_one_by_one() -> None:
-    """An array in a log is several messages; an array with a mark of its direction is a batch."""
+    """In a log, an array is several messages; one with a mark of direction is a batch."""
     array = f"[{_I},\n  {_A}]\n"
     assert [message.raw for message in messages(read_as("lines", array))] == [INITIALIZE, ANSWER]
     (batch,) = messages(read_as("lines", f"< {array}"))
@@ -77,7 +77,7 @@ def test_fences_comments_and_blanks_are_skipped() -> None:
 
 
 def test_time_and_mark_may_stand_on_the_lines_before() -> None:
-    """Time and mark may be on the lines above a message, as in logs of CodeCompanion."""
+    """Time and mark may be on the lines above a logged message, as in CodeCompanion's logs."""
     text = "".join(
         f"[INFO] 2026-01-02 03:04:0{n}\n{mark}:\n{raw.decode()}\n\n"
         for n, (mark, raw) in enumerate((("Sent", INITIALIZE), ("Received", ANSWER)))

@@ -36,7 +36,7 @@ def test_the_index_has_every_paste() -> None:
 
 @pytest.mark.parametrize("paste", _READ, ids=[paste["file"] for paste in _READ])
 def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
-    """Every message of a paste has a direction, and the recording notes possible gaps."""
+    """Every message of a pasted log has a direction, and the recording notes possible gaps."""
     code, stderr = imported(paste, tmp_path)
     assert code == 0, stderr
     with RecordingReader(tmp_path / "bug.db") as reader:
@@ -50,7 +50,7 @@ def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("paste", _REFUSED, ids=[paste["file"] for paste in _REFUSED])
 def test_the_error_says_what_to_change(paste: dict[str, Any], tmp_path: Path) -> None:
-    """The error about an unreadable paste is one line with advice, and makes no recording."""
+    """The error about an unreadable pasted log is one line with advice; nothing is recorded."""
     code, stderr = imported(paste, tmp_path)
     assert code == 2
     assert stderr == f"acp-proxy: cannot read standard input as a recording: {paste['refused']}\n"

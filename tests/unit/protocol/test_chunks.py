@@ -110,5 +110,5 @@ def test_the_examples_of_chunks_are_read() -> None:
     ],
 )
 def test_halves_that_belong_together_are_joined(cut: str, whole: str) -> None:
-    """`mended` joins the halves of a character; a single half stays unchanged."""
+    """`mended` joins two halves of a character in a text; a single half stays unchanged."""
     assert mended(cut) == whole

@@ -49,7 +49,7 @@ def test_a_cancelled_turn_waits_for_its_end() -> None:
 
 
 def test_both_peers_number_from_zero() -> None:
-    """The same id open in both directions means two exchanges, each answered by the other peer."""
+    """One id that is open in both directions means two exchanges, with separate answers."""
     conversation = check("""
         -> #0 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -106,7 +106,7 @@ def test_an_id_that_is_open_twice_means_the_older_request() -> None:
     ("asked", "answered"), [("7", '"7"'), ("1", "1.0"), ("9007199254740993", "9007199254740992")]
 )
 def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None:
-    """A number and a string, or numbers that are equal as floats, are different ids."""
+    """Request ids differ if one is a string, or if numbers are equal only as floats."""
     conversation = check(f"""
         -> #{asked} a
            a, exchange 1
@@ -728,7 +728,7 @@ def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
 
 
 def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
-    """A recording that begins in the middle of a connection gets its dialect from later frames."""
+    """A recording that begins within a connection gets its dialect from later frames."""
     conversation = check("""
         <- #1 fs/read_text_file {"path": "/a"}
            fs/read_text_file, exchange 1
@@ -767,7 +767,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
 
 
 def test_a_forced_dialect_stays() -> None:
-    """A dialect chosen by the user is never detected again, not even after a reload."""
+    """A dialect that the user chose for a connection is never detected again."""
     conversation = check(
         f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
@@ -787,7 +787,7 @@ def test_a_forced_dialect_stays() -> None:
 
 
 def test_a_strange_handshake_can_be_stored() -> None:
-    """Names that are not text, lone surrogates and deep params in a handshake can be stored."""
+    """A connection can store names that are not text, and deep params of a handshake."""
     deep = '{"name":' * 900 + "1" + "}" * 900
     info = f'"clientInfo": {{"name": "\\ud800", "version": 1}}, "deep": {deep}'
     asked = f'#0 initialize {{"protocolVersion": 1, {info}}}'

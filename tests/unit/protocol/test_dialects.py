@@ -292,7 +292,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_one_member_of_another_dialect_changes_nothing() -> None:
-    """A single member of another dialect does not decide the dialect."""
+    """A single member of another dialect does not decide the dialect of a recording."""
     capabilities = answered("initialize", protocolVersion=1, capabilities={})
     new = asked("session/new", cwd="/")
     assert found_by(DRAFT_INITIALIZE, capabilities, new) == (
@@ -329,7 +329,7 @@ def test_a_refused_request_shows_nothing() -> None:
 
 
 def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
-    """The first turn ends with the prompt's answer, or in v2 with the state idle."""
+    """The first turn as evidence of the dialect ends with the answer, or in v2 with idle."""
     start = asked("initialize", protocolVersion=1), BARE_RESULT
     evidence = evidence_of(*start, *V1_TURN)
     assert evidence.is_complete

@@ -59,7 +59,7 @@ def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT])
 def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
-    """For each dialect, the table of effects and the rules of methods have the same requests."""
+    """The table of effects and the rules of methods have the same requests in each dialect."""
     rules = Rules(dialect, {})
     for row in TABLE:
         if row.effect not in (ClientEffect.INFORMS, ClientEffect.OTHER):

@@ -62,7 +62,7 @@ def test_lines_of_a_chunk() -> None:
 
 
 def test_a_newline_that_comes_in_two_parts() -> None:
-    """A carriage return at the end of a chunk belongs to the newline after it."""
+    """For the line cutter, a carriage return at a chunk's end belongs to the next newline."""
     cutter = LineCutter()
     assert list(cutter.feed(b"a\r")) == []
     assert list(cutter.feed(b"\n")) == [Cut(b"a", b"\r\n", 1)]

@@ -109,6 +109,6 @@ def test_an_unfinished_token_is_not_whole() -> None:
 
 
 def test_a_lone_surrogate_can_be_stored_as_its_escape() -> None:
-    """A lone surrogate is stored as its escape, since UTF-8 cannot encode it."""
+    """In JSON text, a lone surrogate is stored as its escape, since UTF-8 has no bytes for it."""
     assert storable("a\ud83d") == "a\\ud83d"
     assert json.dumps(storable("é")) == '"\\u00e9"'

@@ -129,14 +129,14 @@ def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
     ],
 )
 def test_an_id_is_kept_as_it_is_written(line: str, token: str) -> None:
-    """The token of an id is the text of the id in the line, whichever reader reads it."""
+    """The token of a message's id is the id's text in the line, whichever reader reads it."""
     assert read((line % token).encode()).rpc_id == token
 
 
 @pytest.mark.parametrize("token", ["0", "1.0", '"1"', '"\\ud800"', "null", "1e5", '{"a": [1]}'])
 @pytest.mark.parametrize("junk", ["1", '{"toolCallId":7}', "[]"])
 def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -> None:
-    """The id in a cancellation is kept in its original spelling too."""
+    """The id that a cancellation names is kept in its original spelling, too."""
     raw = f'{{"method":"$/cancel_request","params":{{"x":{junk},"requestId": {token} }}}}'
     assert read(raw.encode()).target == token
     assert read(raw.replace('"x"', '"toolCall"').encode()).target == token
@@ -223,7 +223,7 @@ def test_draft_fields() -> None:
 
 @pytest.mark.parametrize("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
 def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
-    """A numeric session id is ignored, and the rest of the line is still read."""
+    """A numeric session id in a message is ignored, and the rest of the line is still read."""
     update = {"sessionUpdate": odd, "toolCallId": "c"}
     assert labels(params("session/update", sessionId=odd, update=update)) == {
         "method": "session/update",
@@ -237,7 +237,7 @@ def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
 
 
 def test_a_lone_surrogate_is_written_as_its_escape() -> None:
-    """A label with a lone surrogate is kept as a readable escape."""
+    """A message's label with a lone surrogate is kept as a readable escape."""
     raw = b'{"method":"\\ud800x","params":{"sessionId":"\\udfff","toolCallId":"\\ud83d\\ude00"}}'
     assert labels(raw) == {
         "method": "\\ud800x",
@@ -247,7 +247,7 @@ def test_a_lone_surrogate_is_written_as_its_escape() -> None:
 
 
 def test_escapes_are_decoded_in_labels() -> None:
-    """Escapes are decoded in labels and in the names of members."""
+    """Escapes are decoded in labels of messages and in the names of members."""
     raw = b'{"\\u006dethod":"a\\/b","params":{"session\\u0049d":"\\u00e9"}}'
     assert labels(raw) == {"method": "a/b", "session": "\u00e9"}
 
@@ -279,7 +279,7 @@ def test_a_batch_within_a_batch_is_invalid() -> None:
 
 @pytest.mark.parametrize("base", [0, 1, 5])
 def test_any_depth_is_read_or_refused(base: int) -> None:
-    """A line of any depth is read or refused at once, however deep the stack is."""
+    """A message of any depth is read or refused at once, however deep the stack is."""
     for depth in range(1, 1100, 3 if base else 1):
         opened, closed = b"[" * depth, b"]" * depth
         for raw in (opened + closed, b'{"method":"\\ud800","id":%s%s}' % (opened, closed)):

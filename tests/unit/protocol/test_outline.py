@@ -72,7 +72,7 @@ def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
 
 
 def test_an_id_inside_is_not_the_id() -> None:
-    """Only the id of the envelope counts as the id of a line, even if another id follows."""
+    """Only the id of the envelope counts as a huge line's id, even if another id follows."""
     assert outline(f'{{"method":"x","params":{{"a":"{BIG}","id":5}}}}').rpc_id is None
     inner = BIG + ',\\"id\\":5}'
     assert outline(f'{{"method":"x","params":"{inner}"}}').rpc_id is None
@@ -97,7 +97,7 @@ def test_a_tail_may_begin_within_an_escape() -> None:
 
 
 def test_a_batch_is_not_looked_into() -> None:
-    """A batch that is too large to be read is marked as too large."""
+    """A batch of messages that is too large to be read is marked as too large."""
     message = outline(f'  [{{"method":"x","params":"{BIG}"}}]')
     assert (message.kind, message.parse_error) == (Kind.BATCH, "a batch too large to look into")
 

@@ -49,7 +49,7 @@ def test_everything_is_in_the_root() -> None:
 
 
 def test_a_session_that_was_not_opened_has_no_directory() -> None:
-    """A session whose opening was refused has no directory."""
+    """In the draft, a session whose opening was refused has no directory."""
     sessions = SessionDirectories()
     sessions.request(1, {"workingDirectory": "/a"}, None)
     sessions.answer(1, None)
@@ -94,7 +94,7 @@ def record(path: Path, *, every: int | None = None) -> Path:
 
 @pytest.mark.parametrize("every", [None, 1, 3])
 def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> None:
-    """If two turns are open, files and terminals get the right session, even in several batches."""
+    """If two draft turns are open, files and terminals get the right session, even in batches."""
     with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
         for session, expected in (("a", OF_A), ("b", OF_B)):
             seqs = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]

@@ -55,7 +55,7 @@ def connection(transcript: str, dialect: str = "auto") -> Connection:
     ],
 )
 def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: str | None) -> None:
-    """The mode of a session is set by its opening, by a request and by an update."""
+    """A session's mode is set by its opening, by a request and by an update."""
     start = f'-> #1 session/new {{"cwd": "/"}}\n<- #1 result {opened}\n{changed}'.strip()
     assert connection(start).state.sessions == {"s": Session(mode=expected)}
 
@@ -145,7 +145,7 @@ def test_the_number_of_unreleased_terminals_is_bounded() -> None:
 
 
 def test_the_state_of_a_session_leaves_its_mode() -> None:
-    """An update that names no mode does not change the mode of the session."""
+    """An update that names no mode does not change the mode of its session."""
     opened = """
         -> #1 session/new {"cwd": "/p"}
         <- #1 result {"sessionId": "s"}

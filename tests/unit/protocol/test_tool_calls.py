@@ -24,7 +24,7 @@ def test_a_later_message_replaces_its_members() -> None:
 
 @pytest.mark.parametrize("status", [None, ""])
 def test_a_message_without_a_status_leaves_the_status(status: str | None) -> None:
-    """If a message has no status, a tool call keeps the status and its frame."""
+    """If a message about a tool call has no status, the call keeps its status."""
     call = CallStatus()
     call.take_status("in_progress", 1)
     call.take_status(status, 2)

@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> CaptureLog:
 async def test_a_backlog_is_left_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The thread that indexes a backlog stops after the batch in which it is cancelled."""
+    """The recorder's thread that indexes a backlog stops after the batch that cancels it."""
     steps: list[Indexer] = []
     log.append(TO_AGENT, 1, LINE)
 
@@ -123,7 +123,7 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
 def test_only_what_is_there_is_said_to_be_kept(
     log: CaptureLog, gone: list[str], said: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The complaint of the indexing thread does not name files that were removed meanwhile."""
+    """The recorder's complaint about indexing does not name files that were removed."""
     log.append(TO_AGENT, 1, LINE)
     it = Indexing(log)
     it._open()

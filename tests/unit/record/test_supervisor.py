@@ -394,7 +394,7 @@ async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
 
 
 async def test_nothing_lingers_before_the_exit(clock: MockClock) -> None:
-    """As long as an agent runs, its silence does not end it."""
+    """A recorder does not end an agent for its silence while its client is there."""
     scene = await play(clock, (10, Scene.agent_says))
     assert scene.agent.sent == []
 
@@ -427,7 +427,7 @@ async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[s
 
 
 async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> None:
-    """A client that stops reading is noted once after five seconds, and when it reads again."""
+    """A recorder notes once that a client stops reading, after five seconds, and its return."""
     written = await noted(clock, (10.5, blocks), (72.5, unblocks))
     assert written == [
         (
@@ -452,7 +452,7 @@ async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> No
 
 
 async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
-    """An agent that stops reading is noted once, and again only if it reads again."""
+    """A recorder notes once that an agent stops reading, and again only after it reads."""
 
     def agent_blocks(scene: Scene) -> None:
         scene.relay.to_agent.last_ns = now_ns()
@@ -471,12 +471,12 @@ async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
 
 
 async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> None:
-    """An agent that is silent is not noted as stalled."""
+    """A recorder does not note an agent that is silent as stalled."""
     assert await noted(clock, (1, Scene.agent_says)) == []
 
 
 async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None:
-    """If a client leaves without reading, it is not noted as reading again."""
+    """If a client leaves without reading, a recorder does not note that it reads again."""
 
     def client_goes(scene: Scene) -> None:
         scene.relay.to_client.in_read = False

@@ -59,7 +59,7 @@ def test_the_directory_is_that_of_platformdirs(
 def test_relative_paths_are_ignored(
     monkeypatch: pytest.MonkeyPatch, home: str, data: str | None
 ) -> None:
-    """A relative XDG_DATA_HOME is invalid and ignored, as by platformdirs."""
+    """For the recordings directory, a relative XDG_DATA_HOME is ignored, as by platformdirs."""
     environment(monkeypatch, home, data)
     expected = platformdirs.user_data_dir("acp-proxy", appauthor=False)
     assert recordings_directory(os.environ) == expected
@@ -83,7 +83,7 @@ def test_the_directory_on_windows(monkeypatch: pytest.MonkeyPatch, data: str | N
 
 
 def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ACP_PROXY_RECORDINGS has precedence, may begin with ~, and becomes absolute."""
+    """ACP_PROXY_RECORDINGS names the recordings directory, and may begin with ~."""
     environment(monkeypatch, "/home/me", "/data", "~/rec")
     assert recordings_directory(os.environ) == "/home/me/rec"
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", "rec/../x")

@@ -31,7 +31,7 @@ def test_any_bytes_are_searched() -> None:
 
 
 def test_words_that_come_later_are_found() -> None:
-    """Words can be added to the needles; a word that was added before keeps its number."""
+    """A word can be added to the needles of secrets; one added before keeps its number."""
     needles = GrowingNeedles(Needles([b"one", b"two"]))
     assert not needles.are_in(b"three")
     assert [needles.add(word) for word in (b"Three", b"ONE", b"three")] == [2, 0, 2]

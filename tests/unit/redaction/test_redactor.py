@@ -119,7 +119,7 @@ def test_switches_and_words_are_not_secrets(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["/srv/app", "~/app/src", "C:\\app", "."])
 def test_a_member_with_a_directory_is_not_a_password(value: str) -> None:
-    """The value of a member named `pwd` decides whether it is a directory or a password."""
+    """A member named `pwd` is masked as a password unless its value is a directory."""
     assert masked(redactor(), message(method="x", params={"pwd": value})) == message(
         method="x", params={"pwd": value}
     )
@@ -137,7 +137,7 @@ def test_a_member_with_a_directory_is_not_a_password(value: str) -> None:
     ],
 )
 def test_the_address_of_a_server_may_be_its_key(url: str, shown: str) -> None:
-    """In the path and the query of an MCP server's URL only plain words stay."""
+    """In the path and the query of an MCP server's URL only plain words are not masked."""
     line = masked(redactor(), new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
     assert MARKER.sub("M", json.loads(line)["params"]["mcpServers"][0]["url"]) == shown
 

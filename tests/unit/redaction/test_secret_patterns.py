@@ -42,7 +42,7 @@ def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
 
 
 def test_a_named_value_is_secret_in_loose_text() -> None:
-    """In loose text, the word after a secret's name is a secret."""
+    """In a text such as a command's output, the word after a secret's name is a secret."""
     text = "--token abc --password=def"
     assert find(text, loose=False) == []
     assert find(text, loose=True) == [SecretMatch(8, 11, "token"), SecretMatch(23, 26, "password")]
@@ -59,7 +59,7 @@ def test_harmless_texts_are_left_alone(loose: bool) -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_each_shape_is_found(loose: bool) -> None:
-    """The range of a generated secret begins with the secret and covers it completely."""
+    """The range of a found generated secret begins with the secret and covers it completely."""
     for case in secrets():
         matches = find(case.text, loose=loose)
         assert matches, case.name
@@ -69,7 +69,7 @@ def test_each_shape_is_found(loose: bool) -> None:
 
 @pytest.mark.parametrize("case", loose_secrets(), ids=lambda case: case.name)
 def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
-    """In loose text a named value is found whatever it looks like, and only that value."""
+    """In loose text, a secret's name makes the value beside it a secret, whatever its form."""
     assert [(m.start, m.end) for m in find(case.text, loose=True)] == [(case.start, case.end)]
     assert find(case.text, loose=False) == []
     assert may_hold(case.text.encode())

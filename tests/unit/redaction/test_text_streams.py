@@ -70,7 +70,7 @@ def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
 
 
 def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStreams) -> None:
-    """A secret in two pieces becomes a marker in the first, and is removed from the second."""
+    """A secret in two pieces of a text becomes a marker in the first piece."""
     first, second = piece("it is " + VALUE[:6]), piece(VALUE[6:] + "!")
     assert streams.spans(first, lambda: iter([line(second.text)])) == [MaskedSpan(6, 12, "[m]")]
     assert not streams.passes(second.key, second.text)
@@ -128,7 +128,7 @@ LONG = (
 
 @pytest.mark.parametrize("key", LONG, ids=["token", "private key"])
 def test_a_long_key_in_many_pieces_is_masked(key: str) -> None:
-    """A long key is masked to its end, even in more pieces than are read for an open secret."""
+    """A long key in a text is masked to its end, even in very many pieces."""
     redactor, shown = Redactor(RedactorState("00")), ""
     pieces = [key[at : at + 3] for at in range(0, len(key), 3)]
     lines = [line(text) for text in ("found ", *pieces, " end")]
@@ -143,7 +143,7 @@ def test_a_long_key_in_many_pieces_is_masked(key: str) -> None:
 
 
 def test_another_message_is_another_text() -> None:
-    """Pieces of two messages with ids belong to two texts, even if they alternate."""
+    """For masking, pieces of two messages with ids belong to two texts, even alternately."""
     ids = [line("x").replace(b'"content"', b'"messageId":"%s","content"' % name) for name in
            (b"a", b"b")]  # fmt: skip
     first, second = (PieceReader().read(raw) for raw in ids)
@@ -162,7 +162,7 @@ def test_another_message_is_another_text() -> None:
     ],
 )
 def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The redactor searches each character a few times, not once for each earlier piece."""
+    """The redactor searches each character of a streamed text only a few times."""
     searched: list[int] = []
     search = SecretFinder.search
 

@@ -166,7 +166,7 @@ def test_the_head_counts_images(pictures: Path, name: str, words: str) -> None:
 
 
 def test_a_bundle_counts_images(pictures: Path, tmp_path: Path) -> None:
-    """The packed files of a bug report say how many images they have, unless those are masked."""
+    """A bug report's packed files say how many images they have, unless those are masked."""
     for level, expected in (("secrets", True), ("private", False)):
         packed = run("bundle", pictures, "-o", tmp_path / f"{level}.zip", "--level", level)
         assert ("3 images, not masked" in packed.stderr) == expected

@@ -153,7 +153,7 @@ def shape(page: Page) -> list[tuple[str, dict[str, str | None]]]:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
-    """Hostile text anywhere in a recording does not change the elements of its page."""
+    """Hostile text anywhere in a recording does not change the elements of its report page."""
     html = page_of(facts_of(planted(everything(), text)))
     page, sound = Page(html), Page(page_of(facts_of(planted(everything(), "x"))))
     assert shape(page) == shape(sound)
@@ -213,7 +213,7 @@ def test_the_assets_load_nothing() -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_head_has_the_numbers_of_the_commands(path: Path) -> None:
-    """The numbers in the head of a page are those of `show`, `stats` and `check`."""
+    """The numbers in the head of a report page are those of `show`, `stats` and `check`."""
     with RecordingReader(path) as reader:
         data = read_report_data(reader, ReportOptions())
         facts = head_facts(data, 1, "")

@@ -43,7 +43,7 @@ def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
-    """An import never overwrites a database, another file, or the future name of a log."""
+    """An import never overwrites a database, another file, or a place where a log may come."""
     (tmp_path / "x.db").write_bytes(b"mine")
     (tmp_path / "x-3.db").symlink_to("nowhere")
     with LogWriter(tmp_path / "x-2.db"):

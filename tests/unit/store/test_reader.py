@@ -147,7 +147,7 @@ def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, seed: int) -> None:
-    """A follower gets each frame once while the log is indexed and emptied."""
+    """A follower of a recording gets each frame once while the log is indexed and emptied."""
     chance = random.Random(seed)
     numbers: list[int] = []
     said = 0
@@ -211,7 +211,7 @@ def test_the_end_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
-    """A follower folds in the write-ahead log that it kept the recorder from folding in."""
+    """A follower's reader folds in the write-ahead log that it kept open at the end."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -226,7 +226,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None:
-    """Refreshing a recording that is not live changes nothing."""
+    """Refreshing the reader of a recording that is not live changes nothing."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
         reader.refresh()
@@ -241,7 +241,7 @@ def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None
 def test_the_next_reader_finishes_a_dead_recording(
     tmp_path: Path, indexed: int, closed: bool
 ) -> None:
-    """A reader turns a log, with or without some rows, into one plain file with its end state."""
+    """A reader turns a dead recorder's log, with some rows or none, into one plain file."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, indexed)
         if closed:
@@ -326,7 +326,7 @@ def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
 
 
 def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
-    """A reader reads the same while another reader finishes the recording."""
+    """A reader returns the same frames while another reader finishes the recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("r+b") as log:
@@ -483,7 +483,7 @@ def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
 def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
-    """A reader that fails to lock the log restores its permissions, unless another holds it."""
+    """A reader that fails to lock a log restores its permissions, unless another has them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as late, recorder.log_path.open("rb") as early:
@@ -606,7 +606,7 @@ def test_an_empty_log_is_left_alone(
 
 
 def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
-    """A file that is not a capture log is refused and not changed."""
+    """A file that is not a capture log is refused as a log and not changed."""
     (tmp_path / "server.log").write_text("2025-01-01 00:00:00 GET / 200\n" * 3)
     with pytest.raises(NotARecording, match="it does not begin as a capture log does"):
         RecordingReader(tmp_path / "server")

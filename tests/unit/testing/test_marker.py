@@ -26,7 +26,7 @@ from acp_proxy.testing.marker import (
     ],
 )
 def test_a_recording_is_named_after_its_test(file: str, names: list[str], name: str) -> None:
-    """The default name of a recording is made of the module, the classes and the test."""
+    """The default name of a test's recording is made of the module, the classes and the test."""
     assert default_name(Path("/tests", file), names) == name
 
 

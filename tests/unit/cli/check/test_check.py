@@ -72,7 +72,7 @@ def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
 
 
 def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
-    """Recordings with only known findings are clean in the summary; --top shows new findings."""
+    """`check` calls recordings with only known findings clean; --top shows new findings."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -130,7 +130,7 @@ def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Pa
 def test_a_conversation_that_failed_fails_the_check(
     tmp_path: Path, lines: list[str], code: int, rule: str
 ) -> None:
-    """`check` fails if requests are unanswered, without messages, and if a recording is cut off."""
+    """`check` fails if requests are unanswered, if no messages exist, or if the end is cut off."""
     path = written(tmp_path / "x.jsonl", lines)
     result = run("check", path)
     assert result.exit_code == code
@@ -147,14 +147,14 @@ def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path)
 
 
 def test_a_recorder_that_was_killed_says_whose_answer_is_missing(tmp_path: Path) -> None:
-    """If the recorder was killed, the finding about a missing answer still blames the agent."""
+    """If the recorder was killed, `check` still blames the agent for a missing answer."""
     path = written(tmp_path / "x.jsonl", [HANDSHAKE[0], "== recorder is killed"])
     text = "the recording ends before the agent answered initialize (#1)"
     assert text in [finding["text"] for finding in findings(path)]
 
 
 def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
-    """If an import lacks its end, a request without an answer is not a failure."""
+    """If an import lacks its end, `check` does not fail because of an unanswered request."""
     lines = ["== an excerpt begins", *HANDSHAKE, REUSED[2]]
     path = written(tmp_path / "x.jsonl", lines)
     assert run("check", path).exit_code == 0
@@ -162,7 +162,7 @@ def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_json_has_all_of_it(tmp_path: Path) -> None:
-    """The JSON output has the rule, side, frame, source and text of a finding."""
+    """The JSON output of `check` has the rule, side, frame, source and text of a finding."""
     path = written(tmp_path / "x.jsonl", REUSED)
     result = run("check", "--json", path, path)
     report = json.loads(result.stdout)

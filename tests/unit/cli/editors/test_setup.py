@@ -70,7 +70,7 @@ def test_it_lists_clients_and_agents(home: Path) -> None:
 
 
 def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path) -> None:
-    """The last line suggests ``setup`` for a client with unrecorded agents, or else ``list``."""
+    """The last line of `setup` suggests ``setup`` for unrecorded agents, or else ``list``."""
     plain = {"OpenCode": {"type": "custom", "command": "opencode", "args": ["acp"]}}
     (tmp_path / ZED).parent.mkdir(parents=True)
     (tmp_path / ZED).write_text(json.dumps({"agent_servers": plain}))

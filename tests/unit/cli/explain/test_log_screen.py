@@ -65,7 +65,7 @@ def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> N
 @pytest.mark.parametrize("columns", [1, 7, 20, 40, 79, 80, 109, 110, 111, 160, 400])
 @pytest.mark.parametrize("color", [True, False])
 def test_no_line_is_wider_than_the_terminal(tmp_path: Path, columns: int, color: bool) -> None:
-    """No line of the log is wider than the terminal, whatever the width of the text."""
+    """No line of `log` is wider than the terminal, whatever the width of the text is."""
     path = record_odd(tmp_path / "x.db")
     for line in screen(path, columns, color=color).splitlines():
         assert sum(map(columns_of, clusters(plain(line)))) <= columns

@@ -23,14 +23,14 @@ def test_explain_in_words() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_can_be_explained(kind: str) -> None:
-    """Every kind of fault has words for its effect on a frame."""
+    """Every kind of fault has words in `faults explain` for its effect on a frame."""
     setting = "frame=x" if kind == "replace" else ""
     said = run("faults", "explain", "-", "--fault", f"{kind} {setting}").stdout
     assert said.startswith(f"{kind}: any frame ")
 
 
 def test_explain_as_json() -> None:
-    """`faults explain --json` has the sentences of the screen."""
+    """`faults explain --json` has the sentences that the screen of `faults explain` has."""
     data = json.loads(run("faults", "explain", "@flaky-agent", "--json").stdout)
     assert data.keys() == {"about", "seed", "rules"}
     assert data["rules"][0].keys() == {"name", "kind", "where", "words"}

@@ -33,7 +33,7 @@ def test_list_can_be_narrowed() -> None:
 
 
 def test_list_as_json() -> None:
-    """`faults list --json` has the kinds and plans of the screen."""
+    """`faults list --json` has the kinds and plans that the screen of `faults list` has."""
     listed = json.loads(run("faults", "list", "--json").stdout)
     assert [kind["kind"] for kind in listed["kinds"]] == list(KINDS)
     (mode, *_) = next(k for k in listed["kinds"] if k["kind"] == "corrupt")["settings"]

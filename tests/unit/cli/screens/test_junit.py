@@ -62,7 +62,7 @@ def test_characters_that_xml_forbids_become_visible() -> None:
 
 @pytest.mark.parametrize("module", ["cli.record", "cli.playback.replay", "testing.replayed_agent"])
 def test_xml_is_imported_only_for_reports(module: str) -> None:
-    """The XML library is not imported when an agent or client starts, since that takes time."""
+    """A recorder or a scripted client does not import the XML library, since that takes time."""
     script = f"import sys, acp_proxy.{module}; sys.exit('xml.etree.ElementTree' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 

@@ -35,7 +35,7 @@ def test_colour_is_for_terminals_by_default(
     force_color: str | None,
     colored: bool,
 ) -> None:
-    """NO_COLOR takes precedence over FORCE_COLOR, and both over whether stdout is a terminal."""
+    """For colours, NO_COLOR beats FORCE_COLOR, and both beat whether stdout is a terminal."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     for name, value in (("NO_COLOR", no_color), ("FORCE_COLOR", force_color)):
         if value is None:
@@ -55,7 +55,7 @@ def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_printed_lines_have_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    """Control characters in messages are escaped, and each message is one line."""
+    """Control characters in messages on stderr are escaped, and each message is one line."""
     output.say("a\x1b[2J\nb")
     output.warn("a\x1b[2J\nb")
     said = capsys.readouterr()

@@ -88,14 +88,14 @@ def test_a_pipe_has_none(tmp_path: Path) -> None:
 
 
 def test_a_failure_starts_none(terminal: Terminal) -> None:
-    """The pager is started when the command prints its first output."""
+    """The pager is started when a command prints its first output."""
     failed = run("inspect", "log", "nowhere", ACP_PROXY_PAGER=terminal.command)
     assert failed.exit_code == 2
     assert terminal.shown is None
 
 
 def test_who_quits_early_sees_no_error(terminal: Terminal) -> None:
-    """If the user quits the pager, the rest of the output is dropped without an error."""
+    """If the user quits the pager, the rest of a command's output is dropped without an error."""
     assert terminal.shown is None
     shown = run("inspect", "log", TOUR, ACP_PROXY_PAGER="true")
     assert (shown.exit_code, shown.output) == (0, "")

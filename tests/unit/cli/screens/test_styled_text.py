@@ -40,7 +40,7 @@ FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
     ],
 )
 def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
-    """CJK characters and emoji take two columns, accents none, and all other characters one."""
+    """On a screen, CJK characters and emoji take two columns, accents none, others one."""
     assert columns_of(text) == columns
 
 
@@ -101,7 +101,7 @@ def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
     ],
 )
 def test_control_characters_become_visible(text: str, shown: str) -> None:
-    """Recorded text cannot move the cursor, or change colours or the direction of writing."""
+    """Recorded text on a screen cannot move the cursor, or change colours or the direction."""
     assert visible(text) == shown
     assert visible(text).isprintable()
 
@@ -116,7 +116,7 @@ def test_control_characters_become_visible(text: str, shown: str) -> None:
     ],
 )
 def test_text_is_painted(ink: Ink | None, bold: bool, painted: str) -> None:
-    """The colour of a text ends with the text; a text without a colour is not changed."""
+    """On a screen, a text's colour ends with the text; uncoloured text is not changed."""
     screen = Screen(color=True)
     assert screen.line(piece("a", ink, bold=bold)) == painted
     assert screen.line(piece("", ink, bold=bold)) == ""
@@ -135,7 +135,7 @@ def luminance(ink: Ink) -> float:
 
 @pytest.mark.parametrize("ink", Ink)
 def test_colours_can_be_read_on_dark_and_on_light(ink: Ink) -> None:
-    """No colour has less contrast than 3.5 to 1, on black or on white."""
+    """No colour of a screen has less contrast than 3.5 to 1, on black or on white."""
     assert (luminance(ink) + 0.05) / 0.05 > 3.5
     assert 1.05 / (luminance(ink) + 0.05) > 3.5
 
@@ -153,7 +153,7 @@ def test_a_text_is_cut_at_its_beginning() -> None:
 
 
 def test_a_text_is_cut_in_its_middle() -> None:
-    """If a text is cut in the middle, its beginning and its end are kept."""
+    """A printed text that is cut in the middle keeps its beginning and its end."""
     assert [fit_middle("/a/你好/bcde", n) for n in (12, 11, 8, 3, 2, 1, 0)] == [
         "/a/你好/bcde",
         "/a/你…/bcde",
@@ -166,7 +166,7 @@ def test_a_text_is_cut_in_its_middle() -> None:
 
 
 def test_a_long_path_breaks_after_a_slash() -> None:
-    """A path that is wider than a line is wrapped between its parts if they fit."""
+    """A printed path that is wider than a line is wrapped between its parts if they fit."""
     path = "/home/someone/projects/acp-proxy/.venv/bin/python"
     lines = [*Screen(20).wrapped(piece("  "), piece(f"at {path}"))]
     parts = ["  at /home/someone/", "  projects/", "  acp-proxy/.venv/", "  bin/python"]

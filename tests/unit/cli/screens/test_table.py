@@ -93,7 +93,7 @@ def test_cells_are_cut_and_filled() -> None:
 
 
 def test_a_stacked_bar_shows_every_part() -> None:
-    """A stacked bar is as long as its share of the whole, and shows each part at least once."""
+    """A stacked bar of `stats` is as long as its share, and shows each part at least once."""
     parts = [*map(piece, "█░ptf")]
     spent = dict(zip(parts, (500, 499, 1), strict=False))
     bar = text_of(stacked(spent, 2000, 20))
@@ -116,6 +116,6 @@ def test_a_bar_is_drawn_at_its_time(start: int, duration: int, shown: str) -> No
 
 
 def test_a_turn_of_zero_length_has_bars() -> None:
-    """The bars of a turn that took no time are not empty."""
+    """In `stats`, the bars of a turn that took no time are not empty."""
     assert text_of(placed(0, 0, 0, 3, piece("#"))) == "#  "
     assert stacked({piece("#"): 1}, 0, 3)

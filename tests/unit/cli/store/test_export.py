@@ -92,7 +92,7 @@ def test_a_file_is_replaced_only_by_force(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_text_may_replace_itself(path: Path, tmp_path: Path) -> None:
-    """A text form can be exported to its own path, since it is read before the path is replaced."""
+    """`export` can write a text form over itself, since it reads the text before."""
     made = tmp_path / "made.jsonl"
     made.write_bytes(text_of(path).replace(b"\n", b"\n# remark\n"))
     assert run("inspect", "export", made, "--force", "-o", made).exit_code == 0
@@ -141,7 +141,7 @@ def test_the_text_form_is_shown_like_its_database(
 
 
 def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
-    """The last note of a shortened diagram, and stderr, have the number of lines not drawn."""
+    """The last note of a shortened diagram, and stderr, count the lines not drawn."""
     whole = run("inspect", "export", path, "--format", "mermaid")
     assert (whole.exit_code, whole.stderr) == (0, "")
     assert f"[default: {MOST}]" in run("inspect", "export", "--help").stdout

@@ -67,7 +67,7 @@ def test_a_recording_can_be_named(text: Path, home: Path) -> None:
 
 
 def test_several_are_imported_in_their_order(text: Path, home: Path) -> None:
-    """Several imports print a line each; --output and --name are refused for them."""
+    """An import of several files prints a line each, and refuses --output and --name."""
     other = text.with_name("other.jsonl")
     other.write_bytes(HEADER)
     result = run("inspect", "import", other, text, home=home)
@@ -77,7 +77,7 @@ def test_several_are_imported_in_their_order(text: Path, home: Path) -> None:
 
 
 def test_standard_input_is_named_as_it_was(home: Path) -> None:
-    """A recording from standard input keeps its name."""
+    """A recording that is imported from standard input keeps its name."""
     result = run_with(HEADER, "inspect", "import", "-", home=home)
     assert result.stdout == f"{home / 'x.db'}\n"
 
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_pa
 
 @pytest.mark.parametrize("command", ["show", "log", "export"])
 def test_every_command_reads_standard_input(command: str) -> None:
-    """A dash means a text form on standard input for every command, also in messages."""
+    """A dash means a text form on standard input for every command, also in its messages."""
     result = run_with(HEADER, "inspect", command, "-")
     assert (result.exit_code, result.stderr) == (0, "")
     result = run_with(b"hello\n", "inspect", command, "-")
@@ -135,7 +135,7 @@ def test_every_command_reads_standard_input(command: str) -> None:
 
 
 def test_a_terminal_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands other than import refuse a terminal or a closed standard input."""
+    """Commands other than `import` refuse a terminal or a closed standard input as a recording."""
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -172,7 +172,7 @@ def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path
 @pytest.mark.skipif(os.name == "nt", reason="expected a terminal of Unix")
 @pytest.mark.parametrize("head", [1 << 10, 4])
 def test_nothing_is_read_after_the_end_of_what_a_terminal_sends(head: int) -> None:
-    """One Ctrl-D ends pasted text, in the head of the input or in a later line."""
+    """One Ctrl-D ends a text that is pasted into `import`, wherever it is typed."""
     import pty
     import termios
 

@@ -110,7 +110,7 @@ def test_times_that_go_back_are_not_believed(home: Path) -> None:
 
 
 def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home: Path) -> None:
-    """An unreadable line of a log is an error, or is counted and skipped with --skip-bad."""
+    """For `import`, an unreadable line of a log is an error, or is skipped with --skip-bad."""
     log = tmp_path / "a.log"
     log.write_bytes(b"OUT: " + INITIALIZE + b'\nIN: {"jsonrpc":"2.0","id":0,"res\nIN: ' + ANSWER)
     assert complaint("inspect", "import", log, home=home) == (
@@ -259,7 +259,7 @@ def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
 
 
 def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
-    """The error about a long unknown log says that only its beginning was searched."""
+    """The error of `import` about a long unknown log says that only its start was searched."""
     text = "2026-01-02 03:04:05,000 INFO - a.Service - started {x: 1}\n" * 1_200
     late = f"{text}OUT: {INITIALIZE.decode()}\n"
     said = refused(late, "inspect", "import", "-", home=home)
@@ -306,7 +306,7 @@ def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], exp
 
 
 def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
-    """Commands that are given a log suggest to import it, whatever its name is."""
+    """Commands that are given another tool's log suggest to import it, whatever its name is."""
     for name in ("a.log", "a.jsonl", "a.txt"):
         log = tmp_path / name
         log.write_text(WRITERS["jetbrains"].write(SENT[:3]))

@@ -122,7 +122,7 @@ def test_what_is_no_method_is_not_kept(method: Any, home: Path) -> None:
 
 
 def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
-    """``audit`` and ``transcript`` ignore the history of a session that is opened again."""
+    """In an excerpt of Zed, ``audit`` and ``transcript`` ignore a reopened session's history."""
     imported([*HISTORY, LOADED, call("s", "c-1", "rm -rf new")], home)
     said = run("inspect", "audit", "zed", home=home).stdout
     assert "rm -rf new" in said

@@ -40,7 +40,7 @@ def test_a_note_is_written_read_and_cleared(home: Path) -> None:
 
 
 def test_a_secret_in_a_note_is_masked(home: Path) -> None:
-    """A secret in a note is masked unless --unredacted is given."""
+    """`note` masks a secret in a note unless --unredacted is given."""
     token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
     result = run("inspect", "note", "run", f"fails with {token}", home=home)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -76,6 +76,6 @@ def test_a_note_is_utf8(home: Path) -> None:
 
 
 def test_a_note_keeps_its_lines(home: Path) -> None:
-    """A note may have several lines, which are printed unchanged."""
+    """A note on a recording may have several lines, which `note` prints unchanged."""
     run("inspect", "note", "run", "one\ntwo\x1b", home=home)
     assert run("inspect", "note", "run", home=home).stdout == "one\ntwo\\x1b\n"

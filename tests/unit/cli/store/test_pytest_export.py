@@ -104,7 +104,7 @@ def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
 
 
 def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
-    """Without a directory, with a filter, or with wrong turns, the export of a test is refused."""
+    """`export` of a test is refused without a directory, with a filter, or with wrong turns."""
     expected = "expected -o DIR with --format pytest, which writes several files"
     assert complaint(*EXPORT, turns, "--format", "pytest") == expected
     assert complaint(*EXPORT, turns, *PYTEST, "-") == expected
@@ -124,7 +124,7 @@ def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
 def test_a_recording_that_does_not_replay_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the recording does not replay with its own client, no test is written."""
+    """If a recording does not replay with its own client, `export` writes no test."""
     with RecordingReader(RECORDINGS / "hello.db") as reader:
         clean = rehearse(reader)
     diverged = evolve(clean, verdict="diverged", divergences=(DIVERGENCE,))
@@ -171,7 +171,7 @@ def statements(source: str) -> str:
 
 
 def test_names_are_those_of_modules() -> None:
-    """A recording's name becomes a valid name for a file, a function and a recording."""
+    """In an exported test, a recording's name becomes a valid name for file and function."""
     assert name_of_test("2025-06-15 OpenCode/x.db") == "2025_06_15_opencode_x_db"
     assert name_of_test("test_hello") == "hello"
     assert name_of_test("你好") == "recording"

@@ -59,7 +59,7 @@ def test_places(path: str, directories: list[str], shown: str, place: str) -> No
     ],
 )  # fmt: skip
 def test_names_of_credentials(path: str) -> None:
-    """Names of credential files are recognized on every system."""
+    """For an audit, names of credential files are recognized on every system."""
     assert looks_like_credentials(path)
 
 
@@ -72,7 +72,7 @@ def test_names_of_credentials(path: str) -> None:
     ],
 )  # fmt: skip
 def test_names_of_other_files(path: str) -> None:
-    """Source code about credentials is not a credential file."""
+    """For an audit, source code about credentials is not a credential file."""
     assert not looks_like_credentials(path)
 
 

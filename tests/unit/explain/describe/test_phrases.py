@@ -33,7 +33,7 @@ def test_sizes_have_units(count: int, shown: str) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 100])
 def test_the_size_is_that_of_the_decoded_data(count: int) -> None:
-    """The size of base64 is that of its decoded data, with or without padding."""
+    """A preview shows base64 by the size of its decoded data, with or without padding."""
     text = base64.b64encode(bytes(count)).decode()
     assert decoded_size(text) == decoded_size(text.rstrip("=")) == byte_size(count)
 

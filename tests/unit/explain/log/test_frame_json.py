@@ -40,7 +40,7 @@ def frames_json(tmp_path: Path, *lines: bytes) -> list[bytes]:
     ],
 )
 def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
-    """In the JSON of a frame, `message` has the exact bytes of the line."""
+    """In the JSON of a frame, the member `message` has the exact bytes of the line."""
     (line,) = frames_json(tmp_path, message + b"\n")
     assert line.endswith(b',"message":' + message + b"}")
     assert json.loads(line)["message"] == json.loads(message)

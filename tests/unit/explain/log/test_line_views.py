@@ -67,7 +67,7 @@ def test_escaped_letters_are_written_out() -> None:
 
 
 def test_each_piece_has_its_kind() -> None:
-    """The pieces of a JSON line are names, strings, words, numbers and signs."""
+    """The pieces of a shown JSON line are names, strings, words, numbers and signs."""
     lines = list(pretty(b'{"a":["b",1,true]}'))
     roles = [(text, role) for line in lines for role, text in line if role is not TokenKind.SPACE]
     assert roles == [

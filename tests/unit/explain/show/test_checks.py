@@ -104,7 +104,7 @@ def play(capture: captures.Capture, recorder: LogWriter) -> None:
 
 
 def test_every_finding_is_in_the_catalogue() -> None:
-    """The catalogue has exactly the findings about the conversation that checks return."""
+    """The catalogue of findings has exactly those about conversations that `show` returns."""
     ids = re.compile(rf'"((?:{"|".join(CONVERSATION)})\.[a-z-]+)"')
     files = Path(show.__path__[0]).glob("*.py")
     tested = {name for path in files for name in ids.findall(path.read_text("utf-8"))}
@@ -452,7 +452,7 @@ def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
 
 
 def test_every_check_declares_what_it_needs() -> None:
-    """Every check of the conversation declares in `CHECKS` which facts it needs."""
+    """Every check of a conversation declares in `CHECKS` which facts it needs."""
     for info in pkgutil.iter_modules(show.__path__, f"{show.__name__}."):
         module = importlib.import_module(info.name)
         for name, function in inspect.getmembers(module, inspect.isfunction):

@@ -39,7 +39,7 @@ def test_empty_groups_of_v1_are_no_capabilities() -> None:
 
 
 def test_capabilities_of_v1_are_named_by_path() -> None:
-    """A capability of v1 is named by its path in the message."""
+    """A peer's capability of v1 is named by its path in the message."""
     result = {
         "agentCapabilities": {
             "loadSession": True,
@@ -71,7 +71,7 @@ def test_custom_capabilities_come_last() -> None:
 
 
 def test_an_empty_object_is_a_capability_in_v2() -> None:
-    """In v2, an empty object is a capability, at any depth."""
+    """In v2, an empty object of the handshake is a capability, at any depth."""
     params: dict[str, Any] = {
         "capabilities": {"auth": {}, "session": {"prompt": {"image": {}}, "mcp": None}}
     }
@@ -95,7 +95,7 @@ def test_capabilities_of_the_draft_have_values() -> None:
 
 
 def test_login_methods_are_listed_by_id() -> None:
-    """Login methods are listed by id, in the agent's order, in either dialect."""
+    """Login methods of an agent are listed by id, in the agent's order, in either dialect."""
     ways = [{"id": "oauth", "name": "Browser"}, {"methodId": "key"}, {"name": "Guest"}, {}, 7]
     assert auth_method_ids({"authMethods": ways}) == ["oauth", "key", "Guest"]
 
@@ -111,14 +111,14 @@ def test_login_methods_are_listed_by_id() -> None:
     ],
 )
 def test_odd_capabilities_are_named(half: Any) -> None:
-    """A capability with an unusual JSON value has a name of one line."""
+    """A peer's capability with an unusual JSON value has a name of one line."""
     assert all(0 < len(name) <= 201 for name in capabilities(half))
     assert capabilities(half, "requiredClientCapabilities") == auth_method_ids(half) == []
 
 
 @pytest.mark.parametrize("path", sorted(PROTOCOL.glob("messages-*.jsonl")), ids=lambda p: p.stem)
 def test_every_initialization_in_the_specifications_has_capabilities(path: Path) -> None:
-    """Each initialization in the specifications has capabilities in both halves."""
+    """Each initialization in the specifications has capabilities in request and answer."""
     examples = [json.loads(line) for line in path.read_text().splitlines()]
     halves = [
         e["message"].get("params") or e["message"].get("result")

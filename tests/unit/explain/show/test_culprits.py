@@ -123,7 +123,7 @@ def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
 
 
 def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
-    """The client is to blame for a signal that ends the agent before the recorder sees it."""
+    """A client is to blame for a signal that ends the agent before the recorder sees it."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.event(capture_log.EXIT, signal=signal.SIGTERM)
@@ -235,7 +235,7 @@ def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> No
     [(2, "warning"), (4, "info")],
 )
 def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expected: str) -> None:
-    """A client has to continue after initialize, but after session/new a person may be writing."""
+    """After initialize a client has to continue, but after session/new a person may write."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     if frames == 4:
@@ -355,7 +355,7 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
     is_cancelled: bool,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """The agent is to blame for minutes of silence before a cancel, unless a person was asked."""
+    """An agent is to blame for minutes of silence before a cancel, unless a person was asked."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(*meanwhile)
@@ -373,7 +373,7 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
 def test_a_released_terminal_is_not_waited_for(
     chat: LogWriter, seconds: int, expected: tuple[str, str | None]
 ) -> None:
-    """A client that released a terminal has to answer the wait for its exit."""
+    """A client that released a terminal has to answer the open wait for the terminal's exit."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(request(0, "terminal/create", sessionId="s", command="make"))

@@ -256,7 +256,7 @@ def test_what_the_official_documents_show_is_allowed(example: Example) -> None:
 
 @pytest.mark.parametrize("example", draft(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_draft_shows_is_allowed(example: Example) -> None:
-    """No request of the draft breaks a rule of the draft."""
+    """No request of the draft's documents breaks a rule of the draft."""
     assert complaint(example, "draft-1.0") == ""
 
 

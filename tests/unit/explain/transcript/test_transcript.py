@@ -340,7 +340,7 @@ def test_a_plan_has_its_steps() -> None:
 
 
 def test_sections_are_turns_and_what_is_outside() -> None:
-    """The sections of a transcript are turns, and what is outside; a missing answer is marked."""
+    """The sections of a transcript are the turns and the frames outside of turns."""
     conversation = Talk()
     stop(conversation)
     conversation.prompt()
@@ -359,7 +359,7 @@ def test_sections_are_turns_and_what_is_outside() -> None:
 
 
 def test_a_turn_that_failed() -> None:
-    """The section of a failed turn ends with the error that ended the turn."""
+    """In a transcript, a failed turn ends with the error that ended the turn."""
     conversation = Talk()
     conversation.to_client(
         {"jsonrpc": "2.0", "id": 3, "error": {"code": -32603, "message": "overloaded"}}

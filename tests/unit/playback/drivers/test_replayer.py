@@ -217,7 +217,7 @@ async def test_a_source_that_breaks_has_ended(
 
 
 async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
-    """A file can be read and written; an invalid descriptor raises an error."""
+    """A replay's streams read and write a file; an invalid descriptor raises an error."""
     file = tmp_path / "file"
     with file.open("wb") as written:
         await Descriptor(written.fileno()).write(b"abc")
@@ -290,7 +290,7 @@ def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
 
 
 def test_an_unreadable_client_gets_no_first_answer() -> None:
-    """A client whose descriptor cannot be read gets no first answer."""
+    """A client whose descriptor cannot be read gets no first answer from a replay."""
     source = os.open("/", os.O_RDONLY)
     assert answer_first(First(), source, -1) == (b"", b"")
     os.close(source)

@@ -78,7 +78,7 @@ def test_a_line_that_is_no_message_is_compared_by_its_bytes(
 
 
 def test_lines_that_look_alike_may_differ(recorded: RecordedTranscript) -> None:
-    """Lines whose invalid bytes differ are different, although a report shows the same text."""
+    """In a replay, lines whose invalid bytes differ are different, even if they look alike."""
     result = Comparison(recorded).compare(21, b"half a \xfe")
     assert result.differences == [Difference("", '"half a \ufffd"', '"half a \ufffd"')]
 

@@ -47,7 +47,7 @@ DIVERGED = evolve(
 
 
 def test_a_clean_replay_has_no_text() -> None:
-    """A clean replay has a text only if frames were withheld from the client."""
+    """The text report of a clean replay is empty, unless frames were withheld."""
     assert text(CLEAN) == []
     assert text(evolve(CLEAN, withheld=(7, 9))) == [
         "replay of r.db: clean; 5 frames sent, 3 messages matched",

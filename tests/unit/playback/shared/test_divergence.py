@@ -79,7 +79,7 @@ def test_a_limited_number_of_divergences_is_kept() -> None:
 
 
 def test_moments_are_counted_from_the_beginning() -> None:
-    """Times of divergences are milliseconds since the start."""
+    """In a playback report, times of divergences are milliseconds since the start."""
     log = DivergenceLog(MessageMask(None))
     log.set_time(5 * 10**9)
     log.set_time(5 * 10**9 + 1_500_000)

@@ -26,7 +26,7 @@ def test_a_line_without_replacements_is_unchanged() -> None:
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b'{"a":"\xe9"}', b"{", b"", b'{"id":1', b"[[[["])
 def test_any_line_can_be_rewritten(raw: bytes) -> None:
-    """Bytes that are not UTF-8 and text that is not JSON are not changed by rewriting."""
+    """Playback does not rewrite bytes that are not UTF-8 and text that is not JSON."""
     for kind in ("response", "notification", "batch", "invalid", "error"):
         assert written(raw, kind, {"1": "2"}, a="/b") == raw
 

@@ -61,7 +61,7 @@ def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
 
 
 def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> None:
-    """A line that is not expected, or that comes too early, stops the scripted client."""
+    """A line that the scripted client does not expect, or that comes too early, stops it."""
     for wrong in (b"{}", recorded.raw[10].rstrip()):
         client = ScriptedClient(recorded.script())
         assert begin(client) != []

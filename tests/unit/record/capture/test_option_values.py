@@ -25,13 +25,13 @@ from acp_proxy.record.capture.record_options import (
     ],
 )  # fmt: skip
 def test_sizes(text: str, expected: int) -> None:
-    """A size is a number of bytes, with a decimal or a binary unit."""
+    """A size in an option is a number of bytes, with a decimal or a binary unit."""
     assert read_size(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "k", "-1", "1e5", "1x", "1.2.3k", ".", "inf", "1 2", "5kk"])
 def test_bad_sizes(text: str) -> None:
-    """A bad size is refused with an example of a good one."""
+    """A bad size in an option is refused with an example of a good one."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size(text)
 
@@ -136,7 +136,7 @@ def test_seeds() -> None:
 
 
 def test_yes_and_no() -> None:
-    """Switches in the environment are read like click's: 1, true, yes and on, or the opposites."""
+    """Switches in variables are read as click reads them: 1, true, yes and on, or no."""
     assert all(map(read_truth, ("1", "true", " T ", "YES", "y", "on")))
     assert not any(map(read_truth, ("0", "False", "f", "no", "N", "off", "", " ")))
     with pytest.raises(ValueError, match="'2' is neither yes nor no"):

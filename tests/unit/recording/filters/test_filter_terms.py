@@ -180,7 +180,7 @@ def test_a_frame_that_passes_is_asked_less(text: str, message: str) -> None:
 
 
 def test_names_are_written_out_for_frames_that_pass() -> None:
-    """A filter in a plan only matches complete names, not prefixes."""
+    """A filter in a fault plan only matches complete names, not prefixes."""
     assert not parse("method:session/updat", None).matches(ROWS[3])
     assert parse("method:session/update", None).matches(ROWS[3])
     assert not parse("params.update.sessionUpdate=tool*", None).matches(ROWS[3])

@@ -46,7 +46,7 @@ def lines_of(path: Path) -> list[Any]:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_kept_recording_comes_back(path: Path) -> None:
-    """Each recording in the repository comes back from its text with equal rows."""
+    """Each recording in the repository comes back from its text form with equal rows."""
     written = assert_comes_back(path)
     streams = [line for line in map(json.loads, written.splitlines()) if "stream" in line]
     odd = [line for line in streams if "message" not in line and line["stream"] != "stderr"]
@@ -55,7 +55,7 @@ def test_a_kept_recording_comes_back(path: Path) -> None:
 
 @pytest.mark.parametrize("path", all_captures(), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_a_captured_conversation_comes_back(path: Path, tmp_path: Path) -> None:
-    """Captured conversations come back with equal rows, and each message is readable JSON."""
+    """Captured conversations come back from the text form with equal rows."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for record in load(path).records:
             recorder.t_ns = record.t_ns

@@ -309,7 +309,7 @@ def test_other_tools_do_not_change_the_data_of_an_event(column: str, written: by
 
 
 def test_a_missing_header_is_reported_with_its_line(tmp_path: Path) -> None:
-    """A file with the suffix of text forms but without a header is refused at its first line."""
+    """A file with a text form's suffix but without a header is refused at its first line."""
     path = tmp_path / "x.jsonl"
     path.write_text('{"stream":"to-agent","text":"a"}\n')
     with pytest.raises(UnreadableRecording, match="line 1: expected a header"):

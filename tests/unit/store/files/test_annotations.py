@@ -114,7 +114,7 @@ def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> 
 
 
 def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
-    """As long as a recording has no row, a note is refused with the advice to try again."""
+    """While a running recording has no row yet, a note is refused with advice to try again."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         pytest.raises(CannotAnnotate, match="only just started; try again"),

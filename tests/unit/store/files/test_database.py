@@ -40,7 +40,7 @@ def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
-    """Ten megabytes in small batches leave less than one megabyte in the write-ahead log."""
+    """Ten megabytes of frames in small batches leave a write-ahead log below one megabyte."""
     with contextlib.closing(database.create(tmp_path / "x.db")) as connection:
         for number in range(100):
             connection.execute("INSERT INTO events VALUES (?, 0, 'note', ?)", (number, "x" * 10**5))
@@ -50,7 +50,7 @@ def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
 
 
 def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
-    """A closed database has no write-ahead log, and needs none when it is opened again."""
+    """A recording's closed database has no write-ahead log, and needs none afterwards."""
     database.close(database.create(tmp_path / "x.db"))
     assert names(tmp_path) == {"x.db"}
     with contextlib.closing(database.open_readonly(tmp_path / "x.db")) as connection:
@@ -99,7 +99,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
-    """Views and triggers of a file cannot call functions that may do harm."""
+    """Views and triggers of a recording's file cannot call functions that may do harm."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
@@ -138,7 +138,7 @@ def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
 
 
 def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
-    """If the list of tables cannot be read, the database is damaged, and a command may help.
+    """If the list of tables cannot be read, the recording is damaged, and a command may help.
 
     The file's name is quoted in this command as a shell needs it.
     """

@@ -310,7 +310,7 @@ def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> N
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
-    """Reading a database in WAL mode without a write-ahead log creates none."""
+    """Reading a recording in WAL mode without a write-ahead log creates none."""
     record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
     record_conversation(path)
@@ -339,7 +339,7 @@ def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
 
 
 def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: Path) -> None:
-    """The write-ahead log of another database may change rows, but not the tables."""
+    """A write-ahead log of another database may change rows of a recording, but not tables."""
     path = root / "report" / "x.db"
     record_conversation(path)
     foreign = root / "home" / "foreign.db"

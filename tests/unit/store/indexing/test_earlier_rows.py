@@ -205,7 +205,7 @@ def test_without_a_secret_no_byte_changes(
 
 
 def test_an_import_masks_earlier_messages(tmp_path: Path) -> None:
-    """In an imported log, messages before the secret is recognized are masked as well."""
+    """In an imported log, messages before the place that reveals a secret are masked, too."""
     said = update("s1", "agent_message_chunk", content=text(f"it is {SECRET}"))
     messages = [("<", said), (">", new_session()), ("<", result(1, sessionId="s1"))]
     log = "".join(f"{mark} {json.dumps(message)}\n" for mark, message in messages)
@@ -225,7 +225,7 @@ def hashed(*values: str) -> list[str]:
 
 @pytest.mark.parametrize("size", [1, 3, 8, 200])
 def test_a_value_of_the_recorders_environment(tmp_path: Path, size: int) -> None:
-    """A value of the environment is masked whole and in pieces, from its hash alone."""
+    """A secret of the recorder's environment is masked from its hash, whole and in pieces."""
     path, value = tmp_path / "x.db", "Xk27fYqpLm92vbTa/c0R"
     with masking_log(path, secret_hash=hashed(value, "another-0f-them")) as recorder:
         assert value[:8].encode() not in recorder.log_path.read_bytes()

@@ -474,7 +474,7 @@ def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> N
 def test_any_number_in_an_event_is_indexed(
     tmp_path: Path, rows: sqlite3.Connection, number: str
 ) -> None:
-    """A number that no recorder would write does not stop the indexer."""
+    """A number in a log that no recorder would write does not stop the indexer."""
     with LogWriter(tmp_path / "x.db", wall=number, origin=number, pid=number) as recorder:
         recorder.to_agent(notification("x"))
         recorder.event(capture_log.SIGNAL, signal=number, action="sent")

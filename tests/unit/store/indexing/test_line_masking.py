@@ -85,7 +85,7 @@ def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None
 
 @pytest.mark.parametrize("level", ["none", "secrets", "private"])
 def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None:
-    """No row contains the key of the markers or a secret of the command line."""
+    """No row of a masked recording has the key of the markers or a command line's secret."""
     with masking_log(tmp_path / "x.db", level, arg=["agent", "--token", SECRET]) as recorder:
         recorder.to_agent(new_session())
         recorder.end()

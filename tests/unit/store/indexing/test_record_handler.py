@@ -145,7 +145,7 @@ def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
 
 
 def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
-    """A fault that fired on a line of an earlier batch is stored with that line."""
+    """A fault that fired on a line of an earlier batch of rows is stored with that line."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"zero\n")
         recorder.index()

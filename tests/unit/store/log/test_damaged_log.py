@@ -84,7 +84,7 @@ TORN = HEADER.pack(MAGIC, DATA, 1, 50, 9)
 
 @pytest.mark.parametrize("torn", [b"", MAGIC[:3], TORN[:-1], TORN + b"x"])
 def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
-    """An incomplete last record, which a killed recorder leaves, is not reported as damage."""
+    """A log's incomplete last record, which a killed recorder leaves, is not damage."""
     path = dead(tmp_path / "x.db", torn, at_end=True)
     with RecordingReader(path) as reader:
         assert notes(reader) == []
@@ -122,7 +122,7 @@ def test_no_file_is_changed(tmp_path: Path) -> None:
 
 
 def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None:
-    """If a reader was killed before it removed the log, the next one keeps the damage only once."""
+    """If a reader was killed before it removed a damaged log, the damage is kept only once."""
     path = dead(tmp_path / "x.db")
     log = (tmp_path / "x.db.log").read_bytes()
     for _ in range(3):
@@ -151,7 +151,7 @@ def test_a_log_stays_if_nothing_can_be_kept(
 
 
 def test_the_reader_of_a_log_that_may_not_write_says_it(tmp_path: Path) -> None:
-    """If a reader may not write, its warning says which bytes of the log are damaged."""
+    """If a log's reader may not write, its warning says which bytes of the log are damaged."""
     path = dead(tmp_path / "x.db")
     whole = (tmp_path / "x.db.log").read_bytes()
     (tmp_path / "x.db-journal").write_bytes(b"foreign")  # so nothing may be written here

@@ -69,7 +69,7 @@ def test_a_summary_reads_the_messages_of_batches() -> None:
 
 
 def test_an_error_within_a_batch_keeps_its_code() -> None:
-    """The error in a batch is described by its code and text."""
+    """`show` describes the error in a batch by its code and text."""
     with recording((">", [prompt(2, "x")]), ("<", [error(2, -32603, "boom")])) as reader:
         texts = [problem.text for problem in summarize(reader).findings]
     assert texts == [

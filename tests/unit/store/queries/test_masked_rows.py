@@ -109,7 +109,7 @@ def test_a_large_line_is_masked_piece_by_piece(tmp_path: Path) -> None:
 
 
 def test_a_large_line_on_stderr_is_masked(tmp_path: Path) -> None:
-    """A line of 17 MB shows no secret, neither in its excerpt nor in full."""
+    """A line of 17 MB that is masked while it is read shows no secret."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(STDERR, f"{KEY} ".encode())
         for _ in range(17):
@@ -125,7 +125,7 @@ def test_a_large_line_on_stderr_is_masked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_it_reads_as_if_masked_when_made(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Every command prints the same as for a recording that was masked when it was made."""
+    """Commands print the same whether a recording was masked when it was made or is now."""
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     plain = record_planted(tmp_path / "a" / "x.db")
@@ -144,7 +144,7 @@ def _without_accidents(text: str) -> str:
 
 
 def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
-    """A recording that was masked when it was made is not searched again."""
+    """A recording that was masked when it was made is not searched for secrets again."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path) as reader:
         assert reader.masked_rows is None
@@ -168,7 +168,7 @@ def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
 
 
 def test_fired_faults_are_masked(tmp_path: Path) -> None:
-    """The bytes of a fault are masked like those of its frame."""
+    """A reader masks the bytes that a fault delivered like those of the frame."""
     path = record_conversation(tmp_path / "x.db")
     line = b'{"jsonrpc":"2.0","method":"x","params":{"password":"Hn6wQz3LfTyB"}}'
     with sqlite3.connect(path) as connection:

@@ -82,7 +82,7 @@ def test_an_agent_ended_by_itself_or_was_stopped(
     ],
 )
 def test_an_event_shows_which_peer_leaves(event: dict[str, Any], who: str) -> None:
-    """An event may show that the agent leaves, that the client leaves, or a stopping signal."""
+    """A recorded event may show that the agent leaves, that the client leaves, or a signal."""
     (recorded,) = rows(event)
     answers = {
         "agent": is_agent_leaving(recorded),

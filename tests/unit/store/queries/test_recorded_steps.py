@@ -168,7 +168,7 @@ def test_frames_that_only_the_log_has_are_played_as_well(tmp_path: Path, indexed
 
 
 def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A damaged table of fired faults is reported when the steps are opened."""
+    """A damaged table of fired faults is reported when the steps of a replay are opened."""
 
     def broken(_: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError("database disk image is malformed")

@@ -120,7 +120,7 @@ def test_the_commands_report_what_they_cut(large: Path) -> None:
 
 
 def test_a_filter_does_not_judge_by_an_excerpt(large: Path) -> None:
-    """A filter on the text of a line that is too large is refused."""
+    """A filter on the text of a line that is too large for memory is refused."""
     assert "frame 7 has 16782" in complaint("inspect", "log", large, "text:nothing")
     assert run("inspect", "log", large, "size:<16M text:nothing").exit_code == 0
     with RecordingReader(large) as reader:
@@ -128,7 +128,7 @@ def test_a_filter_does_not_judge_by_an_excerpt(large: Path) -> None:
 
 
 def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
-    """A large line that is not UTF-8 is exported as one valid Base64 text."""
+    """`export` writes a large line that is not UTF-8 as one valid Base64 text."""
     content = bytes(range(256)) * 7 + b"\xc3"
     pieces = [content[n : n + 100] for n in range(0, len(content), 100)]
     written = json.loads(b"{" + b"".join(large_member(lambda: pieces)) + b"}")

@@ -80,7 +80,7 @@ def test_the_contract_is_kept_word_for_word(story: sqlite3.Connection, name: str
 
 
 def test_the_views_are_there(story: sqlite3.Connection) -> None:
-    """The database has the stored views for users, and no others."""
+    """A recording's database has the stored views for users, and no others."""
     names = {name for (name,) in rows(story, "SELECT name FROM sqlite_master WHERE type = 'view'")}
     assert names == set(STORED_VIEWS)
     assert names == {
@@ -97,7 +97,7 @@ def test_the_file_has_our_application_id(story: sqlite3.Connection) -> None:
 
 
 def test_the_version_counts_the_migrations() -> None:
-    """Every migration raises the version by one."""
+    """Every migration of the database raises the version by one."""
     empty = Database(memory=True)
     assert len(migrations.pending(empty)) == VERSION
     empty.close()
@@ -113,7 +113,7 @@ def test_migrating_twice_changes_nothing() -> None:
 
 
 def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path) -> None:
-    """After a crash while migrating, the database is empty or complete."""
+    """After a crash while migrating, a recording's database is empty or complete."""
     path = tmp_path / "x.db"
     states = []
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:

@@ -70,7 +70,7 @@ def view(path: Path, name: str) -> list[Row]:
     "path", [*RECORDINGS, *all_captures()], ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
-    """The views for SQL agree with `stats` and `show` about calls, permissions and sessions."""
+    """The stored views agree with `stats` and `show` about calls and permissions."""
     made = tmp_path / "x.db"
     if path.suffix == ".db":
         with RecordingReader(path, unredacted=True) as reader:
