@@ -108,7 +108,7 @@ def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None
 
 @needs_proc
 def test_an_agent_whose_client_died_is_ended(record: Recorder) -> None:
-    """The death of our parent ends an agent, even if another process reads our stdout."""
+    """If our parent dies, the agent is ended, even if another process reads our stdout."""
     wrapper = ["/bin/sh", "-c", '"$@"; exit', "sh"]
     conversation = record(shell(f"{ANSWERS} exec sleep 1000"), "--grace", "0.3", wrapper=wrapper)
     conversation.write(PROMPT)

@@ -394,7 +394,7 @@ async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
 
 
 async def test_nothing_lingers_before_the_exit(clock: MockClock) -> None:
-    """A recorder does not end an agent for its silence while its client is there."""
+    """A recorder does not kill an agent's idle descendants before the agent has exited."""
     scene = await play(clock, (10, Scene.agent_says))
     assert scene.agent.sent == []
 

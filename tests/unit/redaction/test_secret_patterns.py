@@ -42,7 +42,7 @@ def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
 
 
 def test_a_named_value_is_secret_in_loose_text() -> None:
-    """In a text such as a command's output, the word after a secret's name is a secret."""
+    """In a command, an error or the like, the word after a secret's name is a secret."""
     text = "--token abc --password=def"
     assert find(text, loose=False) == []
     assert find(text, loose=True) == [SecretMatch(8, 11, "token"), SecretMatch(23, 26, "password")]
@@ -69,7 +69,7 @@ def test_each_shape_is_found(loose: bool) -> None:
 
 @pytest.mark.parametrize("case", loose_secrets(), ids=lambda case: case.name)
 def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
-    """In loose text, a secret's name makes the value beside it a secret, whatever its form."""
+    """In a command or an error, a secret's name makes the value beside it a secret."""
     assert [(m.start, m.end) for m in find(case.text, loose=True)] == [(case.start, case.end)]
     assert find(case.text, loose=False) == []
     assert may_hold(case.text.encode())

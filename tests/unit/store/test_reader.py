@@ -211,7 +211,7 @@ def test_the_end_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
-    """A follower's reader folds in the write-ahead log that it kept open at the end."""
+    """After a recorder's end, the last reader leaves one file, with its write-ahead log in it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

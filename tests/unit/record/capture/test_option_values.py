@@ -136,7 +136,7 @@ def test_seeds() -> None:
 
 
 def test_yes_and_no() -> None:
-    """Switches in variables are read as click reads them: 1, true, yes and on, or no."""
+    """A switch in a variable is on for 1, true, yes and on, and off for 0, false, no and off."""
     assert all(map(read_truth, ("1", "true", " T ", "YES", "y", "on")))
     assert not any(map(read_truth, ("0", "False", "f", "no", "N", "off", "", " ")))
     with pytest.raises(ValueError, match="'2' is neither yes nor no"):
