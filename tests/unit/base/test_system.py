@@ -130,7 +130,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_every_command_that_runs_everywhere_is_inspected() -> None:
-    """The table `INSPECT` has the words of each command that starts no agent, for Windows."""
+    """For Windows, the table `INSPECT` has the words of each command that starts no agent."""
     starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep"}
     inspected = [" ".join(words) + " " for _, words in INSPECT]
     for name in commands_with():
@@ -270,7 +270,7 @@ def test_flags_that_are_missing_are_left_out() -> None:
 def test_a_descriptor_is_readable_once_there_is_something(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`is_readable` is True for a descriptor with data, and False where that cannot be known."""
+    """`system.is_readable` is True for a descriptor with data, and False if that is not known."""
     source, sink = os.pipe()
     try:
         assert not system.is_readable(source)

@@ -77,7 +77,7 @@ def verdict(job: Job, kind: VerdictKind) -> JobVerdict:
     "end", [RuntimeError("4 workers were lost"), CancelledError(), OSError("no space")], ids=str
 )
 def test_a_job_that_ends_without_a_verdict_is_lost(end: Outcome) -> None:
-    """A job that ends without a verdict counts as lost; the other jobs keep their verdicts."""
+    """A batch's job that ends without a verdict counts as lost; other jobs keep their verdicts."""
     actual = run_batch(jobs(3), Promises(lambda job: end if job.recording == "1.db" else CLEAN))
     assert {item.recording: item.kind for item in actual} == {
         "0.db": CLEAN, "1.db": LOST, "2.db": CLEAN,
@@ -85,7 +85,7 @@ def test_a_job_that_ends_without_a_verdict_is_lost(end: Outcome) -> None:
 
 
 def test_what_cannot_be_sent_is_unreadable() -> None:
-    """A job that cannot be sent has a verdict with the reason, and the batch goes on."""
+    """A job that a batch cannot send has a verdict with the reason, and the batch goes on."""
     job = Job("check", digest="digest", recording="unreadable.db", path="x")
     first, second = run_batch([job, *jobs(1)], Promises(lambda _: CLEAN))
     assert (first.kind, first.exit) == (VerdictKind.UNREADABLE, 2)

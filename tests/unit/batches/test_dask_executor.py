@@ -99,7 +99,7 @@ def test_other_ends_are_errors(
 
 
 def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -> None:
-    """If a recording cannot be read, the error is raised in the caller and no job is sent."""
+    """If a recording for a Dask worker cannot be read, the caller gets an error."""
     with pytest.raises(FileNotFoundError):
         executor.submit(evolve(JOB, recording="gone.db", path="/no/such/gone.db"))
     assert tasks.futures == []
@@ -182,7 +182,7 @@ def test_a_job_that_nobody_waits_for_is_ended(
     status: Status,
     is_surplus: bool,
 ) -> None:
-    """A job ends if its caller is gone or its worker is closing; a paused worker goes on."""
+    """A Dask job ends if its caller is gone or its worker is closing, but not if it is paused."""
     worker.status, worker.task.state = status, state
     if state is None:
         worker.state.tasks.clear()

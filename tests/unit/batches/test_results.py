@@ -49,7 +49,7 @@ def test_a_header_is_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("verdict", [VERDICT, DIFFERS])
 def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
-    """A verdict is written as one line of ASCII, even if its texts have other characters."""
+    """A verdict of a batch is written as one line of ASCII, whatever characters it has."""
     line = line_of(verdict)
     assert line.isascii()
     assert line.count(b"\n") == 1
@@ -57,14 +57,14 @@ def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
 
 
 def test_members_of_other_versions_are_passed_over() -> None:
-    """A reader of results skips members of later versions, and removed members of earlier ones."""
+    """Reading a results file skips members of later versions, and removed members."""
     others = {"later": {"a": 1}, "attempt": 2, "shard": "3/7", "shards": [], "total": 9}
     for line, read in ((line_of(HEADER), header_of), (line_of(DIFFERS), verdict_of)):
         assert read(json.dumps({**json.loads(line), **others}).encode()) == read(line)
 
 
 def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
-    """A results file that still has the old kind for a killed agent can be continued."""
+    """A batch can continue a results file that has the former word for a killed agent."""
     assert verdict_of(line_of(DIFFERS).replace(b'"differs"', b'"killed"')) == DIFFERS
 
 
@@ -149,7 +149,7 @@ def test_a_file_is_written_and_continued(path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 40, 90])
 def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
-    """If the last verdict of a results file is cut off, it is removed and the others are kept."""
+    """If the last verdict of a results file is cut off, only this verdict is removed."""
     written(path, A, B)
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - cut)
@@ -195,7 +195,7 @@ def test_the_file_of_another_batch_is_left_alone(
 
 @pytest.mark.parametrize("data", [b"x", b"SQLite format 3\0", b"{}\n", b'{"acp_proxy_resul'[:3]])
 def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
-    """A file without results is refused as a results file, unless it is the start of a header."""
+    """A batch refuses to write into a file without results, unless it is the start of a header."""
     path.write_bytes(data)
     if data == b'{"a':
         assert written(path, A) == ["a"]

@@ -59,7 +59,7 @@ def test_words_name_recordings(words: list[str], expected: list[str]) -> None:
 
 
 def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
-    """If a batch is given absolute directories, the paths of its recordings are absolute."""
+    """If a batch gets a directory as an absolute path, its recordings have absolute paths."""
     assert names(str(here / "recs")) == [str(here / name) for name in ALL]
     (actual,) = selected(["run"], lambda word: here / f"{word}.db")
     assert actual.name == str(here / "run.db")
@@ -75,7 +75,7 @@ def test_files_and_directories_can_be_left_out(here: Path) -> None:
 
 @pytest.mark.parametrize("word", ["empty", "recs/*.none", "recs/.git/*.none"])
 def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
-    """A word that names no recordings ends a batch with an error: a gate must test something."""
+    """A word that names no recordings ends a batch with an error, so that no gate tests nothing."""
     (here / "empty").mkdir()
     with pytest.raises(NoSuchRecording, match="no recordings in"):
         names(word)
@@ -100,7 +100,7 @@ def test_directories_and_patterns_name_several(word: str, several: bool) -> None
 
 
 def test_a_shared_path_names_what_every_machine_has(here: Path) -> None:
-    """A batch accepts ``file://`` before a directory, a pattern or a file, as part of names."""
+    """A batch accepts a directory, a pattern or a file with ``file://`` before it."""
     for word in (here / "recs", here / "recs" / "sub" / "*.db", here / "recs" / "b.db"):
         actual = selected([f"file://{word}"], Path)
         assert all(item.is_shared and item.name == item.path for item in actual)

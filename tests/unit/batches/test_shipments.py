@@ -28,7 +28,7 @@ def verdict(**more: Any) -> JobVerdict:
 
 
 def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
-    """Options of a sent job name its unpacked files; two files of the same name do not collide."""
+    """Options of a job that is sent name the unpacked files; equal file names do not collide."""
     first, second = tmp_path / "a" / "x", tmp_path / "b" / "x"
     for place in (first, second):
         place.parent.mkdir()
@@ -60,7 +60,7 @@ def test_a_shared_recording_does_not_travel(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_travels_as_far_as_it_is(tmp_path: Path) -> None:
-    """A recording that runs is sent up to its last written frame; a dead one to its end."""
+    """A job with a running recording is sent with the frames so far; a dead one is sent whole."""
     with LogWriter(tmp_path / "x.db") as writer:
         writer.to_agent({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}})
         live = packed(job(writer.path))

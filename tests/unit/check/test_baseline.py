@@ -41,7 +41,7 @@ FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still 
     ],
 )
 def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None:
-    """Findings that differ only in ids, paths, numbers and markers have the same fingerprint."""
+    """For a baseline, findings are equal that differ only in ids, paths, numbers and markers."""
     assert generic(text) == generic(other)
 
 

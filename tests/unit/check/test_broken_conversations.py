@@ -40,13 +40,13 @@ def test_one_change_breaks_one_rule(change: Change) -> None:
 
 @pytest.mark.parametrize("change", HARMLESS, ids=named)
 def test_a_legal_change_breaks_no_rule(change: Change) -> None:
-    """Legal changes of a conversation, such as omissions and repetitions, give no findings."""
+    """Legal changes of a conversation, such as repetitions, give no findings of `check`."""
     assert change.findings == ()
     assert findings(changed(change)) == []
 
 
 def test_half_of_the_changes_are_mechanical() -> None:
-    """A program chose at least half of the tested changes, so that they favour no rule."""
+    """A program chose at least half of the tested changes, so that the choice favours no rule."""
     assert len(BY_HAND) >= 60
     assert len(MECHANICAL) >= 60
     assert {change.conversation for change in BY_HAND} == {*CONVERSATIONS}

@@ -133,7 +133,7 @@ def test_every_rule_declares_what_it_needs() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_missing_lines_are_nobodys_fault(group: str) -> None:
-    """A conversation without findings has none after some of its lines are left out.
+    """A conversation without findings has none after an import has lost some of its lines.
 
     If a rule finds something, its `lost_if` lacks a word, or its line in `CHECKS` lacks one.
     """
@@ -218,7 +218,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
 def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
     error: str, *, is_broken: bool
 ) -> None:
-    """If an import lacks a session's opening, a refused prompt is only explained by its error."""
+    """If an import lacks a session's opening, a refused prompt breaks a rule only by its error."""
     prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
     result = _check(
         [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',

@@ -44,7 +44,7 @@ def corners() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("lines", "settings"), [*corners()])
 def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[str, str]) -> None:
-    """The examples of corner cases have exactly the findings below their messages."""
+    """The examples of corner cases of rules have exactly the findings below their messages."""
     after = settings["after"].replace("nothing", "")
     only = None if settings["only"] == "all" else settings["only"]
     assert judge(lines, after, only, float(settings["gap"])) == lines
@@ -117,7 +117,7 @@ def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
 
 
 def test_the_last_announcement_of_a_tool_call_is_named() -> None:
-    """A finding about a tool call names the latest announcement of the call, not the first one."""
+    """A finding of `check` about a tool call quotes the latest announcement, not the first one."""
     call = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call",'
         ' "toolCallId": "c", "title": "Run", "status": "completed"}}'

@@ -63,7 +63,7 @@ def updated(dialect: str = V1, **update: Any) -> list[str]:
 
 @pytest.mark.parametrize("example", protocol_documents.official(), ids=lambda case: case.method)
 def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> None:
-    """Each example of the reference is judged as its verdict says, except for two null results."""
+    """Each example of the schema's reference is judged as its verdict says, but two nulls."""
     is_null = example.method in NULL_RESULTS and example.message.get("result", 0) is None
     assert bool(judged(example, V1)[0]) == (example.valid_v1_schema is False and not is_null)
 
@@ -113,12 +113,12 @@ def test_examples_of_the_draft_are_right(example: Example) -> None:
 def test_the_draft_requires_what_its_tables_require(
     direction: Direction, method: str, params: Any, told: str
 ) -> None:
-    """The schema requires the params that the draft's tables require."""
+    """The draft's schema requires the params that the tables of the draft require."""
     assert [*map(str, wrong_params(DRAFT, direction, method, params))] == [told]
 
 
 def test_the_draft_requires_members_of_results() -> None:
-    """The schema requires the results that the draft's tables require, and allows more members."""
+    """The draft's schema requires the results that the draft's tables require, but allows more."""
     told = wrong_result(DRAFT, TO_AGENT, "session/set_mode", {"currentMode": "plan"})
     assert [*map(str, told)] == ["/result/previousMode: expected a value, got nothing"]
     exited = {"exitCode": None, "signal": "SIGTERM"}
@@ -128,7 +128,7 @@ def test_the_draft_requires_members_of_results() -> None:
 
 
 def test_unknown_methods_are_no_problem() -> None:
-    """A method that is unknown or misdirected has no schema problems: other rules judge it."""
+    """The schema check ignores a method that is unknown or misdirected: other rules judge it."""
     for dialect, schema in SCHEMAS.items():
         assert schema.compare(TO_AGENT, "no/method", False, 1).fits, dialect
         assert schema.compare(TO_CLIENT, "session/prompt", True, 1).fits
@@ -165,7 +165,7 @@ def test_null_metadata_is_accepted() -> None:
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """A null that the schema forbids but readers treat as the default is a kind of its own."""
+    """For the schema check, a forbidden null that readers take as a default is a separate kind."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL
@@ -194,7 +194,7 @@ def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
 
 
 def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
-    """An unknown branch is a problem only in a closed union; an open union accepts it."""
+    """For the schema check, an unknown branch is a problem only in a closed union."""
     value = {"sessionId": "s", "update": {"sessionUpdate": "dance"}}
     (problem,) = wrong_params(V1, TO_CLIENT, "session/update", value)
     assert (problem.pointer, problem.got, problem.mismatch) == (
@@ -207,7 +207,7 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
 
 
 def test_a_missing_discriminator_is_named() -> None:
-    """If a discriminator is missing, this is reported, and not each branch's missing members."""
+    """The schema check reports a missing discriminator, and not each branch's missing members."""
     problems = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
     assert [*map(str, problems)] == [
         '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
@@ -215,7 +215,7 @@ def test_a_missing_discriminator_is_named() -> None:
 
 
 def test_one_of_two_members_is_missing() -> None:
-    """If a union has no discriminator, one of two alternative members is reported as missing."""
+    """If a union has no discriminator, the schema check reports one of two members as missing."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
     problems = wrong_params(V1, TO_AGENT, "session/prompt", params)
@@ -225,7 +225,7 @@ def test_one_of_two_members_is_missing() -> None:
 
 
 def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
-    """A union may have a branch without a discriminator, such as a stdio server of v1."""
+    """For the schema check, a union may have a branch without a discriminator."""
     stdio = {"name": "n", "command": "c", "args": [], "env": []}
     for server in (stdio, {**stdio, "type": "stdio"}):
         params = {"cwd": "/", "mcpServers": [server]}
@@ -242,7 +242,7 @@ def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
 
 
 def test_unstable_types_are_right_too() -> None:
-    """A member that only the unstable schema defines is judged by the unstable schema."""
+    """The schema check judges a member that only the unstable schema defines by that schema."""
     assert wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s", "cwd": "/"}) == []
     (problem,) = wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s"})
     assert str(problem) == "/params/cwd: expected string, got nothing"
@@ -264,7 +264,7 @@ def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
 
 
 def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
-    """The usage of a prompt is judged by the unstable schema, which alone defines it."""
+    """The schema check judges the usage of a prompt by the unstable schema."""
     (problem,) = wrong_result(
         V1, TO_AGENT, "session/prompt", {"stopReason": "end_turn", "usage": "many"}
     )
@@ -272,7 +272,7 @@ def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
 
 
 def test_members_that_no_type_names_are_extra() -> None:
-    """Members that no type defines are extra, even in wrong messages, except in metadata."""
+    """The schema check calls members that no type defines extra, except in metadata."""
     value = {
         "cwd": 1,
         "mcpServers": [{"name": "n", "command": "c", "args": [], "env": [], "~/": 1}],
@@ -295,7 +295,7 @@ def test_former_types_are_right_too() -> None:
 
 
 def test_members_of_the_unstable_schema_are_not_extra() -> None:
-    """A member of a message is not extra if any version of the schema defines it."""
+    """The schema check calls no member extra that any version of the schema defines."""
     capabilities = {"plan": {}, "fs": {"watch": True}}
     value = {"protocolVersion": 1, "clientCapabilities": capabilities}
     assert extra(V1, TO_AGENT, "initialize", value) == ["/params/clientCapabilities/fs/watch"]
@@ -319,7 +319,7 @@ def test_what_is_free_stays_free() -> None:
 
 
 def test_a_member_whose_name_is_no_text_is_extra() -> None:
-    """A member whose name has half a surrogate pair is extra, although the validator refuses it."""
+    """The schema check calls a member extra whose name has half a surrogate pair."""
     value = {**NEW, "\ud800": 1}
     assert wrong_params(V1, TO_AGENT, "session/new", value) == []
     assert extra(V1, TO_AGENT, "session/new", value) == ["/params/\ud800"]
@@ -351,14 +351,14 @@ def test_many_problems_are_not_all_named() -> None:
 
 
 def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
-    """A schema problem late in a long list is found, although only early items are explained."""
+    """The schema check finds a problem late in a long list, but explains only early items."""
     servers = [{"name": "n", "command": "c", "args": [], "env": []}] * 5_000
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": [*servers, 1]})
     assert str(problem) == "/params/mcpServers/5000: expected object, got 1"
 
 
 def test_names_that_a_type_leaves_open_are_told_apart() -> None:
-    """Only in v2, undefined names in open types are reported, with their places."""
+    """The schema check reports undefined names in open types, with their places, only in v2."""
     state = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "_tired"}
     value = {"sessionId": "s", "update": state}
     comparison = SCHEMAS[V2].compare(TO_CLIENT, "session/update", False, value)

@@ -41,7 +41,7 @@ def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> No
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("breaking"))
 def test_who_breaks_a_sentence_is_found(name: str, after: str, lines: list[str]) -> None:
-    """An exchange that disobeys a sentence breaks the rule next to it, by the noted side."""
+    """An exchange that disobeys a sentence of the specification breaks the expected rule."""
     assert judge(lines, after) == lines, name
 
 

@@ -17,7 +17,7 @@ RECORDINGS = Path(__file__).parents[3] / "recordings"
 
 
 def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
-    """Without `inspect`, the same commands exist, and none hides a command of the root."""
+    """Without `inspect`, the same commands exist, and none hides another command."""
     root = click.Context(cli)
     inspect = cli.get_command(root, "inspect")
     assert isinstance(inspect, click.Group)
@@ -43,7 +43,7 @@ def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
 
 
 def test_a_group_without_a_command_prints_its_help() -> None:
-    """The help of a group without a command is printed in lines, with the code of a mistake."""
+    """The help of a group without a command is printed in lines, with the code for mistakes."""
     result = run("faults")
     assert result.exit_code == 2
     assert "\nCommands:\n  list " in result.stderr
@@ -109,7 +109,7 @@ def test_help_stands_before_a_command_as_well() -> None:
 
 @pytest.mark.parametrize("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
-    """Words of the table of hints are not commands or options; each hint names a command."""
+    """No word in the table of hints is a command or an option; each hint names a command."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     if name != "*":
@@ -133,7 +133,7 @@ def test_nothing_is_meant_that_is_not_like_it() -> None:
     [("unanswered", "is:unanswered"), ("failed", "is:failed"), ("errors", "is:error")],
 )
 def test_a_state_in_place_of_a_recording_is_a_filter(word: str, meant: str) -> None:
-    """If a state or its plural stands in place of a recording, the error suggests a filter."""
+    """If a state such as `failed` stands in place of a recording, the error suggests a filter."""
     assert complaint("log", word, home=RECORDINGS).endswith(f"`acp-proxy log latest {meant}`")
 
 

@@ -97,7 +97,7 @@ def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> N
 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
 def test_other_mistakes_are_reported(error: Exception) -> None:
-    """Bugs of ours are raised as errors, and not hidden as an interruption by Ctrl-C."""
+    """Bugs of ours are raised as errors, and not hidden as if Ctrl-C had been pressed."""
 
     def run() -> None:
         raise error from ValueError()

@@ -79,7 +79,7 @@ def test_the_newest_recording_of_all_gives_no_warning(
     ids=lambda words: words[0],
 )
 def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
-    """A recording in place of a filter is refused, and nothing is written."""
+    """A recording in place of a filter is refused by commands, and nothing is written."""
     words = [word.format(home=home) for word in words]
     refused = next(word for word in words[2:] if "newer" in word or word in ("latest", "bbbb"))
     assert complaint("inspect", *words, home=home).startswith(
@@ -100,7 +100,7 @@ def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
 
 @pytest.mark.parametrize("word", ["newer", "newer.db", "bbbb"])
 def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
-    """If a file hides a recording of the same name, a line on stderr names the two of them."""
+    """If a file hides a recording of the same name, stderr names the file and the recording."""
     here = home.parent / "a"
     record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
     assert run("inspect", "show", word, home=home).stderr.startswith(
@@ -112,7 +112,7 @@ def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
 def test_a_recording_in_its_own_directory_hides_none(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the recordings directory, a file hides no recording of its name, and none is reported."""
+    """In the recordings directory itself, a file hides no recording, and none is reported."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "newer", home=home).stderr == ""
 
@@ -227,6 +227,6 @@ def test_other_systems_use_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_failure_is_raised() -> None:
-    """An exception in a process that shares the work is raised in the caller."""
+    """An exception in a process that shares the work on recordings is raised in the caller."""
     with pytest.raises(ZeroDivisionError):
         list(mapped(broken, THINGS))

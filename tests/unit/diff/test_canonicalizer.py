@@ -65,7 +65,7 @@ def test_a_rule_is_learned_for_keys_that_are_values() -> None:
 
 
 def test_any_number_of_keys_may_be_values() -> None:
-    """`diff` does not search for each of thousands of generated keys among the earlier keys."""
+    """`diff` compares thousands of generated keys without a search among all earlier keys."""
 
     def run(number: int) -> Run:
         return _output(
@@ -92,12 +92,12 @@ def _asked(number: int, *, parent_first: bool) -> Run:
 
 
 def test_calls_that_name_another_may_still_race() -> None:
-    """For `diff`, an item that names two tool calls belongs to its own, not to the first named."""
+    """For `diff`, an item that names two tool calls belongs to the call that the item is about."""
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """For `diff`, a tool call that only names a reading call does not count as reading."""
+    """For `diff`, a tool call that only names a reading call is not itself a reading call."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """Updates that `diff` compares apart still show which tool calls run in parallel."""
+    """Updates that `diff` compares apart still show which tool calls ran in parallel."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -257,7 +257,7 @@ def test_each_side_has_its_own_limit_of_directories() -> None:
 
 
 def test_a_chunk_that_is_nested_too_deeply_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`diff` reports a chunk that is too deep for the canonicalizer, but not for the decoder."""
+    """`diff` reports a chunk that is nested too deeply to be compared, but can be decoded."""
     canonical = Walk.canonical
 
     def shallow(self: Walk, message: Any, *rest: Any) -> Any:

@@ -109,7 +109,7 @@ def test_an_agent_may_write_spaces() -> None:
 
 
 def test_the_same_id_of_two_kinds_is_two_values() -> None:
-    """`diff` names a call and a terminal with the same id as two separate values."""
+    """`diff` gives different names to a call and a terminal that have the same id."""
 
     def run(number: int, call: str, terminal: str) -> Run:
         made = Run(number).tell("tool_call", toolCallId=call, title="x")
@@ -241,7 +241,7 @@ def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
 
 
 def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
-    """For `diff`, a call and a terminal share an id but not a name, even if a text has the id."""
+    """`diff` distinguishes a call and a terminal with one id, even if a text has the id."""
 
     def run(number: int, text: str) -> Run:
         made = Run(number).tell("plan", entries=[{"content": text}])
@@ -292,7 +292,7 @@ def test_a_new_item_of_a_list_is_one_field() -> None:
 
 
 def test_capabilities_come_first() -> None:
-    """`diff` lists differences in capabilities with the handshake, not with a lane."""
+    """`diff` lists differences in capabilities below the handshake, not below a lane."""
     b = Run(1)
     b.said[1] = (IN, result(0, protocolVersion=1, agentCapabilities={"loadSession": False}))
     outcome, entries = compare(Run(0).end(), b.end())

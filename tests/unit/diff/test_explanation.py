@@ -70,7 +70,7 @@ def test_keys_are_reported_in_the_order_of_a() -> None:
     ("a", "b"), [(1, "1"), (0, False), (1, True), (None, 0), ({}, []), ("", None), ([], None)]
 )
 def test_another_type_is_another_value(a: Any, b: Any) -> None:
-    """A value of another type is reported as different, even if Python considers it equal."""
+    """`diff` reports a value of another type as different, even if Python calls it equal."""
     assert told(a, b) == [Field("", a, b)]
     assert told({"x": [a]}, {"x": [b]}) == [Field("/x/0", a, b)]
 
@@ -114,7 +114,7 @@ def test_what_has_markers_on_both_sides_is_shown(a: Any, b: Any) -> None:
 
 
 def test_each_marker_hides_what_stands_in_its_place() -> None:
-    """In an explained difference, each marker hides only the text in its own place."""
+    """`diff` hides a text only in the place that has a marker in the other recording."""
     hidden = hide_secrets(
         Field("/a", f"user {NAMED} key {OTHER} end", f"user {OTHER} key pin7 end")
     )

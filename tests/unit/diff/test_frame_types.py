@@ -60,7 +60,7 @@ def test_output_of_another_stream_is_another_text() -> None:
 
 
 def test_a_push_that_the_agent_refuses_is_reported() -> None:
-    """If the agent refuses a push of output, `diff` reports the answer, but no acknowledgement."""
+    """`diff` reports the answer to a push of output if it is a refusal, but not if it is ok."""
     a, b = Run(0), Run(1)
     for run in (a, b):
         run.add(OUT, request(7, "terminal/output", terminalId="t-1", data="x"))

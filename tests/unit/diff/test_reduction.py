@@ -215,7 +215,7 @@ def differs_in(a: Run, b: Run) -> str:
 
 @pytest.mark.parametrize(("a", "b", "where"), {**TOLD, **ASKED}.values(), ids=[*TOLD, *ASKED])
 def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], where: str) -> None:
-    """`diff` reports a change at the right levels, whichever run comes first."""
+    """`diff` reports a change at the levels of comparison that include it, in either order."""
     runs = Run(0), Run(0)
     for run, said in zip(runs, (a, b), strict=True):
         run.said += said
@@ -233,7 +233,7 @@ def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, w
 
 @pytest.mark.parametrize("dialect", ["v1", "draft-1.0"])
 def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None:
-    """To grant the first permission and deny the second differs from the opposite for `diff`."""
+    """For `diff`, granting the first and denying the second permission is not the opposite."""
 
     def decided(*granted: bool) -> Run:
         run = Run(0)

@@ -90,7 +90,7 @@ def test_an_empty_chunk_is_no_difference() -> None:
     ],
 )
 def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
-    """For `diff`, the end of a message counts if its chunks have message ids."""
+    """For `diff`, the boundary between two messages counts if their chunks have message ids."""
 
     def run(number: int, pieces: str) -> Run:
         made = Run(number)

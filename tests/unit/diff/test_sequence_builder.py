@@ -43,7 +43,7 @@ def test_pieces_of_any_size_are_one_text(word: str, size: int) -> None:
 
 
 def test_a_text_that_goes_on_is_another() -> None:
-    """For `diff`, a long text differs from the same text with a single space at its end."""
+    """For `diff`, a long text differs from the same text with one more space at its end."""
     text = "word " * (LENGTH // 5)
     for more in (" ", "word ", text):
         result, _ = compare(said(0, text, 4000), said(1, text + more, 4000))
@@ -59,7 +59,7 @@ def test_values_have_names_in_it() -> None:
 
 
 def test_half_a_character_may_end_a_part() -> None:
-    """The hashed part of a long text may end with half a character; the next chunk completes it."""
+    """For `diff`, the hashed part of a long text may end with half a character."""
     text = "\U0001f600" * LENGTH
     units = text.encode("utf-16-le")
     halves = [

@@ -67,7 +67,7 @@ class Interruption:
 def test_an_interrupted_change_can_be_taken_back(
     tmp_path: Path, is_there: bool, is_kill: bool
 ) -> None:
-    """After an interrupted change, settings are either old or changed, and undo restores them."""
+    """After an interruption, `setup` has changed the settings or not, and can undo the change."""
     result = [False, False]
     for number in range(40):
         path = tmp_path / str(number) / "config/settings.json"

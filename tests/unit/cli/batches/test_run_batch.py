@@ -184,7 +184,7 @@ def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
 
 
 def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
-    """A batch has the findings and the exit code of `check`, by options and by variables."""
+    """A batch of checks has the findings and the exit code of `check`, for any options."""
     words = ("check", RECORDINGS / "tour.db", "--fail-on=info", "--ignore-rule", "meta")
     report = run(*words, "--json")
     variables: dict[str, Any] = {
@@ -224,7 +224,7 @@ def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.usefixtures("here")
 def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Secrets in an error are masked in the results, even in an error of the cluster."""
+    """Secrets in an error are masked in the results of a batch, even if the cluster raised it."""
 
     class Refusing(Inline):
         def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
@@ -290,7 +290,7 @@ def test_a_file_of_rules_travels_with_each_verification(
 def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A batch whose terminal was closed ends by the signal that the closing sent."""
+    """A batch whose terminal was closed ends by the hangup signal."""
 
     def fail(_: BatchScreen) -> None:
         raise OSError(errno.EIO, "input/output error")
@@ -410,7 +410,7 @@ def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
 
 
 def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
-    """Verdicts are printed in the order of names, each as soon as all before it are there."""
+    """A batch prints verdicts in the order of names, each as soon as all before it are there."""
     screen = BatchScreen("abcd", [], clock=lambda: 0.0)
 
     def show(name: str) -> list[str]:

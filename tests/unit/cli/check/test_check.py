@@ -72,7 +72,7 @@ def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
 
 
 def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
-    """`check` calls recordings with only known findings clean; --top shows new findings."""
+    """`check` calls a recording with only known findings clean; --top lists only new findings."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -89,7 +89,7 @@ def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
 
 
 def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
-    """The check of a clean recording is one line with the numbers of rules and frames."""
+    """`check` prints one line about a clean recording, with the numbers of rules and frames."""
     result = run("check", written(tmp_path / "x.jsonl", HANDSHAKE))
     assert result.exit_code == 0
     assert re.fullmatch(
@@ -138,7 +138,7 @@ def test_a_conversation_that_failed_fails_the_check(
 
 
 def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path) -> None:
-    """A check of an incomplete recording explains exit code 3, even without findings."""
+    """`check` of an incomplete recording explains exit code 3, even without findings."""
     path = written(tmp_path / "x.jsonl", [*HANDSHAKE, "== recorder is killed"])
     result = run("check", path)
     assert result.exit_code == 3
@@ -315,7 +315,7 @@ def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example in the manual is the output of `check`, except for the number of rules."""
+    """The example in the manual's page of `check` is its output, except for a number."""
     monkeypatch.chdir(ROOT)
     manual = (ROOT / "docs/commands/check.md").read_text(encoding="utf-8")
     example = r"^```\n\$ acp-proxy (check recordings/crash\.db)\n(.*?)^```"

@@ -362,7 +362,7 @@ def test_a_filter_without_matches_is_reported(pair: tuple[Path, Path]) -> None:
 
 
 def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> None:
-    """For `diff`, a missing exit code is not a difference from a code; another exit code is one."""
+    """`diff` reports two different exit codes, but not an exit code that one recording lacks."""
     recorded = record_conversation(tmp_path / "a.db")
     header, *lines = run("inspect", "export", recorded).stdout.splitlines()
     silent, failed = json.loads(header), json.loads(header)
@@ -443,7 +443,7 @@ def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
-    """Values that correspond one to one get an alias in learned rules, and are not ignored."""
+    """`diff` gives an alias to values that correspond one to one, and does not ignore them."""
     a = record(tmp_path / "a.db", said="build-1234")
     b = record(tmp_path / "b.db", said="build-5678")
     result = run("inspect", "diff", a, b, "--learn")
@@ -528,7 +528,7 @@ def test_recordings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_is_not_an_error(pair: tuple[Path, Path]) -> None:
-    """For `diff`, a closed pipe is not an error, and the exit code still tells the result."""
+    """If stdout is closed, `diff` reports no error, and its exit code still has the result."""
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(
@@ -567,7 +567,7 @@ def test_a_cause_comes_before_its_effects() -> None:
 
 
 def test_very_many_differences_are_printed_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Above a number of differences, `diff` prints lane by lane, and loses none of them."""
+    """If there are many differences, `diff` prints lane by lane, and loses none of them."""
     whole = screen(differing(), 80)
     monkeypatch.setattr("acp_proxy.cli.diff.diff_screen._SORTED", 0)
     assert sorted(screen(differing(), 80).splitlines()) != whole.splitlines()

@@ -185,7 +185,7 @@ def test_a_missing_file_is_made_and_removed(home: Path) -> None:
 
 
 def test_an_agent_is_recorded_once(home: Path) -> None:
-    """`setup` refuses a second entry for a command, and numbers the name for another command."""
+    """`setup` refuses a second entry for a command; one for another command gets a number."""
     words = ("jetbrains", "--agent", "opencode", "--write", "--yes")
     setup(home, *words)
     path = home / JETBRAINS
@@ -255,7 +255,7 @@ def test_an_agent_of_ones_own_is_recorded(
 
 
 def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) -> None:
-    """`setup` searches settings that are a program for known agents, and the error says so."""
+    """`setup` finds known agents in settings that are a program, and says so in an error."""
     (home / "bin/opencode").unlink()
     file = home / ".config/nvim/init.lua"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -267,7 +267,7 @@ def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) ->
 
 
 def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
-    """`setup` names broken settings in its table by path, and on stderr with the reason."""
+    """`setup` lists broken settings by path in its table, and gives the reason on stderr."""
     (home / ZED).write_text("{bad")
     result = setup(home)
     (line,) = (line for line in result.stdout.splitlines() if line.startswith("zed "))
@@ -308,7 +308,7 @@ def test_it_never_writes_without_being_told_to(home: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
-    """Wrong arguments of `setup` are answered by one line that says what was expected."""
+    """`setup` answers wrong arguments by one line that says what was expected."""
     assert refusal(home, *words).startswith(said)
 
 

@@ -241,13 +241,13 @@ PAIRED = {
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_recordings_in_the_repository(name: str) -> None:
-    """The actions that `audit` lists for shipped recordings equal those that a person found."""
+    """`audit` lists the actions in shipped recordings that a person has found in them."""
     assert listed(ROOT / "recordings" / f"{name}.db") == RECORDED[name]
 
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured_agents(tmp_path: Path, name: str) -> None:
-    """For `audit`, Claude Code acts through its client, and Gemini runs its commands itself."""
+    """`audit` shows that Claude Code acts through its client, and Gemini runs commands itself."""
     agent, scenario = name.split()
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(CAPTURES[agent] / f"{scenario}.jsonl"), recorder)
@@ -256,7 +256,7 @@ def test_captured_agents(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", PAIRED)
 def test_agents_of_the_pairs(name: str) -> None:
-    """For `audit`, Codex and vibe act themselves, and opencode writes through its client."""
+    """`audit` shows that Codex and vibe act themselves, and opencode writes through its client."""
     assert listed(ROOT / "tests" / "data" / "pairs" / f"{name}.a.jsonl") == PAIRED[name]
 
 

@@ -72,7 +72,7 @@ def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int])
 
 
 def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) -> None:
-    """`search` accepts both recordings and directories, and names other recordings by path."""
+    """`search` accepts recordings and directories, and names a recording elsewhere by path."""
     result = run("inspect", "search", "-l", "hello", home, "old", "aaaa")
     assert result.exit_code == 2
     result = run("inspect", "search", "-l", "hello", "old", home, "aaaa", home=home)
@@ -82,7 +82,7 @@ def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) ->
 
 
 def test_counts_are_by_recording(home: Path) -> None:
-    """``search --count`` prints the number of matches of each recording, or one number alone."""
+    """``search --count`` prints a number of matches per recording, or only one number."""
     result = run("inspect", "search", "-c", "edit", home=home)
     assert result.stdout == "new:2\nold:2\n"
     assert run("inspect", "search", "-c", "edit", "new", home=home).stdout == "2\n"

@@ -151,7 +151,7 @@ def test_each_peer_has_a_row_with_its_capabilities(tmp_path: Path) -> None:
 
 
 def test_signals_are_listed(tmp_path: Path) -> None:
-    """`show` names signals with their sender, and lists a gap as a finding."""
+    """`show` names who sent each signal, and lists a gap as a finding."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -465,7 +465,7 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
 def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
     tmp_path: Path, closed: bool, end: str
 ) -> None:
-    """`show` says up to when a silence without an end is counted; findings do not."""
+    """`show` says up to when a silence without an end is counted, but not in findings."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))
@@ -485,7 +485,7 @@ def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
 
 
 def test_a_crash_has_its_last_words_beside_it(tmp_path: Path) -> None:
-    """After a crash, `show` prints the last lines of stderr before the conversation's course."""
+    """After a crash, `show` prints the last lines of stderr before the course of the talk."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))

@@ -61,7 +61,7 @@ def test_screens_match_the_golden_files(
 def test_every_step_of_a_turn_can_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """``stats --turn`` shows the steps of the named turn in place of those of the slowest turn."""
+    """``stats --turn`` shows the steps of the given turn in place of those of the slowest turn."""
     slowest, named = (
         screen(monkeypatch, None, waiting_chat, *more) for more in ((), ("--turn", "2"))
     )

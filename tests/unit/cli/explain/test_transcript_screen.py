@@ -90,7 +90,7 @@ def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> 
 def test_calls_at_the_same_time_share_no_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A transcript indents a permission below its own call, a file below the only running call."""
+    """A transcript indents a permission below its own call, and a file below a sole open call."""
     conversation = Talk()
     conversation.call("a", title="First")
     conversation.call("b", title="Second")
@@ -115,7 +115,7 @@ def test_the_end_of_a_turn_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_numbers_of_frames_are_at_the_right(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    """In a transcript, headings end with the numbers of their frames, in one column."""
+    """In a transcript on a terminal, headings end with the numbers of their frames, aligned."""
     for name in ("tour", "terminal", "crash"):
         shown = screen(monkeypatch, columns, ROOT / "recordings" / f"{name}.db")
         heads = re.findall(r"^.*  #\d.*$", shown, re.MULTILINE)

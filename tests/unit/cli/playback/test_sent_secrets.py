@@ -75,7 +75,7 @@ def test_a_wrong_marker_or_variable_is_one_line(
 def test_a_secret_goes_to_the_agent_alone(
     tmp_path: Path, masked: Path, secret: str, marker: str
 ) -> None:
-    """The agent of `verify` gets the secret itself; the new recording and the report do not."""
+    """`verify` sends the secret itself to the agent, but records and reports only its marker."""
     script, new, report = tmp_path / "agent.py", tmp_path / "new.db", tmp_path / "report.json"
     script.write_text(AGENT.replace("EXPECTED", repr(secret)))
     result = run(

@@ -12,7 +12,7 @@ from acp_proxy.cli.playback.work_directory import directories
 
 
 def test_each_recorded_directory_has_a_place() -> None:
-    """`verify` gives each recorded directory a place with its name, subdirectories inside it."""
+    """`verify` gives each recorded directory a live one of the same name, with subdirectories."""
     recorded = ["/home/me/web", "/srv/web", "/home/me/web/sub/deep", "/home/me"]
     with directories(recorded, None) as places:
         web = places["/home/me/web"]
@@ -36,7 +36,7 @@ def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_a_path_is_left_out() -> None:
-    """A recorded directory that cannot be a path has no entry among the working directories."""
+    """`verify` makes no working directory for a recorded directory that cannot be a path."""
     with directories(["/nul\0", "/half\ud800", "nul\0"], None, "/start") as places:
         assert places == {}
 
@@ -68,7 +68,7 @@ def test_a_relative_directory_is_resolved_like_the_recorded_one(tmp_path: Path) 
 def test_a_relative_directory_leads_nowhere_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
 ) -> None:
-    """A recorded relative path cannot lead out of the chosen directory or the scratch directory."""
+    """A recorded relative path cannot lead out of the working directory that `verify` made."""
     scratch, work = tmp_path / "scratch", tmp_path / "work"
     scratch.mkdir()
     work.mkdir()
@@ -88,7 +88,7 @@ def test_a_relative_directory_leads_nowhere_else(
 
 
 def test_relative_directories_of_other_systems() -> None:
-    """`verify` resolves relative directories of sessions from where the agent was started."""
+    """`verify` resolves a session's relative directory from where the agent was started."""
     with directories(["..\\x", "D:y"], None, "C:\\w\\z") as places:
         assert Path(places["C:\\w\\x"]).name == "x"
         assert places["..\\x"] == places["C:\\w\\x"]
@@ -106,7 +106,7 @@ def test_other_systems_have_other_paths() -> None:
 
 @pytest.mark.parametrize("name", ["x" * 300, "💥" * 90])
 def test_a_long_name_is_cut(name: str) -> None:
-    """The long name of a working directory is cut by its bytes, and not within a character."""
+    """`verify` cuts the long name of a working directory by bytes, but within no character."""
     with directories([f"/{name}", f"/a/{name}"], None) as places:
         assert all(Path(place).is_dir() for place in places.values())
         assert name.startswith(Path(places[f"/{name}"]).name)

@@ -42,7 +42,7 @@ def test_the_headline_has_the_state_and_what_was_found(
 
 
 def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    """Rows about a recording have labels of one width and marks for severity; empty ones go."""
+    """Rows on screens about a recording have labels of one width; empty rows are left out."""
     page = RecordingPage(Screen())
     page.row("agent", "codex ", piece("1.0", Ink.FAINT))
     page.row("note", "")

@@ -57,7 +57,7 @@ ROW = ("1", "a long name", "22", "some text")
 
 
 def test_without_a_terminal_everything_is_there() -> None:
-    """Without a terminal, columns of a table are as wide as their widest cell, even if empty."""
+    """Without a terminal, a table's columns are as wide as their widest cell, even if empty."""
     assert _layout(HEADINGS, [ROW], None) == [(0, 1), (1, 11), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
 
@@ -78,7 +78,7 @@ def test_room_goes_to_what_matters_most() -> None:
 
 
 def test_an_empty_column_is_left_out_on_a_terminal() -> None:
-    """On a terminal, a column of a table without cells is left out."""
+    """On a terminal, a table's column without cells is left out."""
     assert [n for n, _ in _layout(HEADINGS, [("1", "n", "", "c")], 80)] == [0, 1, 3]
 
 

@@ -222,7 +222,7 @@ def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest:
 
 
 def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -> None:
-    """A text that is only the beginning of a message is not imported."""
+    """`import` does not take a text for a log that is only the beginning of a message."""
     result = run_with(INITIALIZE[:-2], "inspect", "import", "-", "--from", "acpx", home=home)
     assert result.exit_code == 2
     assert ": expected a message, got one that is cut off" in result.stderr
@@ -316,7 +316,7 @@ def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
 
 
 def test_a_database_of_another_tool_is_refused(tmp_path: Path, home: Path) -> None:
-    """A database of acp-devtools is refused, since only its export can be read."""
+    """`import` refuses a database of acp-devtools, since only its export can be read."""
     path = tmp_path / "captures.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE sessions (id, agent_command, started_at)")

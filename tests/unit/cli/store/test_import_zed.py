@@ -104,7 +104,7 @@ def test_screens_show_the_method_of_such_an_answer(home: Path) -> None:
 
 
 def test_such_a_recording_comes_back(home: Path) -> None:
-    """The text form keeps the logged methods of answers; an answer without one has no member."""
+    """The text form keeps the methods of answers that Zed logged, and adds none."""
     imported(EXCERPT, home)
     assert b'"named_answers":[{"seq":1,' in assert_comes_back(home / "zed.db")
     imported(EXCERPT[3:], home)
@@ -145,13 +145,13 @@ def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
     ids=["the answer to a prompt", "a session that was opened"],
 )
 def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Path) -> None:
-    """In an excerpt of Zed, actions count if their turn may have begun before it, or is new."""
+    """In an excerpt of Zed, actions count if their turn may have begun before the excerpt."""
     imported([*more, *HISTORY, LOADED], home)
     assert "rm -rf old" in run("inspect", "audit", "zed", home=home).stdout
 
 
 def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Path) -> None:
-    """At the end of an excerpt of Zed, a session without an answer is open, and not failed."""
+    """At the end of a Zed excerpt, a session's opening without an answer has not failed."""
     load = {"sessionId": "s", "cwd": "/x", "mcpServers": []}
     imported([*EXCERPT[:2], entry(OUT, "request", "l", "session/load", load)], home)
     said = run("inspect", "show", "zed", home=home).stdout
@@ -165,7 +165,7 @@ def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Pa
 
 
 def test_the_brackets_of_arrays_are_called_so(home: Path) -> None:
-    """Lines with only brackets of arrays in a log of Zed are counted as brackets."""
+    """Lines of a log of Zed that have only brackets of arrays are counted as such."""
     array = json.dumps(EXCERPT[3:], indent=0)
     lines = len(array.splitlines())
     for number, text in enumerate((array, f"{array}\n\n{array}\n")):

@@ -87,7 +87,7 @@ def test_columns_are_aligned_with_wide_characters(home: Path) -> None:
 
 
 def test_a_running_recording_is_marked(home: Path) -> None:
-    """`list` shows a recording with a running recorder as `running`, with its frames so far."""
+    """`list` calls a recording with a living recorder `running`, and counts its frames so far."""
     with LogWriter(home / "x.db") as recorder:
         write_conversation(recorder)
         line = run("inspect", "list", home=home).stdout.splitlines()[1]
@@ -281,7 +281,7 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
 
 
 def test_a_list_says_what_is_wrong(home: Path) -> None:
-    """In `list`, ✗ marks an error, but not a healthy conversation that a client's signal ended."""
+    """In `list`, ✗ marks an error, and not a healthy conversation that a signal ended."""
     with LogWriter(home / "hung.db") as hung:
         handshake(hung)
         hung.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -376,7 +376,7 @@ def test_the_overview_shows_the_newest_and_the_next_command(
 def test_the_overview_without_recordings_says_how_to_begin(
     home: Path, arguments: list[str]
 ) -> None:
-    """Without recordings, the overview shows the command for the editor's settings."""
+    """Without recordings, `acp-proxy` alone shows the command for the editor's settings."""
     result = run(*arguments, home=home)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"No recordings yet in {home}.\n")
@@ -386,13 +386,13 @@ def test_the_overview_without_recordings_says_how_to_begin(
 
 
 def test_the_next_command_follows_a_running_recording(home: Path) -> None:
-    """While the newest recording runs, the overview of recordings suggests to follow it."""
+    """While the newest recording runs, `acp-proxy` alone suggests to follow it."""
     with LogWriter(home / "x.db"):
         assert run(home=home).stdout.endswith("acp-proxy log x --follow\n")
 
 
 def test_the_next_command_means_the_newest(home: Path) -> None:
-    """If two recordings have the same name, the overview suggests a command for the newer one."""
+    """If two recordings share a name, `acp-proxy` alone suggests a command for the newer one."""
     record_conversation(home / "my run.db", id="aaaa", wall=10**18, name="my run")
     record_conversation(home / "my run-2.db", id="bbbb", name="my run")
     assert run(home=home).stdout.splitlines()[-2:] == [
@@ -403,7 +403,7 @@ def test_the_next_command_means_the_newest(home: Path) -> None:
 
 
 def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
-    """The overview does not call a directory of broken files empty, and suggests no command."""
+    """`acp-proxy` alone does not call a directory of broken files empty."""
     (home / "x.db").write_text("hello")
     result = run(home=home)
     assert result.exit_code == 0
@@ -430,7 +430,7 @@ ENDS_OF_THE_CALENDAR = (
 @pytest.mark.parametrize("column", ["started_at", "ended_at"])
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, text: str) -> None:
-    """`list` calls a recording with a date at an end of the calendar damaged; the others remain."""
+    """`list` calls a recording with a date at an end of the calendar damaged, and goes on."""
     record_conversation(home / "good.db", id="aaaa")
     bad = record_conversation(home / "bad.db", id="bbbb")
     with contextlib.closing(sqlite3.connect(bad)) as connection, connection:

@@ -44,7 +44,7 @@ def test_what_the_client_refused_and_what_it_left_open() -> None:
 
 
 def test_a_tool_call_and_its_write_are_one_action() -> None:
-    """In an audit, a request and the only open call with its path are one action."""
+    """In an audit, a client request and the only open call with its path are one action."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -83,7 +83,7 @@ def test_two_calls_with_one_path_are_not_told_apart() -> None:
 
 
 def test_a_call_that_is_over_is_not_that_of_a_later_request() -> None:
-    """In an audit, a request after the end of the call with its path is an action of its own."""
+    """In an audit, a client request after the end of the call with its path is another action."""
     conversation = Talk()
     conversation.call("c", kind="read", locations=[{"path": A}], status="completed")
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -129,7 +129,7 @@ def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
 
 
 def test_a_call_that_is_only_asked_for() -> None:
-    """In an audit, the answer decides on a call that only a permission request announces."""
+    """In an audit, the answer decides the state of a call that only its permission announces."""
     for chosen, decision, status in (
         (REJECT, "denied", "refused"),
         (None, "cancelled", "cancelled"),
@@ -192,7 +192,7 @@ def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
 
 
 def test_the_mode_of_the_session_is_kept() -> None:
-    """In an audit, an action keeps its session's mode, which may explain a missing request."""
+    """In an audit, an action has its session's mode, which may explain why nobody was asked."""
     conversation = Talk()
     conversation.client_asks("session/set_mode", {}, sessionId="s", modeId="yolo")
     conversation.update("current_mode_update", currentModeId="yolo")
@@ -378,7 +378,7 @@ def test_members_of_any_type(member: Any) -> None:
 
 
 def test_sessions_have_directories_and_servers() -> None:
-    """Sessions of an audit list directories and servers, without environments and queries."""
+    """The sessions in an audit have directories and servers, but no environments or queries."""
     conversation = Talk(
         additionalDirectories=["/srv/lib"],
         mcpServers=[
@@ -424,7 +424,7 @@ def test_an_open_call_whose_id_is_used_again() -> None:
 
 
 def test_directories_are_those_of_the_time() -> None:
-    """In an audit, a later ``session/load`` does not put earlier commands outside."""
+    """In an audit, a later ``session/load`` does not move earlier commands out of the directory."""
     conversation = Talk()
     conversation.call("c", **shell("cat /proj/app/x"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
@@ -462,7 +462,7 @@ def test_sessions_have_directories_and_terminals_of_their_own() -> None:
 
 
 def test_words_of_a_command_count_from_its_directory() -> None:
-    """In an audit, a command that changes its directory has relative paths of unknown place."""
+    """In an audit, relative paths after a command's change of directory have no known place."""
     conversation = Talk()
     conversation.call(
         "c", kind="execute", rawInput={"command": "cat ../x ../../y", "cwd": f"{CWD}/sub"}

@@ -31,7 +31,7 @@ def test_a_session_in_order() -> None:
 
 
 def test_done_without_being_asked() -> None:
-    """An audit finds unasked writes, commands and calls if the agent asks at other times."""
+    """An audit finds writes and commands without permission if the agent asks at other times."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c")
@@ -54,7 +54,7 @@ def test_done_without_being_asked() -> None:
 
 
 def test_an_agent_that_never_asks() -> None:
-    """In an audit, an agent that never asks gets one finding for all actions."""
+    """An audit reports an agent that never asks for permission by one finding for all actions."""
     conversation = Talk()
     for number in range(500):
         conversation.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
@@ -106,7 +106,7 @@ def test_refused_and_done_in_a_terminal() -> None:
 
 
 def test_refused_and_reported_as_done() -> None:
-    """In an audit, a refused action that the agent reports as done is a claim of the agent."""
+    """In an audit, a refused action that the agent reports as done is called the agent's claim."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "completed")
@@ -217,7 +217,7 @@ def test_a_command_that_changes_after_permission() -> None:
 def test_permission_for_one_command_and_another_one_in_the_terminal(
     command: str, is_another: bool
 ) -> None:
-    """In an audit, a permitted command may be wrapped in a shell by the terminal."""
+    """In an audit, a command may be the permitted one wrapped in a shell, but no other one."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command=command)
@@ -226,7 +226,7 @@ def test_permission_for_one_command_and_another_one_in_the_terminal(
 
 
 def test_outside_the_directory() -> None:
-    """In an audit, a write or command that was not allowed is a problem, a read a remark."""
+    """In an audit, a write or command without permission is a problem, and a read a remark."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
     conversation.asks("fs/write_text_file", {}, path=f"{CWD}/../x", content="")
@@ -341,7 +341,7 @@ def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
 
 
 def test_a_refused_command_that_a_shell_then_runs() -> None:
-    """In an audit, a command stays the permitted one if a shell is put around it."""
+    """In an audit, a command equals the permitted one even if a shell is put around it."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "failed")
@@ -413,7 +413,7 @@ def test_quotes_that_change_a_command() -> None:
     ],
 )
 def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
-    """In an audit, two names that may mean one file do not give a finding."""
+    """An audit reports nothing if two different names may mean the same file."""
     conversation = Talk(cwd=cwd)
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
     conversation.ends("c", locations=[{"path": written}])
@@ -435,7 +435,7 @@ def test_a_write_in_one_batch_with_its_permission_request() -> None:
 
 
 def test_quick_answers_are_counted_and_not_their_actions() -> None:
-    """An audit counts quick answers and not their actions, which may be asked for twice."""
+    """An audit counts quick answers, and not their actions, which may be asked for twice."""
     conversation = Talk()
     conversation.pause_ms = 10
     for _ in range(2):

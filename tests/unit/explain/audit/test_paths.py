@@ -42,7 +42,7 @@ WINDOWS = ["C:\\work\\app"]
     ],
 )
 def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
-    """Dots in a path are resolved without looking at files; a path inside is shown relative."""
+    """For an audit, dots in a path are resolved by text alone; a path inside is shown relative."""
     located = locate(path, directories)
     if "\0" not in path:
         assert located.shown == shown
@@ -77,7 +77,7 @@ def test_names_of_other_files(path: str) -> None:
 
 
 def test_words_of_a_command() -> None:
-    """Paths in a command are found within quotes, redirections and assignments."""
+    """An audit finds paths in a command within quotes, redirections and assignments."""
     command = "bash -c \"cat '/etc/passwd' >../out; X=~/y $HOME/z src/../a ./b .env https://x/y\""
     assert [path.path for path in mentions(command, POSIX)] == [
         "/etc/passwd", "../out", "~/y", "$HOME/z", ".env",

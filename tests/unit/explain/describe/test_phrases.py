@@ -27,7 +27,7 @@ DATA = base64.b64encode(random.Random(2).randbytes(300)).decode()
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123_456, "123 kB"), (64_000_000, "64.0 MB")],
 )
 def test_sizes_have_units(count: int, shown: str) -> None:
-    """A size in a text for people has a unit and at most three digits."""
+    """Sizes are printed with a unit and at most three digits."""
     assert byte_size(count) == shown
 
 

@@ -45,7 +45,7 @@ def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
 
 
 def test_the_state_is_read_from_a_cut_frame() -> None:
-    """If a frame was cut off, the state of its call is read from the part before the cut."""
+    """If a frame was cut off, its tool call has the state that precedes the cut."""
     raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
     assert call_in(raw[:200]).title == "Write"
     assert params_of(raw[:20]) == {}
@@ -60,7 +60,7 @@ def test_half_a_surrogate_pair_is_read() -> None:
 
 
 def test_counted_ids_are_told_apart() -> None:
-    """Only long ids of calls, which are usually random, are cut; numbered ids stay whole."""
+    """Only long ids of tool calls, which are usually random, are cut when they are printed."""
     assert call_label("Write", "stream_call_0") == "Write (stream_call_0)"
     assert call_label("Write", "call_0") == "Write (call_0)"
     assert call_label("Write", "toolu_01ABCDEFGHJK0123456789XyZ") == "Write (…789XyZ)"
@@ -80,5 +80,5 @@ def test_counted_ids_are_told_apart() -> None:
     ],
 )
 def test_a_location_has_its_lines_and_columns(location: dict[str, int], shown: str) -> None:
-    """A location of a call has line and column; an end equal to the beginning is left out."""
+    """The printed location of a tool call has line and column, and an end if it differs."""
     assert places({"location": {"path": "/a.py", **location}}) == shown

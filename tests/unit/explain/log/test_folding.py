@@ -58,7 +58,7 @@ def spans(items: Iterator[Row | ChunkRun]) -> list[tuple[int, int]]:
 
 
 def test_a_run_is_one_value() -> None:
-    """A folded run of chunks has the first row, the last number, and all times and texts."""
+    """A run of chunks has the first row, the last number, and the times and texts of all."""
     given = rows(chunk("Hel"), chunk("lo, "), chunk(""), chunk("你好"))
     (run,) = fold(given)
     assert isinstance(run, ChunkRun)
@@ -88,7 +88,7 @@ def test_a_single_chunk_stays_a_row() -> None:
     ids=["session", "kind", "message", "tool call", "image", "other"],
 )
 def test_any_other_row_ends_a_run(between: Row) -> None:
-    """A run of chunks ends at any other row, so that the order of the wire is kept."""
+    """A run of chunks ends at any other row, so that the order of the messages is kept."""
     given = rows(chunk("a"), chunk("b"), between, chunk("c"), chunk("d"))
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
@@ -116,7 +116,7 @@ def test_odd_chunks_are_not_folded(odd: Row) -> None:
     ids=["turn", "silence"],
 )
 def test_a_run_ends_with_its_turn_and_with_a_silence(seq: int, other: Row) -> None:
-    """A chunk after its turn's end or after five seconds of silence is not in the run before."""
+    """A chunk after its turn's end, or after five seconds of silence, begins another run."""
     given = [row(n, chunk("a")) for n in range(1, 3)] + [row(seq, chunk("a"), **other)]
     assert spans(fold(given)) == [(1, 2), (3, 3)]
 

@@ -43,13 +43,13 @@ def test_the_layout_is_that_of_python(value: object) -> None:
 
 
 def test_values_are_not_changed() -> None:
-    """Numbers in a shown message have their digits, and strings their escapes."""
+    """Shown messages keep the digits of numbers and the escapes of strings as recorded."""
     raw = rb'{"a":1.0,"a":1E+2,"n":123456789012345678901234567890,"s":"\/\n\\u00e9"}'
     assert shown(raw).replace("\n  ", "").replace("\n", "").replace(": ", ":").encode() == raw
 
 
 def test_escaped_letters_are_written_out() -> None:
-    """A shown message has decoded letters; control characters and lone surrogates stay escaped."""
+    """In a shown message, escaped letters are decoded, but control characters stay escaped."""
     raw = rb'["\u4f60\u00e9\ud83d\ude00","\u001b[2J\u202e\ud83d","\\u4f60","\u0022"]'
     assert (
         shown(raw)
@@ -67,7 +67,7 @@ def test_escaped_letters_are_written_out() -> None:
 
 
 def test_each_piece_has_its_kind() -> None:
-    """The pieces of a shown JSON line are names, strings, words, numbers and signs."""
+    """A line of JSON is shown as coloured names, strings, words, numbers and signs."""
     lines = list(pretty(b'{"a":["b",1,true]}'))
     roles = [(text, role) for line in lines for role, text in line if role is not TokenKind.SPACE]
     assert roles == [
@@ -185,14 +185,14 @@ def test_a_long_line_is_wrapped() -> None:
 
 
 def test_only_newlines_end_a_line() -> None:
-    """In an unfolded text only newlines end a line; other separators become escapes."""
+    """`log --seq` ends lines of a text only at newlines; other separators become escapes."""
     assert texts({"result": {"content": "a\tb\u2028c\r\nd\r\n\n"}}) == [
         ("/result/content", ["a       b\u2028c", "d", ""])
     ]
 
 
 def test_the_output_of_a_terminal_is_decoded() -> None:
-    """`log --seq` decodes the output of a v2 terminal from base64; other data is empty."""
+    """`log --seq` decodes the output of a v2 terminal from base64; other data shows nothing."""
     data = base64.b64encode("3 passed…\n1 failed\n".encode()).decode()
     chunk = update("s", "terminal_output_chunk", terminalId="t", data=data)
     assert texts(chunk) == [("/params/update/data", ["3 passed…", "1 failed"])]

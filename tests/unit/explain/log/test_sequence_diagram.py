@@ -76,7 +76,7 @@ def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
 
 
 def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
-    """In a diagram, a run of chunks is one arrow, and consecutive lines of stderr are one note."""
+    """In a sequence diagram, a run of chunks is one arrow, and lines of stderr are one note."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(*(update("s", "agent_message_chunk", content=text("x")) for _ in "abc"))
@@ -93,7 +93,7 @@ def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
 
 
 def test_a_diagram_is_capped(tmp_path: Path) -> None:
-    """The last note of a capped diagram, and `left_out`, count the missing frames and events."""
+    """The last note of a capped sequence diagram counts the missing frames and events."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         diagram = SequenceDiagram(reader, most=9)
@@ -192,7 +192,7 @@ def test_two_sessions_are_named() -> None:
     ],
 )  # fmt: skip
 def test_what_means_something_is_an_entity(text: str, written: str) -> None:
-    """In a sequence diagram, each character that may be harmful becomes a numeric entity."""
+    """In a sequence diagram, each character that may do harm becomes a numeric entity."""
     assert escaped(text) == written
 
 
@@ -214,7 +214,7 @@ def test_the_text_can_be_read_back(text: str) -> None:
 
 
 def test_statements_are_lines() -> None:
-    """In a diagram, each participant, message and note is one line, whatever its text."""
+    """In a sequence diagram, each participant, message and note is one line."""
     assert arrow("A", Arrow.ERROR, "C", "1 x:\ny") == "    A--xC: 1 x:#92;ny\n"
     assert note("over A,C", "1 x") == "    Note over A,C: 1 x\n"
     assert participant("A", "Agent: #") == "    participant A as Agent: #35;\n"

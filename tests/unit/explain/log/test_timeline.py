@@ -162,7 +162,7 @@ def test_a_surrogate_pair_is_whole_in_a_run() -> None:
     ],
 )
 def test_a_frame_knows_its_pair(row: dict[str, Any], pair: int | None) -> None:
-    """In the timeline, a request has its answer as pair, and an answer its request."""
+    """In the timeline, a request shows the number of its answer, and an answer its request's."""
     assert pair_of(row) == pair
 
 
