@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar, cast, get_args
 from attrs import asdict, field, frozen
 
 from acp_proxy.base.limits import SAFE_NUMBER
+from acp_proxy.recording.notes import WHOLE, read_notes
 
 STATES = ("recording", "complete", "unindexed", "incomplete")
 LABELS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
@@ -233,9 +234,14 @@ class Recording:
     parent: str | None = None
     """The id of the recording that an outer acp-proxy made; None if there is no outer acp-proxy."""
     note: str | None = None
-    """A note written by a person."""
+    """What a person wrote about the recording and about rows; see `read_notes`."""
     origin: Origin | None = None
     """The source of an imported recording; None for a recording made by acp-proxy."""
+
+    @cached_property
+    def row_notes(self) -> dict[int, str]:
+        """The notes at frames and events, by their numbers."""
+        return {seq: text for seq, text in read_notes(self.note).items() if seq != WHOLE}
 
     def knows(self, *needed: Fact) -> bool:
         """Whether all given facts are known; always true for a recording made by acp-proxy."""

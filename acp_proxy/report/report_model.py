@@ -162,6 +162,8 @@ def described(data: ReportData) -> dict[str, Any]:
         "last_turn": data.last_turn,
         "pauses": data.pauses,
     }
+    if recording.row_notes:
+        values["notes"] = recording.row_notes
     if not has_times:
         values["has_times"] = False
     if recording.step_ns:

@@ -151,6 +151,7 @@ class RowReader:
         self._hints = HintReader(reader)
         self._runs = RunFinder(Pauses(reader))
         self._most_delivered = SHOWN_BYTES if has_payloads else -1
+        self._notes = reader.recording.row_notes  # a row with a note is in no run
         plan = reader.recording.fault_plan or ""
         self._keeps_order = not any(word in plan for word in _OVERTAKING)
         """Whether frames are sent in order: no fault lets a frame overtake another."""
@@ -169,7 +170,8 @@ class RowReader:
     def read(self, row: Row) -> ReportRow:
         """Returns the data of the next row of `Rows.rows`."""
         chunk = chunk_in(row)
-        is_joined = self._runs.continues(run_key(row, chunk), row)
+        key = None if row["seq"] in self._notes else run_key(row, chunk)
+        is_joined = self._runs.continues(key, row)
         if "raw" not in row:
             return _event(row)
         t_ns, size = row["t_ns"], row["size"]

@@ -68,14 +68,21 @@ _TIMES = {TimeForm.RELATIVE: "seconds", TimeForm.CLOCK: "clock", TimeForm.DELTA:
 """The title of the column of times."""
 
 
-def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
+def fold_ends(
+    items: Iterable[Row | ChunkRun], alone: Container[int] = ()
+) -> Iterator[Row | ChunkRun]:
     """Yields items; ends of streams with about the same time and the same reason become one row.
 
     The member ``last`` of such a row is the number of its last event.
+
+    Args:
+        items: rows and runs, in order.
+        alone: the numbers of events that stay rows.
     """
     pending: Row | None = None
     for item in items:
-        end = item if isinstance(item, dict) and item["kind"] == "eof" else None
+        is_end = isinstance(item, dict) and item["kind"] == "eof" and item["seq"] not in alone
+        end = item if is_end else None
         if pending is not None and (end is None or not _is_same_end(pending, end)):
             yield pending
             pending = None
@@ -128,6 +135,7 @@ class TimelineLayout:
         self.pauses = pauses
         self._times = times
         self._recording = recording
+        self._notes = {} if recording is None else recording.row_notes
         self._step_ns = 0 if recording is None else recording.step_ns
         needed: dict[str, Fact] = {"time": _NEEDED[times], "size": "bytes"}
         unknown = (name for name, fact in needed.items() if recording and not recording.knows(fact))
@@ -157,14 +165,14 @@ class TimelineLayout:
 
     @property
     def marked(self) -> Container[int]:
-        """The numbers of the marked frames."""
-        return self._marks
+        """The numbers of the marked frames, and of the rows with a note."""
+        return self._marks.keys() | self._notes.keys()
 
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
         """Yields the line of a row or run, and the lines that belong directly before or after it.
 
         Before it: once, the titles of the columns; the rule that begins a turn; a pause. After the
-        line of a batch: a line for each of its messages.
+        line of a batch: a line for each of its messages. At the end, the lines of a person's note.
         """
         row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)
@@ -179,6 +187,8 @@ class TimelineLayout:
         yield self.text(line, self._marks.get(row["seq"], "  ") if self._marks else "")
         for member in self.member_lines(row):
             yield self.text(member, "  " if self._marks else "")
+        for text in self._notes.get(row["seq"], "").splitlines():
+            yield self.screen.whole(piece(f"{'':{self._number}} ✎ {text}", Ink.PERMISSION))
 
     def text(self, line: TimelineLine, mark: str = "") -> str:
         """Returns one line of the timeline, without the lines above it.

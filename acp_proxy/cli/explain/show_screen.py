@@ -37,6 +37,7 @@ from acp_proxy.explain.show.unanswered import silence_text, waiting_for
 from acp_proxy.explain.waits import LEAST_NS
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import FAILED, RUNNING
+from acp_proxy.recording.notes import note_in_words
 
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
@@ -189,7 +190,7 @@ def _course(page: RecordingPage, summary: Summary) -> None:
     if summary.faults:
         seed = "" if summary.recording.seed is None else f" (seed {summary.recording.seed})"
         page.row("faults", times_fired(summary.faults) + seed)
-    page.row("note", summary.recording.note or "")
+    page.row("note", note_in_words(summary.recording.note))
     _turns(page, summary)
     _tool_calls(page, summary)
     _questions(page, summary)

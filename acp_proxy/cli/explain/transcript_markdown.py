@@ -29,7 +29,7 @@ NAMES = {
     EntryKind.PROMPT: "Prompt", EntryKind.THOUGHT: "Thought", EntryKind.TOOL_CALL: "Tool call",
     EntryKind.TERMINAL: "Terminal", EntryKind.PERMISSION: "Permission", EntryKind.PLAN: "Plan",
     EntryKind.NOT_ACP: "Not ACP", EntryKind.STDERR: "stderr", EntryKind.EVENT: "Event",
-    EntryKind.END: "End of the turn",
+    EntryKind.END: "End of the turn", EntryKind.NOTE: "Note",
 }  # fmt: skip
 """The name of each kind of entry that is not named after its sender."""
 _SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
@@ -249,6 +249,8 @@ def _sentence(entry: TranscriptEntry, step_ns: int) -> str:
             return f"**{sender_of(entry)}** {code_span(entry.detail)} {title}"
         case EntryKind.EVENT:
             return f"**Event** {code_span(entry.detail)}: {title}"
+        case EntryKind.NOTE:
+            return f"**Note** {title}"
         case EntryKind.PLAN:
             return f"**Plan** {code_span(entry.id)}".rstrip()
         case EntryKind.NOT_ACP:

@@ -26,6 +26,7 @@ _SAID = (EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.THOUGHT)
 _INKS = {
     EntryKind.PROMPT: Ink.TO_AGENT, EntryKind.THOUGHT: Ink.FAINT, EntryKind.STDERR: Ink.STDERR,
     EntryKind.PERMISSION: Ink.PERMISSION, EntryKind.NOT_ACP: Ink.TROUBLE,
+    EntryKind.NOTE: Ink.PERMISSION,
 }  # fmt: skip
 _SENDERS = {"client": Ink.TO_AGENT, "agent": Ink.TO_CLIENT}
 _DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}

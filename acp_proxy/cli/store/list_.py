@@ -37,6 +37,7 @@ from acp_proxy.explain.show.result_words import result_words
 from acp_proxy.explain.show.summary import find_quickly
 from acp_proxy.explain.show.unanswered import waiting_for
 from acp_proxy.record.capture.record_options import read_keep
+from acp_proxy.recording.notes import note_in_words
 from acp_proxy.recording.recording import Recording
 from acp_proxy.store.files.directory import ListedRecording, list_recordings, paths
 from acp_proxy.store.files.newest import newest_first
@@ -302,7 +303,7 @@ def _cells(
         cell(str(entry.frames)),
         cell(str(entry.turns)),
         cell(byte_size(entry.size)),
-        cell(recording.note or (f"by {entry.made_by}" if entry.made_by else "")),
+        cell(note_in_words(recording.note) or (f"by {entry.made_by}" if entry.made_by else "")),
         cell(in_one_line(first_prompt(entry.first_prompt))[:_PROMPT]),
     ]
 

@@ -1,4 +1,4 @@
-"""``acp-proxy note``: a user's note in a recording."""
+"""``acp-proxy note``: a user's notes in a recording."""
 
 import click
 
@@ -7,6 +7,8 @@ from acp_proxy.cli.masking import is_unredacted, unredacted_option, without_secr
 from acp_proxy.cli.opening import find_recording
 from acp_proxy.cli.options import recording_argument
 from acp_proxy.cli.screens.output import say, warn
+from acp_proxy.explain.choice import row_of
+from acp_proxy.recording.notes import WHOLE, read_notes
 from acp_proxy.store.files.annotations import set_note
 from acp_proxy.store.reader import RecordingReader
 
@@ -16,30 +18,40 @@ from acp_proxy.store.reader import RecordingReader
     Examples:
       acp-proxy note latest 'hangs after the second permission'
           `list` shows the note, and `prune` keeps the recording
+      acp-proxy note latest '#42 asks for the file that it has just read'
+          a note at frame or event 42, which `log`, `transcript` and `report` show there
       acp-proxy note latest
-          prints the note
-      acp-proxy note latest --clear
-          removes it
+          prints all notes
+      acp-proxy note latest '#42' --clear
+          removes the note at 42; without '#42', all notes
     """,
 )
 @recording_argument
 @click.argument("text", required=False)
-@click.option("--clear", is_flag=True, help="Remove the note.")
+@click.option("--clear", is_flag=True, help="Remove the notes, or only the note at TEXT, such as '#42'.")
 @unredacted_option
 def note(rec: str, text: str | None, clear: bool) -> None:
-    """Write a note into a recording; without TEXT, print the note of the recording.
+    """Write a note into a recording; without TEXT, print the notes of the recording.
 
-    The note is stored in the recording itself, even while the recorder runs. `prune` keeps
+    A TEXT that begins with the number of a frame or event, such as #42, is a note at that row. A
+    note replaces the note at the same place.
+
+    Notes are stored in the recording itself, even while the recorder runs. `prune` keeps
     recordings with a note. Secrets in TEXT are masked, unless --unredacted is given.
     """
     path = find_recording(rec)
-    if text is not None and clear:
+    given = {} if text is None else read_notes(text)
+    if clear and any(given.values()):
         raise Refusal("expected TEXT or --clear, got both")
-    if text is not None and not text.strip():
+    if not clear and not all(given.values()):
         raise Refusal("expected a text for the note, got none; --clear removes a note")
     if text is not None and text.encode(errors="replace").decode() != text:
         raise Refusal(f"expected a note in UTF-8, got {text[:60]!r}")
     if text is not None or clear:
+        if rows := [] if clear else [place for place in given if place != WHOLE]:
+            with RecordingReader(path, unredacted=True) as reader:
+                for seq in rows:
+                    row_of(reader, seq)  # raises an error if it does not exist
         masked = None if text is None else without_secrets(text)
         if masked != text:
             warn("the note had a secret in it, which is masked; --unredacted keeps it")

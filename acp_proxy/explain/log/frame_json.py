@@ -25,13 +25,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 def frame_json(row: Row) -> bytes:
-    """Returns the JSON of a row of `frames`.
+    """Returns the JSON of a row of `frames`, with the member ``note`` if the row has one.
 
     The last member contains the line. It is ``message``, with the bytes of the message as it was
     sent; or ``text``, for a line that is not a message or that strict parsers refuse; or
     ``base64``, for a line that is not UTF-8.
     """
-    value = {name: row[name] for name in FRAME_MEMBERS}
+    value = _labels(row)
     raw = bytes(row["raw"])
     try:
         text = raw.decode()
@@ -50,7 +50,7 @@ def large_frame_json(row: Row, pieces: Pieces) -> Iterator[bytes]:
         row: a row of `frames` without its line.
         pieces: yields the line in pieces.
     """
-    yield visible_json(_encode({name: row[name] for name in FRAME_MEMBERS}))[:-1] + b","
+    yield visible_json(_encode(_labels(row)))[:-1] + b","
     yield from large_member(pieces)
     yield b"}"
 
@@ -69,10 +69,15 @@ def line_parts(row: Row, reader: RecordingReader) -> Iterator[bytes]:
         yield row["raw"] + row["newline"].encode()
 
 
+def _labels(row: Row) -> Row:
+    return {name: row[name] for name in (*FRAME_MEMBERS, *("note",) * ("note" in row))}
+
+
 def event_json(row: Row) -> bytes:
-    """Returns the JSON of a row of `events`."""
+    """Returns the JSON of a row of `events`; a row has a ``note`` if a person has written one."""
     data = json.loads(row["data"])
     value = {"seq": row["seq"], "t_ns": row["t_ns"], "event": row["kind"], "data": data}
+    value |= {"note": row["note"]} if "note" in row else {}
     return json.dumps(value, separators=(",", ":")).encode()
 
 
@@ -85,6 +90,7 @@ def facts(row: Row, recording: Recording, *, live: bool = False) -> Iterator[tup
         live: whether an answer may still come.
     """
     row = known_members(recording, row)
+    yield "note", recording.row_notes.get(row["seq"])
     if (t_ns := row["t_ns"]) is not None:
         at = f"{recording.clock(t_ns):%Y-%m-%d %H:%M:%S.%f %z}".rstrip()
         clock = "" if recording.known_start is None else f"{at}, "

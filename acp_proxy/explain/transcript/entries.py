@@ -24,6 +24,8 @@ class EntryKind(StrEnum):
     EVENT = "event"
     END = "end"
     """The end of a turn."""
+    NOTE = "note"
+    """A person's note at a frame or event."""
 
 
 class TextForm(StrEnum):

@@ -132,21 +132,31 @@ class TranscriptReader:
                 yield known_value(recording, end)
 
     def _entries(self) -> Iterator[TranscriptEntry]:
-        """Yields the entries of the current section; consecutive chunks become one entry."""
+        """Yields the entries of the current section; a note comes after the entry of its row."""
+        notes = self._reader.recording.row_notes
         for row in self._part.rows:
-            if (piece := self._piece(row)) is not None:
-                key, text = piece
-                if self._run is None or self._run.key != key:
-                    yield from self._end_run()
-                    most = self._limits.output if key[1] == STDERR else self._limits.said
-                    self._run = MessageRun(key, row, TextCollector(most))
-                self._run.add(row, text)
-                continue
-            for entry in self._of(row):
+            yield from self._of_row(row)
+            if row["seq"] in notes:
                 yield from self._end_run()
-                is_own = entry.seq == row["seq"] and not entry.session
-                yield evolve(entry, session=row.get("session")) if is_own else entry
+                title = " ".join(notes[row["seq"]].split())
+                span = row["seq"], row["seq"]
+                yield TranscriptEntry(EntryKind.NOTE, *span, row["t_ns"], title)
         yield from self._end_run()
+
+    def _of_row(self, row: Row) -> Iterator[TranscriptEntry]:
+        """Yields the entries that are complete now; consecutive chunks become one entry."""
+        if (piece := self._piece(row)) is not None:
+            key, text = piece
+            if self._run is None or self._run.key != key:
+                yield from self._end_run()
+                most = self._limits.output if key[1] == STDERR else self._limits.said
+                self._run = MessageRun(key, row, TextCollector(most))
+            self._run.add(row, text)
+            return
+        for entry in self._of(row):
+            yield from self._end_run()
+            is_own = entry.seq == row["seq"] and not entry.session
+            yield evolve(entry, session=row.get("session")) if is_own else entry
 
     def _end_run(self) -> Iterator[TranscriptEntry]:
         run, self._run = self._run, None

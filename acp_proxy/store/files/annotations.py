@@ -1,4 +1,4 @@
-"""Edits the note of a recording.
+"""Edits the note of a recording, which may have notes at rows in it; see `recording.notes`.
 
 A note can be written while the recorder runs: the recorder does not overwrite notes, and the
 database is locked for one statement only. The modification time of the file is restored, since
@@ -19,6 +19,7 @@ from attrs import evolve
 from acp_proxy.base.errors import CannotAnnotate
 from acp_proxy.base.plain_files import reason
 from acp_proxy.recording.file_names import LOG_SUFFIX
+from acp_proxy.recording.notes import changed_note
 from acp_proxy.recording.text_form.text_header import write_header
 from acp_proxy.recording.text_form.text_reader import is_remark
 from acp_proxy.store.copies.text_import import header_of, is_text_form
@@ -30,11 +31,12 @@ _PATIENCE_S = 2.0
 
 
 def set_note(path: Path, note: str | None) -> None:
-    """Writes the note of a recording; adds the column for notes if there is none.
+    """Writes notes into a recording; adds the column for notes if there is none.
 
     Args:
         path: the recording.
-        note: the text; None removes the note.
+        note: the notes, which replace those at the same places, as `changed_note` says; None
+            removes all notes.
 
     Raises:
         CannotAnnotate: the note cannot be written, perhaps only at this moment.
@@ -57,14 +59,18 @@ def _edit_row(path: Path, note: str | None) -> None:
         check_tables(connection)
         database.migrate(connection)
         with connection:
-            update = "UPDATE recording SET note = ? WHERE id = ?"
-            if not connection.execute(update, (note, known)).rowcount:
+            connection.execute("BEGIN IMMEDIATE")  # two notes at the same time are both kept
+            row = connection.execute("SELECT note FROM recording WHERE id = ?", (known,)).fetchone()
+            if row is None:
                 raise CannotAnnotate(path, "its recorder has only just started; try again")
+            update = "UPDATE recording SET note = ? WHERE id = ?"
+            connection.execute(update, (changed_note(row[0], note), known))
 
 
 def _edit_header(path: Path, note: str | None) -> None:
     """Writes the text with its new header to a new file, which then replaces the old one."""
-    header = write_header(evolve(header_of(path), note=note))
+    old = header_of(path)
+    header = write_header(evolve(old, note=changed_note(old.note, note)))
     fd, made = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
     try:
         with open(fd, "wb") as target, path.open("rb") as source:  # noqa: PTH123  a descriptor

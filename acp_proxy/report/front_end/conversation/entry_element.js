@@ -16,7 +16,8 @@ import { countInWords, secondsInWords } from "../shell/words.js";
  */
 
 /** Entries that are always open. @type {Record<string, string>} */
-const OPEN = { prompt: "Prompt", message: "Agent", plan: "Plan", event: "Event", end: "" };
+const OPEN = { prompt: "Prompt", message: "Agent", plan: "Plan", event: "Event", end: "",
+  note: "Note" };
 /** Entries that are folded into one line at first. @type {Record<string, string>} */
 const FOLDED = {
   thought: "Thought", tool_call: "Call", terminal: "Terminal", permission: "Permission",
@@ -56,7 +57,7 @@ function openParts(state, entry) {
     : (title || entry.state) + tookWords(took_ns);
   return [
     h("p", { class: "entry-head" }, is_failed && "✗ ", h("b", null, name || end),
-      kind === "event" && `${detail}: ${title}`, note(remarks.join(" · ")),
+      kind === "event" && `${detail}: ${title}`, kind === "note" && span("row-note", title), note(remarks.join(" · ")),
       place(state, entry)),
     choicesElement(entry.choices), ...entryBlocks(entry).map((block) => blockElement(state, block)),
   ];

@@ -100,6 +100,7 @@ async function factsOf(recording, row) {
   const clock = () => hasZone ? date.toISOString() : date.toLocaleString("sv");
   const delay = recording.numbers("delay_ns")[row];
   const facts = Object.entries({
+    note: recording.meta.notes?.[Number(frame.seq)],
     ...frame,
     time: date.getTime() > 0 && `${clock()}, ${(Number(t_ns) / 1e9).toFixed(6)} s after the start`,
     arrived: spread > 0 && durationInWords(spread, "over "),
@@ -110,7 +111,7 @@ async function factsOf(recording, row) {
   });
   const { fired } = await recording.cells(row);
   for (const one of fired) facts.push(["fired", faultInWords(one, isReplaced(recording, row))]);
-  const known = facts.filter(([, value]) => value !== null && value !== false && value !== "");
+  const known = facts.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "");
   return known.map(([name, value]) => [name, String(value)]);
 }
 

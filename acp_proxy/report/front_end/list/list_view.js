@@ -172,6 +172,7 @@ export class ListView {
     const alone = { last: row, count: 1, size: sizes[row] };
     const { last, count, size } = isRun ? runExtent(recording, shown, row) : alone;
     const text = textOfRows(recording, shown, row, last);
+    const note = recording.meta.notes?.[seqs[row]];
     const id = isRun ? null : recording.cellsNow(row)?.rpc_id;
     const pair = isRun ? durationInWords(times[last] - times[row]) : this.pairWords(row);
     const [, verb, end] = /^(.*?)( [✓✗])?$/s.exec(recording.verb(row)) ?? [];
@@ -186,7 +187,8 @@ export class ListView {
         span("list-verb", verb), end ?? (isRun && ` ×${count}`), pair && span("list-pair", pair),
       ],
       id: id && `#${id}`, size: !Number.isNaN(size) && sizeInWords(size),
-      text: text === null ? null : readable(visibleText(text)),
+      text: text === null ? null
+        : [note && span("row-note", visibleText(`✎ ${note} `)), ...readable(visibleText(text))],
     };
   }
 

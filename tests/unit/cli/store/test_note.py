@@ -61,6 +61,9 @@ def test_a_secret_in_a_note_is_masked(home: Path) -> None:
     [
         (["run", "x", "--clear"], "expected TEXT or --clear, got both"),
         (["run", " "], "expected a text for the note, got none; --clear removes a note"),
+        (["run", "#3 "], "expected a text for the note, got none; --clear removes a note"),
+        (["run", "#3 x", "--clear"], "expected TEXT or --clear, got both"),
+        (["run", "fine\n#99999 x"], "no frame or event 99999 in "),
         (["nope", "x"], "no recording named 'nope' in "),
     ],
 )
@@ -79,3 +82,48 @@ def test_a_note_keeps_its_lines(home: Path) -> None:
     """A note on a recording may have several lines, which `note` prints unchanged."""
     run("inspect", "note", "run", "one\ntwo\x1b", home=home)
     assert run("inspect", "note", "run", home=home).stdout == "one\ntwo\\x1b\n"
+
+
+def test_a_note_at_a_row_is_shown_there(home: Path) -> None:
+    """A note at a frame or event is shown below its row, in each view of the recording."""
+    run("inspect", "note", "run", "all of it", home=home)
+    for text in ("#3 why \x1b[31m?\nwho", "#1 the start", "#3 why \x1b[31m?"):
+        assert run("inspect", "note", "run", text, home=home).output == ""
+    shown = run("inspect", "note", "run", home=home).stdout
+    assert shown == "all of it\n#1 the start\n#3 why \\x1b[31m?\n"
+    lines = run("inspect", "log", "run", home=home).stdout.splitlines()
+    place = next(at for at, line in enumerate(lines) if line.split()[0] == "3")
+    assert lines[place + 1].strip() == r"✎ why \x1b[31m?"
+    assert r"why \x1b[31m?" in run("inspect", "log", "run", "--seq", "3", home=home).stdout
+    rows = [json.loads(line) for line in
+            run("inspect", "log", "run", "--json", home=home).stdout.splitlines()]  # fmt: skip
+    noted = {row["seq"]: row["note"] for row in rows if "note" in row}
+    assert noted == {1: "the start", 3: "why \x1b[31m?"}
+    markdown = run("inspect", "transcript", "run", home=home).stdout
+    assert r"**Note** `why \x1b[31m?` · `#3`" in markdown
+    entries = [json.loads(line) for line in
+               run("inspect", "transcript", "run", "--json", home=home).stdout.splitlines()]  # fmt: skip
+    assert [entry["seq"] for entry in entries if entry.get("kind") == "note"] == [1, 3]
+    for command in ("show", "list"):
+        shown = run("inspect", command, "run" if command == "show" else home, home=home).stdout
+        assert "all of it; 2 notes at #1, #3" in shown, command
+
+
+def test_a_note_at_a_row_is_removed_alone(home: Path) -> None:
+    """With the number of a row, --clear removes only the note at this row."""
+    run("inspect", "note", "run", "all of it\n#3 why?", home=home)
+    assert run("inspect", "note", "run", "#3", "--clear", home=home).output == ""
+    assert run("inspect", "note", "run", home=home).stdout == "all of it\n"
+    run("inspect", "note", "run", "#3 why?", home=home)
+    run("inspect", "note", "run", "--clear", home=home)
+    assert run("inspect", "note", "run", home=home).stdout == ""
+
+
+def test_the_text_form_keeps_notes_at_rows(home: Path) -> None:
+    """An export has the notes at rows, and a text form takes new ones."""
+    run("inspect", "note", "run", "#3 why?", home=home)
+    (home / "text.jsonl").write_text(run("inspect", "export", "run", home=home).stdout)
+    run("inspect", "note", str(home / "text.jsonl"), "#1 start", home=home)
+    shown = run("inspect", "log", str(home / "text.jsonl"), home=home).stdout
+    assert "✎ why?" in shown
+    assert "✎ start" in shown

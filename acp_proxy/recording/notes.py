@@ -1,0 +1,52 @@
+"""Notes at rows: lines of a recording's note that begin with the number of a frame or event.
+
+A recording has one text as its note. From a line ``#42 text`` on, the text is about frame or event
+42, up to the next such line; whatever comes before the first such line is about the recording.
+"""
+
+import re
+
+from acp_proxy.base.wording import counted
+
+_AT_ROW = re.compile(r"#([1-9][0-9]{0,14})(?:\s+|$)")
+WHOLE = 0
+"""The place of the note about the whole recording."""
+
+
+def read_notes(text: str | None) -> dict[int, str]:
+    """Returns each note in a text, by the number of its row or `WHOLE`; an empty note, too.
+
+    Args:
+        text: the note of a recording; None for no note.
+    """
+    lines: dict[int, list[str]] = {}
+    place = WHOLE
+    for line in (text or "").split("\n"):
+        if match := _AT_ROW.match(line):
+            place, line = int(match[1]), line[match.end() :]
+        lines.setdefault(place, []).append(line)
+    return {place: "\n".join(some).strip() for place, some in lines.items()}
+
+
+def changed_note(text: str | None, new: str | None) -> str | None:
+    """Returns the note of a recording with new notes in place of those at the same rows.
+
+    Args:
+        text: the note of the recording; None for no note.
+        new: the new notes; an empty one removes the note at its place, and None removes all notes.
+    """
+    if new is None:
+        return None
+    notes = sorted({**read_notes(text), **read_notes(new)}.items())
+    return "\n".join(f"#{at} {words}" if at else words for at, words in notes if words) or None
+
+
+def note_in_words(text: str | None) -> str:
+    """Returns the note about a recording, and at which rows there are others; may be empty.
+
+    Args:
+        text: the note of the recording; None for no note.
+    """
+    notes = read_notes(text)
+    whole, rows = notes.pop(WHOLE, ""), ", ".join(f"#{seq}" for seq in notes)
+    return "; ".join(filter(None, (whole, rows and f"{counted(len(notes), 'note')} at {rows}")))
