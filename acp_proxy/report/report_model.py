@@ -147,7 +147,7 @@ def described(data: ReportData) -> dict[str, Any]:
     summary, recording = data.summary, data.summary.recording
     has_times = summary.duration_ns is not None
     words = data.options.filter.strip()
-    values = {
+    values: dict[str, Any] = {
         "name": data.name,
         "filter": words,
         "turn": data.options.turn,
@@ -162,8 +162,7 @@ def described(data: ReportData) -> dict[str, Any]:
         "last_turn": data.last_turn,
         "pauses": data.pauses,
     }
-    if recording.row_notes:
-        values["notes"] = recording.row_notes
+    values |= {"notes": recording.row_notes} if recording.row_notes else {}
     if not has_times:
         values["has_times"] = False
     if recording.step_ns:

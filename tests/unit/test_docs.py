@@ -70,6 +70,7 @@ from acp_proxy.imports.log_formats import NAMES
 from acp_proxy.playback.drivers.sweep import ClientRun
 from acp_proxy.record.capture.record_options import RECORD
 from acp_proxy.recording.recording import LOST, NamedAnswer, Origin, Recording
+from acp_proxy.store.files.annotations import set_note
 from acp_proxy.store.tables.schema import VERSION
 from acp_proxy.store.tables.stored_views import STORED_VIEWS
 from tests.support.command_line import COMMANDS, commands_with, flags, run, words_for
@@ -282,11 +283,13 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
     """The page of JSON has a row for each member that --json prints, and no other rows."""
     text = page("json.md")
     path = record_conversation(tmp_path / "x.db")
+    set_note(path, "#1 an event\n#2 a frame")
     listed = json.loads(run("inspect", "list", "--json", tmp_path).stdout)
     shown = json.loads(run("inspect", "show", "--json", path).stdout)
     lines = [json.loads(line) for line in run("inspect", "log", "--json", path).stdout.splitlines()]
     data = json.loads(run("inspect", "search", "--json", "hello", path).stdout)
-    pruned = run("inspect", "prune", "--json", "--dry-run", "--larger-than", "0kB", tmp_path).stdout
+    chosen = ("--dry-run", "--larger-than", "0kB", "--noted")
+    pruned = run("inspect", "prune", "--json", *chosen, tmp_path).stdout
     frame = {name for line in lines if "stream" in line for name in line}
     event = {name for line in lines if "event" in line for name in line}
     show = section(text, "show").partition("\n### ")[0]

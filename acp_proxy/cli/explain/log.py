@@ -257,7 +257,7 @@ class _TimelineScreen(_JsonTimeline):
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         folded = fold(rows, self.layout.marked, self.layout.pauses) if self.folded else rows
         is_terminal = self.folded and self.layout.screen.columns is not None
-        return fold_ends(folded, self.layout.marked) if is_terminal else folded
+        return fold_ends(folded) if is_terminal else folded
 
     def write(self, items: Iterable[Row | ChunkRun]) -> None:
         self.layout.live = self.reader.is_open

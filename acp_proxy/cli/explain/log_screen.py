@@ -68,21 +68,14 @@ _TIMES = {TimeForm.RELATIVE: "seconds", TimeForm.CLOCK: "clock", TimeForm.DELTA:
 """The title of the column of times."""
 
 
-def fold_ends(
-    items: Iterable[Row | ChunkRun], alone: Container[int] = ()
-) -> Iterator[Row | ChunkRun]:
+def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
     """Yields items; ends of streams with about the same time and the same reason become one row.
 
     The member ``last`` of such a row is the number of its last event.
-
-    Args:
-        items: rows and runs, in order.
-        alone: the numbers of events that stay rows.
     """
     pending: Row | None = None
     for item in items:
-        is_end = isinstance(item, dict) and item["kind"] == "eof" and item["seq"] not in alone
-        end = item if is_end else None
+        end = item if isinstance(item, dict) and item["kind"] == "eof" else None
         if pending is not None and (end is None or not _is_same_end(pending, end)):
             yield pending
             pending = None
@@ -187,8 +180,9 @@ class TimelineLayout:
         yield self.text(line, self._marks.get(row["seq"], "  ") if self._marks else "")
         for member in self.member_lines(row):
             yield self.text(member, "  " if self._marks else "")
-        for text in self._notes.get(row["seq"], "").splitlines():
-            yield self.screen.whole(piece(f"{'':{self._number}} ✎ {text}", Ink.PERMISSION))
+        for seq, note in self._notes.items():
+            for text in note.split("\n") if row["seq"] <= seq <= self._before[0] else ():
+                yield self.screen.whole(piece(f"{'':{self._number}} ✎ {text}", Ink.PERMISSION))
 
     def text(self, line: TimelineLine, mark: str = "") -> str:
         """Returns one line of the timeline, without the lines above it.

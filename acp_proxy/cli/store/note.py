@@ -28,7 +28,9 @@ from acp_proxy.store.reader import RecordingReader
 )
 @recording_argument
 @click.argument("text", required=False)
-@click.option("--clear", is_flag=True, help="Remove the notes, or only the note at TEXT, such as '#42'.")
+@click.option(
+    "--clear", is_flag=True, help="Remove the notes, or only the note at TEXT, such as '#42'."
+)
 @unredacted_option
 def note(rec: str, text: str | None, clear: bool) -> None:
     """Write a note into a recording; without TEXT, print the notes of the recording.

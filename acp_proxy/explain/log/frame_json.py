@@ -90,7 +90,8 @@ def facts(row: Row, recording: Recording, *, live: bool = False) -> Iterator[tup
         live: whether an answer may still come.
     """
     row = known_members(recording, row)
-    yield "note", recording.row_notes.get(row["seq"])
+    if row["seq"] in recording.row_notes:
+        yield "note", recording.row_notes[row["seq"]]
     if (t_ns := row["t_ns"]) is not None:
         at = f"{recording.clock(t_ns):%Y-%m-%d %H:%M:%S.%f %z}".rstrip()
         clock = "" if recording.known_start is None else f"{at}, "

@@ -14,7 +14,7 @@ from acp_proxy.recording.notes import changed_note, note_in_words, read_notes
         ("it hangs\nhere", {0: "it hangs\nhere"}),
         ("#42 why?", {42: "why?"}),
         ("#42", {42: ""}),
-        ("it hangs\n#42 why?\nand who\n#7\tbecause", {0: "it hangs", 42: "why?\nand who", 7: "because"}),
+        ("it hangs\n#42 why?\nand\n#7\tso", {0: "it hangs", 42: "why?\nand", 7: "so"}),
         ("#0 no row\n#x\n#7th\n#-1\n#07 x", {0: "#0 no row\n#x\n#7th\n#-1\n#07 x"}),
         (f"#{'9' * 16} x", {0: f"#{'9' * 16} x"}),
     ],

@@ -16,7 +16,7 @@ from acp_proxy.recording.log_format import FAULT, TO_CLIENT
 from acp_proxy.report.data_blocks import report_blocks
 from acp_proxy.report.facts import head_facts
 from acp_proxy.report.page import report_parts
-from acp_proxy.report.report_model import ReportOptions, read_report_data
+from acp_proxy.report.report_model import ReportOptions, described, read_report_data
 from acp_proxy.report.row_data import (
     CHANGED,
     DIFFERENCES,
@@ -31,6 +31,7 @@ from acp_proxy.report.row_data import (
     number_codes,
     planes,
 )
+from acp_proxy.store.files.annotations import set_note
 from acp_proxy.store.reader import RecordingReader
 from tests.support.log_writer import (
     MS,
@@ -156,6 +157,25 @@ def test_the_rows_of_a_run_are_those_of_its_frames_alone(
         actual = [in_order.read(row)._replace(is_joined=False) for row in rows]
         assert actual == [RowReader(reader).read(row) for row in rows]
     assert len(rows) == 6
+
+
+def test_a_row_with_a_note_is_in_no_run(tmp_path: Path) -> None:
+    """A row with a note does not continue a run, nor does the row after it, as in `log`."""
+    chunk = line(update("s", "agent_message_chunk", content=text("one")))
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for _ in range(5):
+            recorder.chunk(TO_CLIENT, chunk)
+        recorder.close()
+        recorder.finish()
+    with RecordingReader(recorder.path) as reader:
+        seqs = [row["seq"] for row in reader.rows() if "raw" in row]
+    set_note(recorder.path, f"whole\n#{seqs[2]} <i>why</i>")
+    with RecordingReader(recorder.path) as reader:
+        rows = RowReader(reader)
+        joined = [rows.read(row).is_joined for row in reader.rows() if "raw" in row]
+        meta = described(read_report_data(reader, ReportOptions()))
+    assert joined == [False, True, False, False, True]
+    assert meta["notes"] == {seqs[2]: "<i>why</i>"}
 
 
 @pytest.mark.parametrize("version", [3, 4])

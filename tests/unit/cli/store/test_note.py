@@ -95,14 +95,14 @@ def test_a_note_at_a_row_is_shown_there(home: Path) -> None:
     place = next(at for at, line in enumerate(lines) if line.split()[0] == "3")
     assert lines[place + 1].strip() == r"✎ why \x1b[31m?"
     assert r"why \x1b[31m?" in run("inspect", "log", "run", "--seq", "3", home=home).stdout
-    rows = [json.loads(line) for line in
-            run("inspect", "log", "run", "--json", home=home).stdout.splitlines()]  # fmt: skip
+    rows, entries = (
+        [*map(json.loads, run("inspect", name, "run", "--json", home=home).stdout.splitlines())]
+        for name in ("log", "transcript")
+    )
     noted = {row["seq"]: row["note"] for row in rows if "note" in row}
     assert noted == {1: "the start", 3: "why \x1b[31m?"}
     markdown = run("inspect", "transcript", "run", home=home).stdout
     assert r"**Note** `why \x1b[31m?` · `#3`" in markdown
-    entries = [json.loads(line) for line in
-               run("inspect", "transcript", "run", "--json", home=home).stdout.splitlines()]  # fmt: skip
     assert [entry["seq"] for entry in entries if entry.get("kind") == "note"] == [1, 3]
     for command in ("show", "list"):
         shown = run("inspect", command, "run" if command == "show" else home, home=home).stdout
