@@ -42,7 +42,7 @@ def changed_note(text: str | None, new: str | None) -> str | None:
 
 
 def note_in_words(text: str | None) -> str:
-    """Returns the note about a recording, and at which rows there are others; may be empty.
+    """Returns the note about a recording, and the numbers of the rows with notes; may be empty.
 
     Args:
         text: the note of the recording; None for no note.
