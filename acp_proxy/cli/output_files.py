@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -49,8 +49,7 @@ def write_page(
     Args:
         parts: the page, part by part.
         output: the file; None for a file in the current directory.
-        name: the base name of the file in the current directory. The name is not trusted, since a
-            recording from elsewhere may have any name.
+        name: the base name of the file in the current directory; see `named_file`.
         recordings: files that the page may not replace.
         force: whether to replace an existing file.
 
@@ -67,17 +66,22 @@ def write_page(
         writer.all(parts)
         writer.flush()
         return None
-    path = output or Path(f"{_file_name(name)}.html")
+    path = output or named_file(name, "html")
     spare_recordings([path], recordings)
     write_files({path: parts}, force=force)
     return path
 
 
-def _file_name(name: str) -> str:
-    try:
-        return read_name(name)
-    except ValueError:
-        return "report"
+def named_file(name: str, suffix: str) -> Path:
+    """Returns the path of a file in the current directory that is named after a recording.
+
+    Args:
+        name: the name, which is not trusted, since a recording from elsewhere may have any name.
+        suffix: the ending of the file's name, without its dot.
+    """
+    with suppress(ValueError):
+        return Path(f"{read_name(name)}.{suffix}")
+    return Path(f"report.{suffix}")
 
 
 def check_report_files(*files: Path | None) -> None:

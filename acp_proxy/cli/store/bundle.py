@@ -21,7 +21,7 @@ from acp_proxy.cli.group import cli_command
 from acp_proxy.cli.masking import masked_summary
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import read_argument
-from acp_proxy.cli.output_files import write_files
+from acp_proxy.cli.output_files import named_file, write_files
 from acp_proxy.cli.report import page_parts
 from acp_proxy.cli.screens.output import progress, warn
 from acp_proxy.cli.screens.recording_page import RecordingPage
@@ -47,21 +47,21 @@ _OWNER_ALONE = 0o600 << 16
 @cli_command(
     epilog="""\b
     Examples:
-      acp-proxy bundle latest -o bug.zip
-          recording, conversation, summary and versions, without secrets
+      acp-proxy bundle
+          recording, conversation, summary and versions of the latest one, without secrets
       acp-proxy bundle latest -o bug.zip --level private
           also without prompts, messages and contents of files
     """,
 )
 @read_argument
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", required=True,
-              help="The archive to write. The file must not exist.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="Where to write instead of NAME.zip. The file must not exist.")  # fmt: skip
 @click.option("--level", type=click.Choice(["secrets", "private"]), default="secrets",
               show_default=True,
               help="What to mask. private also reduces prompts, messages and contents of files to "
               "their lengths.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace the file that --output names.")
-def bundle(rec: str, output: Path, level: str, force: bool) -> None:
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+def bundle(rec: str, output: Path | None, level: str, force: bool) -> None:
     """Pack the files for a bug report into one ZIP archive.
 
     The archive has the recording as text (recording.jsonl), a page for a browser (report.html), the
@@ -81,6 +81,7 @@ def bundle(rec: str, output: Path, level: str, force: bool) -> None:
             "show.txt": _summary(reader),
             "versions.txt": _versions(reader.recording),
         }
+        output = output or named_file(reader.recording.name, "zip")
         parts = progress(_zip_parts(files, sizes), label="writing")
         write_files({output: parts}, force=force)
         masked = masked_summary([*masked_values(reader)], level)

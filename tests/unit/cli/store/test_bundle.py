@@ -6,13 +6,17 @@ import re
 import stat
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from acp_proxy import __version__
 from tests.support.audit_conversation import Talk
 from tests.support.command_line import complaint, run
-from tests.support.log_writer import LogWriter, handshake, text, update
+from tests.support.log_writer import LogWriter, handshake, record_conversation, text, update
 from tests.support.report_page import decode_page
 from tests.unit.cli.explain.test_audit import write
+
+if TYPE_CHECKING:
+    import pytest
 
 TOUR = Path(__file__).parents[4] / "recordings" / "tour.db"
 SECRET = "ghp_" + "x7Kq2Zp9Lw4Vb8Nc3Rt6Ym1Hd5Gf0JsAeUiO"
@@ -69,6 +73,33 @@ def test_an_archive_that_is_there_stays(tmp_path: Path) -> None:
     assert output.read_text() == "mine"
     assert run("inspect", "bundle", TOUR, "-o", output, "--force").exit_code == 0
     assert [*contents(output)] == NAMES
+
+
+def test_the_latest_recording_is_packed_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without words, the latest recording is packed into NAME.zip, which is never replaced."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "recordings").mkdir()
+    record_conversation(tmp_path / "recordings/chat.db", name="chat")
+    result = run("bundle", home=tmp_path / "recordings")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("acp-proxy: chat.zip has recording.jsonl (")
+    assert [*contents(Path("chat.zip"))] == NAMES
+    assert "exists" in complaint("bundle", home=tmp_path / "recordings")
+    assert [path.name for path in Path().iterdir()] == ["chat.zip"]
+
+
+def test_a_recording_cannot_choose_the_directory_of_its_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name in a recording from elsewhere is not used if it is not a file name."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    path = record_conversation(tmp_path / "chat.db", name="../evil")
+    assert run("bundle", path).exit_code == 0
+    assert [*tmp_path.rglob("*.zip")] == [tmp_path / "here/report.zip"]
 
 
 def test_secrets_are_masked_always(tmp_path: Path) -> None:
