@@ -4,12 +4,16 @@ The PATH of an editor may differ from the PATH of the user's shell.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
 from acp_proxy.editors.agents import Machine
 
-_TEMPORARY = ("/.cache/uv/", "/uv/archive-", "/tmp/", "/pipx/.cache/")
+_TEMPORARY = re.compile(
+    r"/(?:\.cache|Caches|_npx|tmp|var/folders|(?:archive|builds|environments)-v\d+)/"
+)
+"""Directories of uvx, `pipx run`, npx, pip and tests; uv's cache may have any name."""
 
 
 def this_machine() -> Machine:
@@ -42,4 +46,4 @@ def own_command(machine: Machine) -> tuple[str, ...]:
 
 def is_temporary(own: tuple[str, ...]) -> bool:
     """Whether this acp-proxy is in a directory that may be removed later, such as uvx's cache."""
-    return any(part in own[0] for part in _TEMPORARY)
+    return any(map(_TEMPORARY.search, (own[0], os.path.realpath(own[0]))))

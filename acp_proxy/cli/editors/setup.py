@@ -107,10 +107,13 @@ def setup(
     for note in dict.fromkeys(note for agent in agents for note in agent.notes):
         warn(note)
     if is_temporary(own):
-        warn(
-            f"{own[0]} is in a cache or a temporary directory and may be removed some day; "
-            "install acp-proxy for good before you use this"
+        problem = (
+            f"{own[0]} is in a cache or a temporary directory and may be removed some day; install"
+            " acp-proxy with `uv tool install` or `pipx install`, and run the installed one"
         )
+        if write:
+            raise Refusal(problem)
+        warn(problem)
     if write:
         _write(state, agents[0], machine, is_sure=yes)
     else:
@@ -287,6 +290,8 @@ def _write(
         f"added {name!r} to {found_client.path}; `acp-proxy setup {client.name} --undo` takes it"
         " back"
     )
+    warn("recordings stay until you delete them; `--keep 14d` after `record` in the entry deletes"
+         " those that are older than 14 days")  # fmt: skip
 
 
 def _free_name(agent: RecordedAgent, names: list[str]) -> str:

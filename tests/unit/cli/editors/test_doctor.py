@@ -105,6 +105,7 @@ def test_what_setup_writes_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """`doctor` accepts an entry made by `setup`, even if a script's interpreter is elsewhere."""
     own = (str(answering(tmp_path)),)
     monkeypatch.setattr(setup, "own_command", lambda _: own)
+    monkeypatch.setattr(setup, "is_temporary", lambda _: False)
     (tmp_path / SETTINGS).parent.mkdir(parents=True)
     program(tmp_path / "bin/node")
     script = program(tmp_path / "bin/opencode", "#!/usr/bin/env node\n")

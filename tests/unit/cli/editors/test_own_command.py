@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
+from acp_proxy.cli.editors import own_command as own
 from acp_proxy.cli.editors.own_command import is_temporary, own_command
 from acp_proxy.editors.agents import Machine
 
@@ -55,7 +57,24 @@ def test_a_module_has_the_script_beside_its_python(
 
 
 def test_a_path_that_goes_away_is_known() -> None:
-    """`setup` recognizes that acp-proxy is in a temporary directory, such as one made by uvx."""
-    assert is_temporary(("/home/me/.cache/uv/archive-v0/abc/bin/acp-proxy",))
-    assert is_temporary(("/tmp/clone/.venv/bin/acp-proxy",))
-    assert not is_temporary(("/home/me/.local/bin/acp-proxy",))
+    """A command in a temporary directory is recognized, such as one made by uvx."""
+    places = (
+        "/home/me/.cache/uv/archive-v0/abc", "/tmp/clone/.venv", "/data/uvcache/archive-v0/abc",
+        "/data/uvcache/environments-v2/abc", "/data/uvcache/builds-v0/.tmpabc",
+        "/home/me/.cache/pipx/abc", "/home/me/.local/pipx/.cache/abc", "/tmp/pip-build-env-abc",
+        "/Users/me/Library/Caches/pipx/abc", "/private/var/folders/ab/T/pip-ephem",
+        "/home/me/.npm/_npx/abc/node_modules/.bin",
+    )  # fmt: skip
+    for place in places:
+        assert is_temporary((f"{place}/bin/acp-proxy",)), place
+    for place in ("/home/me/.local/bin", "/home/me/.local/share/uv/tools/acp-proxy", "/opt/tmpl"):
+        assert not is_temporary((f"{place}/acp-proxy",)), place
+
+
+def test_a_link_into_a_cache_goes_away_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that is a symbolic link into a cache is recognized, too."""
+    link = tmp_path / "acp-proxy"
+    link.symlink_to("/nowhere/.cache/uv/archive-v0/abc/bin/acp-proxy")
+    monkeypatch.setattr(own, "_TEMPORARY", re.compile(r"/\.cache/"))
+    assert is_temporary((str(link),))
+    assert not is_temporary((str(tmp_path / "other"),))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.cli.editors import setup as command
+from acp_proxy.cli.editors.own_command import is_temporary
 from tests.support.client_homes import AGENTS, KEY, VALUE, make_home
 from tests.support.command_line import complaint, run
 from tests.support.jsonc_oracle import value_of
@@ -143,6 +144,21 @@ def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Pa
     )
 
 
+def test_a_command_in_a_cache_is_not_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--write` refuses a command in a cache and says what to do; without it, this is a warning."""
+    monkeypatch.setattr(command, "is_temporary", is_temporary)
+    monkeypatch.setattr(command, "own_command", lambda _: ("/x/.cache/uv/bin/acp-proxy",))
+    before = (home / ZED).read_bytes()
+    told = (
+        "/x/.cache/uv/bin/acp-proxy is in a cache or a temporary directory and may be removed some "
+        "day; install acp-proxy with `uv tool install` or `pipx install`, and run the installed one"
+    )
+    words = ("zed", "--agent", "OpenCode")
+    assert refusal(home, *words, "--write", "--yes") == told
+    assert (home / ZED).read_bytes() == before
+    assert told in setup(home, *words).stderr
+
+
 def test_an_entry_is_written_and_taken_back(home: Path) -> None:
     """`setup` writes an entry beside the others, with the values that its screen hides."""
     path = home / ZED
@@ -155,11 +171,12 @@ def test_an_entry_is_written_and_taken_back(home: Path) -> None:
     assert result.stdout.splitlines()[-1] == (
         f"added 'OpenCode (recorded)' to {path}; `acp-proxy setup zed --undo` takes it back"
     )
+    assert "`--keep 14d` after `record`" in result.stderr
     value = value_of(path.read_bytes())
     entry = value["agent_servers"].pop("OpenCode (recorded)")
     assert value == value_of(before)
     assert entry["env"] == {"OPENAI_API_KEY": VALUE}
-    assert entry["args"][-1] == KEY
+    assert (entry["args"][:2], entry["args"][-1]) == (["record", "--"], KEY)  # and no --keep
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     kept = [*(home / ".local/share/acp-proxy/setup").iterdir()]
     assert [stat.S_IMODE(item.stat().st_mode) for item in kept] == [0o600]
