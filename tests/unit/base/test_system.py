@@ -25,30 +25,27 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 PACKAGE = Path(acp_proxy.__file__).parent
 MODULES = {
-    "fcntl",
-    "grp",
-    "posix",
-    "pty",
-    "pwd",
-    "readline",
-    "resource",
-    "syslog",
-    "termios",
-    "tty",
-}
+    "crypt", "curses", "fcntl", "grp", "nis", "posix", "pty", "pwd", "readline", "resource", "spwd",
+    "syslog", "termios", "tty",
+}  # fmt: skip
 OS = {
-    "O_CLOEXEC", "O_DIRECTORY", "O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK", "O_SYNC", "WNOHANG",
-    "fchmod", "fchown", "fork", "getegid", "geteuid", "getgid", "getpgid", "getpgrp", "getuid",
-    "killpg", "mkfifo", "openpty", "pidfd_open", "posix_fallocate", "posix_spawn", "posix_spawnp",
-    "pread", "preadv", "pwrite", "readv", "setpgid", "setsid", "statvfs", "sysconf", "tcgetpgrp",
-    "ttyname", "uname", "wait4", "waitid", "writev",
+    "O_CLOEXEC", "O_DIRECTORY", "O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK", "O_SYNC",
+    "POSIX_SPAWN_CLOSE", "POSIX_SPAWN_DUP2", "POSIX_SPAWN_OPEN", "WIFEXITED", "WIFSIGNALED",
+    "WIFSTOPPED", "WNOHANG", "WSTOPSIG", "WTERMSIG", "WUNTRACED", "chown", "chroot", "fchmod",
+    "fchown", "fork", "forkpty", "getegid", "geteuid", "getgid", "getgroups", "getloadavg",
+    "getpgid", "getpgrp", "getpriority", "getsid", "getuid", "getxattr", "killpg", "lchown",
+    "listxattr", "mkfifo", "mknod", "nice", "openpty", "pidfd_open", "posix_fadvise",
+    "posix_fallocate", "posix_spawn", "posix_spawnp", "pread", "preadv", "pwrite", "pwritev",
+    "readv", "removexattr", "sched_yield", "sendfile", "setpgid", "setsid",
+    "setxattr", "statvfs", "sysconf", "tcgetpgrp", "tcsetpgrp", "ttyname", "umount", "uname",
+    "wait3", "wait4", "waitid", "writev",
 }  # fmt: skip
 SIGNAL = {
     "ITIMER_REAL", "ITIMER_VIRTUAL", "SIGALRM", "SIGCHLD", "SIGCONT", "SIGHUP", "SIGKILL",
     "SIGPIPE", "SIGQUIT", "SIGSTOP", "SIGTSTP", "SIGUSR1", "SIGVTALRM", "SIGWINCH", "SIG_BLOCK",
     "SIG_SETMASK", "SIG_UNBLOCK", "pthread_sigmask", "setitimer", "sigwait",
 }  # fmt: skip
-SELECT = {"POLLIN", "POLLOUT", "poll"}
+SELECT = {"POLLERR", "POLLHUP", "POLLIN", "POLLOUT", "poll"}
 """Names that the package might use and that Windows lacks."""
 
 WITHOUT = f"""
@@ -92,10 +89,11 @@ INSPECT = [
     ("0", ("export", "hello", "-o", "hello.jsonl")),
     ("0", ("export", "hello", "--format", "pytest", "-o", "made")),
     ("0", ("report", "hello", "-o", "hello.html")),
-    ("0", ("bundle", "hello", "-o", "bug.zip")),
+    ("0", ("bundle", "hello")),
     ("0", ("import", "hello.jsonl", "-o", "again.db")),
     ("0", ("export", "hello", "-o", "less.db", "--level", "private")),
-    ("0", ("note", "again.db", "a note")),
+    ("0", ("note", "again.db", "a note\n#2 and one at a row")),
+    ("0", ("log", "again.db", "--around", "2")),
     ("0", ("prune", "--older-than", "999d", "--dry-run")),
     ("0", ("faults", "list")),
     ("0", ("faults", "explain", "@crash-mid-frame")),
@@ -130,8 +128,8 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_every_command_that_runs_everywhere_is_inspected() -> None:
-    """For Windows, the table `INSPECT` has the words of each command that starts no agent."""
-    starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep"}
+    """The words of each command that starts no agent are in `INSPECT`, so that Windows has them."""
+    starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep", "try"}
     inspected = [" ".join(words) + " " for _, words in INSPECT]
     for name in commands_with():
         assert name in starters or any(words.startswith(f"{name} ") for words in inspected), name
@@ -176,7 +174,7 @@ def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
     """On a system that cannot start agents, each command that starts one is refused in one line."""
     words = [("record", "--", "x"), ("verify", "hello", "--", "x"), ("setup", "zed", "--write"),
              ("doctor",), ("faults", "sweep", "hello", "--client", "x"),
-             ("verify", "--help")]  # fmt: skip
+             ("try", "--", "x"), ("verify", "--help")]  # fmt: skip
     script = f"for words in {words!r}: print(*run(*words))"
     said, _ = without(script, directory=recordings)
     lines = [line for line in said.decode().splitlines() if line.strip()]
@@ -218,7 +216,7 @@ STARTS_AGENTS = {
     "record/capture", "record/faulted/fault_runner", "record/supervisor",
     "recording/agent_names", "recording/file_names", "recording/log_format",
     "store/log/damaged_log", "store/log/log_reader", "store/log/log_recovery",
-    "testing/replayed_agent",
+    "testing/replayed_agent", "try_",
 }  # fmt: skip
 """Modules that do not run on Windows, read logs of other systems, or check for a name first."""
 LOOKS_FIRST = {
