@@ -1,20 +1,26 @@
 """``acp-proxy stats``: the traffic, the speed of answers, and the time spent in turns."""
 
+import time
 from functools import partial
+from pathlib import Path
 
 import click
 from attrs import evolve
 
-from acp_proxy.cli.group import Refusal, cli_command
-from acp_proxy.cli.opening import open_recording, require
+from acp_proxy.base.forms import converter
+from acp_proxy.cli.group import Refusal, cli_command, recordings
+from acp_proxy.cli.masking import is_unredacted
+from acp_proxy.cli.opening import mapped, open_recording, require
 from acp_proxy.cli.options import filter_argument, number_option, printing, read_argument
 from acp_proxy.cli.screens.output import progress, say_json, stdout_screen, warn
 from acp_proxy.explain.choice import chosen_in, why_nothing
 from acp_proxy.explain.origins import known_json
 from acp_proxy.explain.stats.statistics import Statistics, gather, slowest, waterfall, with_texts
 from acp_proxy.explain.stats.turn_times import TurnTime
+from acp_proxy.explain.stats.versions import BY, compared, measure
 from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.recording.recording import needs
+from acp_proxy.store.files.directory import list_recordings, paths
 from acp_proxy.store.reader import RecordingReader
 
 _STEPS = 30
@@ -32,6 +38,8 @@ _STEPS = 30
           only the terminals of one session
       acp-proxy stats latest --json | jq '.turns[] | [.id, .client_ns, .agent_ns]'
           for a program: how long each turn waited for the client
+      acp-proxy stats --by agent
+          what a new version of an agent changed: a row for each version
       acp-proxy stats latest --json |
         jq -r '.methods[] | select(.p99_ns > 1e9) | .method'
           methods with more than one slow answer in a hundred, over one second
@@ -47,8 +55,18 @@ _STEPS = 30
     default=10,
     text="How many tool calls and turns to list: the heaviest, and the slowest.",
 )
+@click.option("--by", type=click.Choice(BY),
+              help="Compare all recordings of a directory, given in place of REC: a row for each"
+              " version of the agent or client, or for each project.")  # fmt: skip
 @printing
-def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None, top: int) -> None:
+def stats(
+    rec: str,
+    filter_words: tuple[str, ...],
+    json: bool,
+    turn: int | None,
+    top: int,
+    by: str | None,
+) -> None:
     """Show the traffic, the speed of answers, and how the turns spent their time.
 
     First: how the time of the turns divides. A turn waits for its client while a request of the
@@ -73,6 +91,11 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
     recording, or until now in a live recording.
     """
     parse(words := " ".join(filter_words), UNREAD)
+    if by is not None:
+        if turn is not None:
+            raise Refusal("expected --turn without --by: it is about one recording")
+        _compare(recordings() if rec == "latest" else Path(rec), words, by, as_json=json)
+        return
     with open_recording(rec) as reader:
         chosen = chosen_in(reader, words)
         watch = partial(progress, total=reader.count(), label="counting")
@@ -95,6 +118,26 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
     from acp_proxy.cli.explain.stats_screen import show_statistics
 
     show_statistics(stdout_screen(), result, recording, texts, chosen_turn)
+
+
+def _compare(where: Path, words: str, by: str, *, as_json: bool) -> None:
+    """Prints a row for each version of the agents or clients, or for each project."""
+    if not where.is_dir():
+        raise Refusal(f"expected a directory of recordings with --by, got {where}")
+    find = partial(measure, words=words, now_ns=time.monotonic_ns())
+    entries = list_recordings(paths(where), find, unredacted=is_unredacted(), mapped=mapped)
+    for problem in filter(None, (entry.problem for entry in entries)):
+        warn(problem)
+    rows = compared(entries, by)
+    if as_json:
+        for row in rows:
+            say_json(converter.unstructure(row))
+    elif not rows:
+        warn(f"no recordings in {where}" + (f" match {words}" if words else ""))
+    else:
+        from acp_proxy.cli.explain.versions_screen import show_versions
+
+        show_versions(stdout_screen(), rows)
 
 
 @needs("middle", "durations")

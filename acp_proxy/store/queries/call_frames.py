@@ -4,7 +4,7 @@ Each function reads an open recording, and raises `UnreadableRecording` if the f
 locked.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from acp_proxy.base.limits import LINE_EDGE, SMALL_LINE
 from acp_proxy.recording.recording import StoredFrame
@@ -76,6 +76,23 @@ def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
         " AND method = 'session/update') OR kind = 'batch')"
     )
     return (row["seq"] for row in rows.query(sql, (*span, turn)))
+
+
+def call_updates_with(rows: Rows, words: Collection[str]) -> list[int]:
+    """Returns the numbers of the updates of tool calls that have one of several words in quotes.
+
+    The updates of a replayed history are left out, since they belong to no turn.
+
+    Args:
+        rows: the recording.
+        words: the words.
+    """
+    has_word = " OR ".join(["instr(raw, ?)"] * len(words))
+    sql = (
+        "SELECT seq FROM frames WHERE tool_call IS NOT NULL AND turn IS NOT NULL"
+        f" AND method = 'session/update' AND ({has_word})"
+    )
+    return [row["seq"] for row in rows.query(sql, [f'"{word}"'.encode() for word in words])]
 
 
 def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) -> Iterator[int]:

@@ -222,6 +222,26 @@ def last_turn(rows: Rows) -> int:
     return int(next(last, {"id": 0})["id"])
 
 
+def turn_speeds(rows: Rows, words: Sequence[str]) -> list[tuple[int | None, int | None]]:
+    """Returns how long each turn took, and after which time its first update with a word came.
+
+    Args:
+        rows: the recording.
+        words: the words, such as kinds of updates; each must stand in quotes in the line.
+
+    Returns:
+        Pairs of nanoseconds; None for a turn that has not ended, or that has no such update.
+    """
+    has_word = " OR ".join(["instr(f.raw, ?)"] * len(words))
+    sql = (
+        "SELECT duration_ns, (SELECT f.t_ns FROM frames AS f WHERE f.turn = t.id AND f.seq BETWEEN"
+        f" prompt_seq AND ifnull(end_seq, {LAST_NUMBER}) AND ({has_word}) ORDER BY f.seq LIMIT 1)"
+        " - (SELECT t_ns FROM frames WHERE seq = prompt_seq) AS first_ns FROM turns AS t"
+    )
+    pairs = rows.query(sql, [f'"{word}"'.encode() for word in words])
+    return [(row["duration_ns"], row["first_ns"]) for row in pairs]
+
+
 def open_turn_count(rows: Rows) -> int:
     """Counts the turns that never ended."""
     return _count(rows, "turns WHERE end_seq IS NULL")

@@ -1,0 +1,180 @@
+"""Compares the recordings of each version of an agent or client, or of each project.
+
+All numbers come from stored rows, and the findings are those that `list` knows: no rule is checked,
+so a thousand recordings take seconds.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from attrs import asdict, evolve, frozen
+
+from acp_proxy.base.limits import LINE_EDGE
+from acp_proxy.explain.choice import chosen_in
+from acp_proxy.explain.findings import Finding, Severity
+from acp_proxy.explain.show.agent_end import ENDED, NOT_STARTED
+from acp_proxy.explain.show.chosen_messages import read_messages
+from acp_proxy.explain.show.summary import find_quickly
+from acp_proxy.explain.show.unanswered import UNANSWERED
+from acp_proxy.explain.stats.traffic import percentile
+from acp_proxy.explain.stats.waterfall import VOICE
+from acp_proxy.protocol.tool_calls import call_of
+from acp_proxy.protocol.updates import FAILED
+from acp_proxy.recording.agent_names import agent_name
+from acp_proxy.recording.recording import Recording, needs
+from acp_proxy.store.files.directory import ListedRecording
+from acp_proxy.store.queries.call_frames import call_updates_with
+from acp_proxy.store.queries.exchanges import turn_count, turn_speeds
+from acp_proxy.store.reader import RecordingReader
+
+BY = ("agent", "client", "project")
+"""What the recordings are grouped by."""
+COUNTS = ("failed_calls", "hangs", "crashes", "errors", "warnings")
+"""Numbers that grow with the number of recordings."""
+_Speeds = list[tuple[int | None, int | None]]
+
+
+@frozen
+class Measures:
+    """The numbers of one recording."""
+
+    turns: int
+    speeds: _Speeds
+    """The length of each turn, and the time to its first word, in nanoseconds; None if unknown."""
+    counts: Counter[str]
+    """The numbers of `COUNTS`."""
+
+
+@frozen
+class VersionRow:
+    """The recordings of one version of an agent or client, or of one project, together."""
+
+    by: str
+    """agent, client or project."""
+    name: str | None
+    """The name of the agent or client, or the directory; None if it is not known."""
+    version: str | None
+    first_used: str
+    """When the first of the recordings began, in ISO 8601 and UTC."""
+    recordings: int
+    turns: int
+    turn_p50_ns: int | None
+    """The median length of the turns that have ended."""
+    turn_p90_ns: int | None
+    first_word_p50_ns: int | None
+    """The median time from a prompt to the first piece of a message or thought."""
+    first_word_p90_ns: int | None
+    failed_calls: int
+    """The number of tool calls that failed, or that a person refused."""
+    hangs: int
+    """The number of recordings with a request that was never answered, or a long silence."""
+    crashes: int
+    """The number of recordings in which the agent did not start, or ended unasked."""
+    errors: int
+    """The number of findings of this severity that `list` knows."""
+    warnings: int
+    change: dict[str, float | None] | None = None
+    """The differences from the previous version of the same name. The numbers of `COUNTS` are
+    compared with what that version would have in as many recordings. None for the first version,
+    and for projects."""
+
+
+def measure(
+    reader: RecordingReader, words: str, now_ns: int
+) -> tuple[tuple[Measures, ...], str]:
+    """Measures a recording; the result is a `FindingSearch`.
+
+    Args:
+        reader: the recording.
+        words: a filter; a recording without a match has no measures.
+        now_ns: as for `find_quickly`.
+    """
+    if words and next(reader.rows(chosen_in(reader, words)), None) is None:
+        return (), ""
+    findings, _ = find_quickly(reader, now_ns)
+    severities = Counter(finding.severity for finding in findings)
+    ends = {f.rule for f in findings if f.severity is Severity.ERROR} & {ENDED, NOT_STARTED}
+    failed = {
+        (message.session, message.turn, message.tool_call)
+        for message in read_messages(reader, call_updates_with(reader, FAILED), LINE_EDGE)
+        if call_of(message.part("params")).get("status") in FAILED
+    }
+    counts = (len(failed), any(map(_is_hang, findings)), bool(ends),
+              severities[Severity.ERROR], severities[Severity.WARNING])  # fmt: skip
+    numbers = Counter(dict(zip(COUNTS, map(int, counts), strict=True)))
+    return (Measures(turn_count(reader), _speeds(reader), numbers),), ""
+
+
+@needs("middle", "durations", unknown=[])
+def _speeds(reader: RecordingReader) -> _Speeds:
+    return turn_speeds(reader, [*VOICE])
+
+
+def _is_hang(finding: Finding) -> bool:
+    """Whether a finding is a hang; a person who is asked, or a client that left at once, is none."""
+    least = Severity.ERROR if finding.rule == UNANSWERED else Severity.WARNING
+    return finding.group == "wait" and finding.severity in (Severity.ERROR, least)
+
+
+def compared(entries: Iterable[ListedRecording], by: str) -> list[VersionRow]:
+    """Returns a row for each version or project, sorted by name, and then by version.
+
+    Args:
+        entries: recordings; those without measures in place of their findings are left out.
+        by: one of `BY`.
+    """
+    groups: dict[tuple[str, str], list[tuple[str, Measures]]] = {}
+    for entry in entries:
+        for measures in entry.findings or ():
+            assert entry.recording is not None
+            row = entry.recording.started_at, measures
+            groups.setdefault(_key(entry.recording, by), []).append(row)
+    rows = [_row(by, *key, group) for key, group in groups.items()]
+    rows.sort(key=lambda row: (row.name or "", version_key(row.version or ""), row.first_used))
+    return [_with_change(row, before) for row, before in zip(rows, [None, *rows], strict=False)]
+
+
+def _key(recording: Recording, by: str) -> tuple[str, str]:
+    if by == "project":
+        return recording.cwd, ""
+    if by == "client":
+        return recording.client_name or "", recording.client_version or ""
+    name = recording.agent_name or (agent_name(recording.words) if recording.words else "")
+    return name, recording.agent_version or ""
+
+
+def version_key(version: str) -> tuple[Any, ...]:
+    """Returns a key that sorts versions: 1.9 before 1.10, and 2.0-rc1 before 2.0."""
+    release, _, rest = version.partition("-")
+    return _parts(release), not rest, _parts(rest)
+
+
+def _parts(text: str) -> list[tuple[int, str]]:
+    parts = re.findall(r"[0-9]+|[^\W\d_]+", text.lower().removeprefix("v"))
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def _row(by: str, name: str, version: str, group: list[tuple[str, Measures]]) -> VersionRow:
+    speeds = [speed for _, measures in group for speed in measures.speeds]
+    lengths, firsts = (sorted(ns for pair in speeds if (ns := pair[n]) is not None) for n in (0, 1))
+    times = (percentile(ns, percent) for ns in (lengths, firsts) for percent in (50, 90))
+    counts = [sum(measures.counts[count] for _, measures in group) for count in COUNTS]
+    turns = sum(measures.turns for _, measures in group)
+    first = min(started_at for started_at, _ in group)
+    return VersionRow(by, name or None, version or None, first, len(group), turns, *times, *counts)
+
+
+def _with_change(row: VersionRow, before: VersionRow | None) -> VersionRow:
+    if before is None or row.by == "project" or before.name != row.name:
+        return row
+    old, new = asdict(before), asdict(row)
+    scale = {name: row.recordings / before.recordings for name in COUNTS}
+    numbers = [name for name in new if name == "recordings" or name == "turns" or name in COUNTS]
+    change = {name: round(new[name] - old[name] * scale.get(name, 1), 2) for name in numbers}
+    times = (name for name in new if name.endswith("_ns"))
+    change |= {name: None if None in (new[name], old[name]) else new[name] - old[name]
+               for name in times}  # fmt: skip
+    return evolve(row, change=change)
