@@ -227,6 +227,8 @@ def _entry(
         fields=fields,
         preview=previews[0],
         b_preview=previews[1] if change is Change.CHANGED else None,
+        a_last=frames_a[-1] if frames_a else None,
+        b_last=frames_b[-1] if frames_b else None,
     )
 
 

@@ -107,6 +107,9 @@ class DiffEntry:
     """The content of A, or else of B, in one line without control characters."""
     b_preview: str | None = None
     """The content of B in the same form, if the entry has changed."""
+    a_last: int | None = field(default=None, metadata={"hidden": True})
+    """The number of the entry's last frame in A; None if only B has it."""
+    b_last: int | None = field(default=None, metadata={"hidden": True})
 
 
 T = TypeVar("T")

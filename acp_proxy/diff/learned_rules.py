@@ -58,8 +58,8 @@ def learn(
     tried = given
     result = diff(a, b, tried, watch)
     for _ in range(_ROUNDS):
-        places = _places(result)
-        aliases = [p for p, pairs in places.items() if p not in tried.aliases and _are_names(pairs)]
+        places = places_of(result)
+        aliases = [p for p, pairs in places.items() if p not in tried.aliases and are_names(pairs)]
         ignored = [p for p in places if p not in tried.ignored] if not aliases else []
         moved = [] if aliases or ignored else _moved(result)
         apart = [kind for kind in moved if kind not in tried.apart]
@@ -108,7 +108,7 @@ def _moved(result: Diff) -> list[str]:
     return list(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
-def _places(result: Diff) -> dict[str, list[Field]]:
+def places_of(result: Diff) -> dict[str, list[Field]]:
     """Returns the fields that can be ignored, by place; see `place_of`."""
     places: dict[str, list[Field]] = {}
     for field in _fields(result):
@@ -123,8 +123,8 @@ def _fields(result: Diff) -> Iterator[Field]:
         yield from entry.fields
 
 
-def _are_names(pairs: list[Field]) -> bool:
-    """Whether the values of both sides correspond one to one and look like generated ids."""
+def are_names(pairs: list[Field]) -> bool:
+    """Returns whether the values of both sides correspond one to one and look like generated ids."""
     there: dict[Any, Any] = {}
     back: dict[Any, Any] = {}
     for pair in pairs:

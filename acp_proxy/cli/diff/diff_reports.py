@@ -94,7 +94,7 @@ class DiffJson(DiffReporter):
 
 
 def _members(value: Any) -> dict[str, Any]:
-    return asdict(value, recurse=False)
+    return asdict(value, recurse=False, filter=lambda member, _: "hidden" not in member.metadata)
 
 
 def _counts(counts: Counts) -> dict[str, int]:

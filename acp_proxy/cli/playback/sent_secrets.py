@@ -32,6 +32,7 @@ def fill(
     options: tuple[str, ...],
     *,
     are_for_many: bool = False,
+    are_listed: bool = True,
 ) -> GivenSecrets:
     """Fills in the given secrets, and lists on stderr the markers that will be sent unchanged.
 
@@ -40,6 +41,7 @@ def fill(
         client: the recorded client, which sends the messages.
         options: ``MARKER=VARIABLE``, as the user gave them.
         are_for_many: whether some options may be about markers of other recordings.
+        are_listed: whether to list markers on stderr.
 
     Raises:
         Refusal: a marker or a variable does not exist.
@@ -64,7 +66,7 @@ def fill(
         by_hash[match["hash"]] = value
         secrets.values[value] = secrets.variables[variable] = marker
     script.fill(by_hash)
-    if left := [marker for name, marker in markers.items() if name not in by_hash]:
+    if are_listed and (left := [marker for name, marker in markers.items() if name not in by_hash]):
         warn(
             f"sent unchanged: {listed(left, EXAMPLES)};"
             " to send the value of an environment variable in place of a marker, use --secret"

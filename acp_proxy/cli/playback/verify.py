@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from attrs import evolve
 
 from acp_proxy.base.errors import AcpProxyError
 from acp_proxy.base.system import signal_name
@@ -36,6 +37,7 @@ from acp_proxy.cli.options import (
     complete_recording,
     file_option,
     limit_ns,
+    number_option,
     playback_options,
     seconds,
 )
@@ -130,6 +132,8 @@ class NothingRecorded(Refusal):
               " several times.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Also check the new run, and fail if the agent broke "
               "a rule of the protocol.")  # fmt: skip
+@number_option("--runs", default=1, text="Play the recorded client N times; what only a model words"
+               " differently then does not count, and what else differs is unstable.")  # fmt: skip
 @file_option("-o", "--output", text="Where to record the new run; for a batch, the directory for "
              "all of them.")  # fmt: skip
 @batch_options
@@ -147,6 +151,7 @@ def verify(
     grace: float,
     secret: tuple[str, ...],
     check: bool,
+    runs: int,
     output: Path | None,
     report: Path | None,
     junit: Path | None,
@@ -169,6 +174,8 @@ def verify(
         raise Refusal("expected an agent's command, got an empty word")
     command = agent_command(command)
     if more or batch.is_given or names_several(recording):
+        if runs > 1:
+            raise Refusal("expected --runs with one recording, got several, or an option of a batch")
         sys.exit(_verify_many(ctx, (recording, *more), command, batch))
     with handling(exit_by, signal.SIGTERM, signal.SIGHUP), ExitStack() as stack:
         reader = stack.enter_context(open_recording(recording, unredacted=True))
@@ -176,36 +183,42 @@ def verify(
             warn(f"{reader.path} is still being recorded; later frames are not played")
         require("--timing", playback["pacing"].factor, reader)
         note_imported(reader)
-        script = FilledScript(RecordedSteps(reader, as_sent=True))
-        client = RecordedClient(script)
-        secrets = fill(script, client, secret, are_for_many=ctx.obj is not None)
-        new = new_path(command, output)
-        spare_recordings((report, junit), (file_of(reader), output or new, new))
+        from acp_proxy.cli.playback.verify_screen import ComparisonSettings, PlayedRun, conclude
         from acp_proxy.cli.playback.work_directory import directories
 
-        roots = stack.enter_context(directories(client.roots, cwd, reader.recording.cwd))
-        options = VerifyOptions(
-            **playback,
-            ignored=compared.ignored,
-            rewrite_text=rewrite_text,
-            roots=roots,
-            secrets=secrets.values,
-            timeout_ns=_timeout_ns(timeout, client, playback["pacing"]),
-        )
-        engine = Verification(client, options)
-        engine.state.masking.note_command([*command])
         level = reader.recording.redaction or "secrets"
-        outcome = _play(engine, command, new, grace, level, secrets.variables)
-        fresh = stack.enter_context(_new_run(new, was_stopped=outcome.was_stopped))
-        from acp_proxy.cli.playback.verify_screen import ComparisonSettings, conclude
-
+        played: list[PlayedRun] = []
+        known: dict[str, str] = {}
+        while len(played) < runs:
+            script = FilledScript(RecordedSteps(reader, as_sent=True))
+            client = RecordedClient(script)
+            secrets = fill(script, client, secret, are_for_many=ctx.obj is not None,
+                           are_listed=not played)  # fmt: skip
+            new = new_path(command, played[0].new.path if played else output)
+            spare_recordings((report, junit), (file_of(reader), output or new, new))
+            roots = stack.enter_context(directories(client.roots, cwd, reader.recording.cwd))
+            options = VerifyOptions(
+                **playback,
+                ignored=compared.ignored,
+                rewrite_text=rewrite_text,
+                roots=roots,
+                secrets=secrets.values,
+                timeout_ns=_timeout_ns(timeout, client, playback["pacing"]),
+            )
+            engine = Verification(client, options)
+            engine.state.masking.note_command([*command])
+            outcome = _play(engine, command, new, grace, level, secrets.variables)
+            fresh = stack.enter_context(_new_run(new, was_stopped=outcome.was_stopped))
+            played.append(PlayedRun(engine, fresh, outcome.was_stopped, outcome.pauses))
+            known |= engine.state.masking.known()
         settings = ComparisonSettings(
             word=recording, compared=compared, report=report, junit=junit, is_checked=check,
-            was_stopped=outcome.was_stopped, pauses=outcome.pauses, on_report=ctx.obj,
+            on_report=ctx.obj,
         )  # fmt: skip
-        known = engine.state.masking.known()
-        old, fresh = masked_alike((_masked(reader, stack), fresh), stack, known)
-        code = conclude(engine, old, fresh, settings)
+        readers = [_masked(reader, stack), *(run.new for run in played)]
+        old, *news = masked_alike(readers, stack, known)
+        again = [evolve(run, new=new) for run, new in zip(played, news, strict=True)]
+        code = conclude(old, again, settings)
     sys.exit(code)
 
 

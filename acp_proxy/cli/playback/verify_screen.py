@@ -1,6 +1,6 @@
 """Prints and writes the result of a verification, and chooses the exit code."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,14 @@ from acp_proxy.cli.screens.junit import Case, Failure, failure_of, lane_cases, s
 from acp_proxy.cli.screens.output import progress, say, stdout_screen, warn
 from acp_proxy.diff.diff import diff
 from acp_proxy.diff.diff_result import Diff, DiffEntry, DiffOptions, Expect, Field
+from acp_proxy.diff.noise import ModelNoise, Prompts
 from acp_proxy.explain.findings import Finding, in_order
 from acp_proxy.playback.shared.divergence import Rank, masked_lines
 from acp_proxy.playback.verify import verify_report as plays
 from acp_proxy.playback.verify.verification import Verification
 from acp_proxy.playback.verify.verify_report import PlayReport
 from acp_proxy.protocol.jsonrpc import Direction
+from acp_proxy.store.queries.exchanges import turns
 from acp_proxy.store.queries.recorded_events import clock_origin_ns, events
 from acp_proxy.store.reader import RecordingReader
 
@@ -32,9 +34,47 @@ _RESULTS = {
     "clean": "the agent did what was recorded",
     "incomplete": "the recording is incomplete, and was played to its end",
     "stalled": "the agent stalled",
+    "unstable": "the agent did not do the same in all runs",
     "differs": "the agent did not do what was recorded",
     "broken-rules": "the agent broke rules of the protocol",
 }
+_VERSIONS = ("/result/agentInfo/version", "/result/info/version")
+"""The places of the agent's version, which never counts."""
+
+
+@frozen
+class PlayedRun:
+    """A run of the new agent that has ended."""
+
+    engine: Verification
+    new: RecordingReader
+    """The recording of the run."""
+    was_stopped: bool = False
+    """Whether the agent was told to stop; then the way in which the agent ended does not count."""
+    pauses: tuple[tuple[int, int], ...] = ()
+    """The periods when a message was held back in vain: start and end, in nanoseconds of the
+    monotonic clock."""
+
+    @property
+    def roots(self) -> Mapping[str, str]:
+        """The directory of this run for each recorded directory."""
+        return self.engine.state.options.roots
+
+
+@frozen
+class UnstableRun:
+    """The differences of the first run, A, and another run of the new agent, B, without noise."""
+
+    run: int
+    """The number of the other run; the first run has the number 1."""
+    differences: dict[str, int]
+    """The number of differences, by kind."""
+    handshake: tuple[Field, ...]
+    ending: tuple[Field, ...]
+    entries: tuple[DiffEntry, ...]
+    entries_left_out: int
+    cases: list[Case] = field(factory=list, metadata={"hidden": True})
+    """The differences as test cases."""
 
 
 @frozen
@@ -46,13 +86,8 @@ class ComparisonSettings:
     compared: DiffOptions
     report: Path | None
     junit: Path | None
-    was_stopped: bool = False
-    """Whether the agent was told to stop; then the way in which the agent ended does not count."""
     is_checked: bool = False
     """Whether the verification fails if the agent broke a rule in the new run."""
-    pauses: tuple[tuple[int, int], ...] = ()
-    """The periods when a message was held back in vain: start and end, in nanoseconds of the
-    monotonic clock."""
     on_report: "Callable[[VerifyReport], object] | None" = None
     """A function that also receives the report; a batch makes a verdict from the report."""
 
@@ -65,7 +100,7 @@ class VerifyReport:
     recorded_as: str
     """The path of the recording of the new run."""
     verdict: str
-    """clean, differs, broken-rules, stalled or incomplete."""
+    """clean, differs, unstable, broken-rules, stalled or incomplete."""
     exit_code: int
     agent_exit_code: int | None
     agent_exit_signal: int | None
@@ -82,6 +117,10 @@ class VerifyReport:
     """The findings in the new run."""
     is_checked: bool = False
     """Whether the agent's errors among these findings make the verification fail."""
+    runs: tuple[str, ...] = ()
+    """The paths of the recordings of all runs."""
+    unstable: tuple[UnstableRun, ...] = ()
+    """The runs that differ from the first run in more than noise."""
 
 
 @define
@@ -97,28 +136,39 @@ class _EntryCollector(DiffReporter):
 
 
 def conclude(
-    engine: Verification, old: RecordingReader, new: RecordingReader, settings: ComparisonSettings
+    old: RecordingReader, runs: Sequence[PlayedRun], settings: ComparisonSettings
 ) -> int:
-    """Compares the two runs, reports the result, and returns the exit code.
+    """Compares the first run with the recording, reports the result, and returns the exit code.
 
     Args:
-        engine: the verification that has ended.
         old: the recording that was played.
-        new: the recording of the new run.
+        runs: the runs; further runs show what differs from run to run.
         settings: the settings of the comparison, and the files for reports.
     """
-    played = plays.report(engine, old.known_secrets | new.known_secrets)
+    new = runs[0].new
+    every = [plays.report(run.engine, old.known_secrets | run.new.known_secrets) for run in runs]
+    played = every[0]
     was_stopped = any(signal.get("action") in ("passed on", "sent") for signal in _signals(old))
     options = evolve(
         settings.compared,
+        ignored=(*settings.compared.ignored, *_VERSIONS),
         only=Direction.TO_CLIENT.value,  # the verifier's messages depend on the agent's
-        ending=not (settings.was_stopped or was_stopped),
-        same=tuple((live, recorded) for recorded, live in engine.state.options.roots.items()),
-        pauses=_on_recorded_clock(settings.pauses, new),
+        ending=not (runs[0].was_stopped or was_stopped),
+        same=tuple((live, recorded) for recorded, live in runs[0].roots.items()),
+        pauses=_on_recorded_clock(runs[0].pauses, new),
     )
-    comparison = diff(old, new, options, progress)
+    noise = ModelNoise()
+    unstable = [*_unstable(noise, runs, options)]
+    comparison = noise.without(diff(old, new, options, progress), _prompts(old, new))
     verdict, code = _verdict(played, comparison, is_incomplete=old.recording.state == "incomplete")
-    checked = _checked(new)
+    if any(other.has_stalled for other in every):
+        verdict, code = "stalled", STALLED
+    elif code != STALLED and (
+        unstable or any(other.has_diverged != played.has_diverged for other in every)
+    ):
+        verdict, code = "unstable", DIFFERS
+    found = [_checked(run.new) for run in runs]
+    checked = next(filter(_broken_by_agent, found), found[0])
     if code == CLEAN and settings.is_checked and _broken_by_agent(checked):
         verdict, code = "broken-rules", DIFFERS
     report = VerifyReport(
@@ -128,11 +178,15 @@ def conclude(
         differences={**asdict(comparison.counts), "total": comparison.counts.total},
         handshake=comparison.handshake, ending=comparison.ending,
         check=checked, is_checked=settings.is_checked,
+        runs=tuple(str(run.new.path) for run in runs), unstable=(*unstable,),
     )  # fmt: skip
     collector = _EntryCollector()
     cases = None if settings.junit is None else DiffCases()
     reporters: list[DiffReporter] = [collector] if cases is None else [collector, cases]
-    _print_conversation(played)
+    for number, conversation in enumerate(every, 1):
+        if len(runs) > 1 and conversation.has_diverged:
+            say(f"run {number}:", bold=True)
+        _print_conversation(conversation)
     if not comparison.is_equal:
         reporters.append(DiffScreen(stdout_screen(), _MOST_PRINTED))
         if settings.word != "-":
@@ -146,17 +200,46 @@ def conclude(
             say(line)
     if comparison.ending and (forced := _forced_end(new)) is not None:
         warn(f"the agent was still running after its client had left: {forced}")
-    warn(f"{_RESULTS[verdict]}: {plays.headline(played)}; recorded as {new.path}")
+    many = f"{len(runs)} runs, " * (len(runs) > 1)
+    warn(f"{_RESULTS[verdict]}: {many}{plays.headline(played)}; recorded as {', '.join(report.runs)}")
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
     if settings.on_report is not None:
         settings.on_report(report)
     compared = [] if cases is None else cases.cases
-    title = f"acp-proxy verify {report.recording}"
+    compared += [case for run in unstable for case in run.cases]
+    title = f"acp-proxy verify {report.recording}{f' ({len(runs)} runs)' * (len(runs) > 1)}"
     written = write_reports(
         (settings.report, lambda: json_report(report)),
         (settings.junit, lambda: suite(title, [*_cases_of(report), *compared])),
     )
     return code if written else code or WRONG_USE
+
+
+def _unstable(
+    noise: ModelNoise, runs: Sequence[PlayedRun], options: DiffOptions
+) -> Iterator[UnstableRun]:
+    """Learns the noise of the later runs, and prints and yields the runs with other differences."""
+    first = runs[0].new
+    for number, run in enumerate(runs[1:], 2):
+        same = tuple((run.roots[recorded], live) for recorded, live in runs[0].roots.items())
+        ending = options.ending and not run.was_stopped
+        options = evolve(options, same=same, ending=ending, pauses=())
+        found = noise.learn(diff(first, run.new, options, progress), _prompts(first, run.new))
+        if found.is_equal:
+            continue
+        say(f"unstable: run 1 and run {number} of the new agent are not the same", bold=True)
+        collector, cases = _EntryCollector(), DiffCases()
+        report_diff(found, [collector, cases, DiffScreen(stdout_screen(), _MOST_PRINTED)])
+        say()
+        yield UnstableRun(
+            number, {**asdict(found.counts), "total": found.counts.total}, found.handshake,
+            found.ending, tuple(collector.entries), collector.left_out,
+            [evolve(case, classname=f"run {number}") for case in cases.cases],
+        )  # fmt: skip
+
+
+def _prompts(a: RecordingReader, b: RecordingReader) -> Prompts:
+    return [turn.prompt_seq for turn in turns(a)], [turn.prompt_seq for turn in turns(b)]
 
 
 def _on_recorded_clock(

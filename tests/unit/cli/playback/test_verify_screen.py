@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.cli.diff.diff_lines import DiffLines
-from acp_proxy.cli.playback.verify_screen import ComparisonSettings, conclude
+from acp_proxy.cli.playback.verify_screen import ComparisonSettings, PlayedRun, conclude
 from acp_proxy.diff.diff_result import DiffOptions
 from acp_proxy.playback.verify.recorded_client import RecordedClient
 from acp_proxy.playback.verify.verification import Verification
@@ -59,7 +59,7 @@ def test_only_lines_that_are_printed_are_made(
     engine = Verification(RecordedClient(old.script(as_sent=True)), VerifyOptions())
     settings = ComparisonSettings("old", DiffOptions(), None, junit)
     with RecordingReader(old.path) as a, RecordingReader(new.path) as b:
-        assert conclude(engine, a, b, settings) == 1
+        assert conclude(a, [PlayedRun(engine, b)], settings) == 1
     old.close()
     new.close()
     assert f"{_MANY:,} differences: {_MANY:,} changed" in capsys.readouterr().out
@@ -87,7 +87,7 @@ def test_frames_sent_early_are_reported_on_stderr(
     live.play("<- 2", "<- 4", f"<- {read('/a', '10')}", ".. 2s", f"<- {END}")
     settings = ComparisonSettings("recorded", DiffOptions(), None, None)
     with RecordingReader(recorded.path) as a, RecordingReader(recorded.path) as b:
-        conclude(live.engine, a, b, settings)
+        conclude(a, [PlayedRun(live.engine, b)], settings)
     recorded.close()
     notes = [line for line in capsys.readouterr().err.splitlines() if "early in" in line]
     assert notes
