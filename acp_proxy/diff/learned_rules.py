@@ -124,7 +124,7 @@ def _fields(result: Diff) -> Iterator[Field]:
 
 
 def are_names(pairs: list[Field]) -> bool:
-    """Returns whether the values of both sides correspond one to one and look like generated ids."""
+    """Returns whether the values of both sides correspond one to one, and look generated."""
     there: dict[Any, Any] = {}
     back: dict[Any, Any] = {}
     for pair in pairs:

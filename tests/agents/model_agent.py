@@ -56,7 +56,7 @@ class Model(Agent):
         call = f"call-{self._random.randrange(10**9)}"
         title = "".join(self.words())
         if self.odd == "error":
-            raise RefusedError("Internal error", {"call": call})
+            raise RefusedError("Internal error", {})
         kind = "fetch" if self.odd == "kind" else "read"
         self.update(session, "tool_call", toolCallId=call, title=title, kind=kind, status="pending")
         if self.odd == "permission":

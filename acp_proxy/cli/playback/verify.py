@@ -175,7 +175,9 @@ def verify(
     command = agent_command(command)
     if more or batch.is_given or names_several(recording):
         if runs > 1:
-            raise Refusal("expected --runs with one recording, got several, or an option of a batch")
+            raise Refusal(
+                "expected --runs with one recording, got several, or an option of a batch"
+            )
         sys.exit(_verify_many(ctx, (recording, *more), command, batch))
     with handling(exit_by, signal.SIGTERM, signal.SIGHUP), ExitStack() as stack:
         reader = stack.enter_context(open_recording(recording, unredacted=True))

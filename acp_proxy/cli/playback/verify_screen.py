@@ -135,9 +135,7 @@ class _EntryCollector(DiffReporter):
             self.left_out += 1
 
 
-def conclude(
-    old: RecordingReader, runs: Sequence[PlayedRun], settings: ComparisonSettings
-) -> int:
+def conclude(old: RecordingReader, runs: Sequence[PlayedRun], settings: ComparisonSettings) -> int:
     """Compares the first run with the recording, reports the result, and returns the exit code.
 
     Args:
@@ -167,8 +165,8 @@ def conclude(
         unstable or any(other.has_diverged != played.has_diverged for other in every)
     ):
         verdict, code = "unstable", DIFFERS
-    found = [_checked(run.new) for run in runs]
-    checked = next(filter(_broken_by_agent, found), found[0])
+    checks = [_checked(run.new) for run in runs]
+    checked = next(filter(_broken_by_agent, checks), checks[0])
     if code == CLEAN and settings.is_checked and _broken_by_agent(checked):
         verdict, code = "broken-rules", DIFFERS
     report = VerifyReport(
@@ -201,7 +199,9 @@ def conclude(
     if comparison.ending and (forced := _forced_end(new)) is not None:
         warn(f"the agent was still running after its client had left: {forced}")
     many = f"{len(runs)} runs, " * (len(runs) > 1)
-    warn(f"{_RESULTS[verdict]}: {many}{plays.headline(played)}; recorded as {', '.join(report.runs)}")
+    warn(
+        f"{_RESULTS[verdict]}: {many}{plays.headline(played)}; recorded as {', '.join(report.runs)}"
+    )
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
     if settings.on_report is not None:
         settings.on_report(report)
@@ -224,16 +224,16 @@ def _unstable(
         same = tuple((run.roots[recorded], live) for recorded, live in runs[0].roots.items())
         ending = options.ending and not run.was_stopped
         options = evolve(options, same=same, ending=ending, pauses=())
-        found = noise.learn(diff(first, run.new, options, progress), _prompts(first, run.new))
-        if found.is_equal:
+        rest = noise.learn(diff(first, run.new, options, progress), _prompts(first, run.new))
+        if rest.is_equal:
             continue
         say(f"unstable: run 1 and run {number} of the new agent are not the same", bold=True)
         collector, cases = _EntryCollector(), DiffCases()
-        report_diff(found, [collector, cases, DiffScreen(stdout_screen(), _MOST_PRINTED)])
+        report_diff(rest, [collector, cases, DiffScreen(stdout_screen(), _MOST_PRINTED)])
         say()
         yield UnstableRun(
-            number, {**asdict(found.counts), "total": found.counts.total}, found.handshake,
-            found.ending, tuple(collector.entries), collector.left_out,
+            number, {**asdict(rest.counts), "total": rest.counts.total}, rest.handshake,
+            rest.ending, tuple(collector.entries), collector.left_out,
             [evolve(case, classname=f"run {number}") for case in cases.cases],
         )  # fmt: skip
 

@@ -7,10 +7,9 @@ so a thousand recordings take seconds.
 import re
 from collections import Counter
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
-from attrs import asdict, evolve, frozen
+from attrs import evolve, frozen
 
 from acp_proxy.base.limits import LINE_EDGE
 from acp_proxy.explain.choice import chosen_in
@@ -31,9 +30,12 @@ from acp_proxy.store.queries.exchanges import turn_count, turn_speeds
 from acp_proxy.store.reader import RecordingReader
 
 BY = ("agent", "client", "project")
-"""What the recordings are grouped by."""
+"""The things that recordings are grouped by."""
 COUNTS = ("failed_calls", "hangs", "crashes", "errors", "warnings")
 """Numbers that grow with the number of recordings."""
+_TIMES = ("turn_p50_ns", "turn_p90_ns", "first_word_p50_ns", "first_word_p90_ns")
+NUMBERS = ("recordings", "turns", *_TIMES, *COUNTS)
+"""The numbers of a row, in the order of their columns."""
 _Speeds = list[tuple[int | None, int | None]]
 
 
@@ -44,7 +46,7 @@ class Measures:
     turns: int
     speeds: _Speeds
     """The length of each turn, and the time to its first word, in nanoseconds; None if unknown."""
-    counts: Counter[str]
+    counts: tuple[int, ...]
     """The numbers of `COUNTS`."""
 
 
@@ -82,9 +84,7 @@ class VersionRow:
     and for projects."""
 
 
-def measure(
-    reader: RecordingReader, words: str, now_ns: int
-) -> tuple[tuple[Measures, ...], str]:
+def measure(reader: RecordingReader, words: str, now_ns: int) -> tuple[tuple[Measures, ...], str]:
     """Measures a recording; the result is a `FindingSearch`.
 
     Args:
@@ -104,8 +104,7 @@ def measure(
     }
     counts = (len(failed), any(map(_is_hang, findings)), bool(ends),
               severities[Severity.ERROR], severities[Severity.WARNING])  # fmt: skip
-    numbers = Counter(dict(zip(COUNTS, map(int, counts), strict=True)))
-    return (Measures(turn_count(reader), _speeds(reader), numbers),), ""
+    return (Measures(turn_count(reader), _speeds(reader), counts),), ""
 
 
 @needs("middle", "durations", unknown=[])
@@ -114,7 +113,7 @@ def _speeds(reader: RecordingReader) -> _Speeds:
 
 
 def _is_hang(finding: Finding) -> bool:
-    """Whether a finding is a hang; a person who is asked, or a client that left at once, is none."""
+    """Whether a finding is a hang; a request that a person has not answered yet is no hang."""
     least = Severity.ERROR if finding.rule == UNANSWERED else Severity.WARNING
     return finding.group == "wait" and finding.severity in (Severity.ERROR, least)
 
@@ -161,7 +160,7 @@ def _row(by: str, name: str, version: str, group: list[tuple[str, Measures]]) ->
     speeds = [speed for _, measures in group for speed in measures.speeds]
     lengths, firsts = (sorted(ns for pair in speeds if (ns := pair[n]) is not None) for n in (0, 1))
     times = (percentile(ns, percent) for ns in (lengths, firsts) for percent in (50, 90))
-    counts = [sum(measures.counts[count] for _, measures in group) for count in COUNTS]
+    counts = map(sum, zip(*(measures.counts for _, measures in group), strict=True))
     turns = sum(measures.turns for _, measures in group)
     first = min(started_at for started_at, _ in group)
     return VersionRow(by, name or None, version or None, first, len(group), turns, *times, *counts)
@@ -170,11 +169,8 @@ def _row(by: str, name: str, version: str, group: list[tuple[str, Measures]]) ->
 def _with_change(row: VersionRow, before: VersionRow | None) -> VersionRow:
     if before is None or row.by == "project" or before.name != row.name:
         return row
-    old, new = asdict(before), asdict(row)
-    scale = {name: row.recordings / before.recordings for name in COUNTS}
-    numbers = [name for name in new if name == "recordings" or name == "turns" or name in COUNTS]
-    change = {name: round(new[name] - old[name] * scale.get(name, 1), 2) for name in numbers}
-    times = (name for name in new if name.endswith("_ns"))
-    change |= {name: None if None in (new[name], old[name]) else new[name] - old[name]
-               for name in times}  # fmt: skip
+    scale = dict.fromkeys(COUNTS, row.recordings / before.recordings)
+    pairs = ((n, getattr(row, n), getattr(before, n)) for n in NUMBERS)
+    change = {name: None if None in (new, old) else round(new - old * scale.get(name, 1), 2)
+              for name, new, old in pairs}  # fmt: skip
     return evolve(row, change=change)
