@@ -1,6 +1,7 @@
 """Prints a comparison of versions or projects as a table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from acp_proxy.base.wording import duration
 from acp_proxy.cli.screens.output import Page
@@ -42,17 +43,15 @@ def _names(rows: Sequence[VersionRow]) -> Iterator[Cell]:
 
 def _numbers(rows: Sequence[VersionRow], name: str) -> Iterator[Cell]:
     """Yields the number of each row, and its change."""
-    written = duration if name.endswith("_ns") else "{:,.0f}".format
+    written: Callable[[Any], str] = duration if name.endswith("_ns") else "{:,.0f}".format
     for row in rows:
-        value = getattr(row, name)
+        value, change = getattr(row, name), (row.change or {}).get(name)
         yield cell("" if value is None else written(value))
-        if row.change is None:
-            continue
-        change = row.change[name]
-        text = "" if change is None else written(abs(change))
-        if change is None or text == written(0):
-            yield cell("=" if text else "", Ink.FAINT)
+        if change is None:
+            yield from [cell("")] * (row.change is not None)
+        elif (text := written(abs(change))) == written(0):
+            yield cell("=", Ink.FAINT)
         else:
             is_worse = change > 0 and name in COUNTS
-            sign = "+" if change > 0 else "-"
-            yield cell(f"{sign}{text}", Ink.TROUBLE if is_worse else Ink.FAINT)
+            ink = Ink.TROUBLE if is_worse else Ink.FAINT
+            yield cell(f"{'+' if change > 0 else '-'}{text}", ink)

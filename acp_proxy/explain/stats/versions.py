@@ -43,11 +43,10 @@ _Speeds = list[tuple[int | None, int | None]]
 class Measures:
     """The numbers of one recording."""
 
-    turns: int
     speeds: _Speeds
     """The length of each turn, and the time to its first word, in nanoseconds; None if unknown."""
     counts: tuple[int, ...]
-    """The numbers of `COUNTS`."""
+    """The number of turns, and the numbers of `COUNTS`."""
 
 
 @frozen
@@ -104,7 +103,7 @@ def measure(reader: RecordingReader, words: str, now_ns: int) -> tuple[tuple[Mea
     }
     counts = (len(failed), any(map(_is_hang, findings)), bool(ends),
               severities[Severity.ERROR], severities[Severity.WARNING])  # fmt: skip
-    return (Measures(turn_count(reader), _speeds(reader), counts),), ""
+    return (Measures(_speeds(reader), (turn_count(reader), *counts)),), ""
 
 
 @needs("middle", "durations", unknown=[])
@@ -113,7 +112,7 @@ def _speeds(reader: RecordingReader) -> _Speeds:
 
 
 def _is_hang(finding: Finding) -> bool:
-    """Whether a finding is a hang; a request that a person has not answered yet is no hang."""
+    """Whether a finding is a hang; requests that wait for a person do not count."""
     least = Severity.ERROR if finding.rule == UNANSWERED else Severity.WARNING
     return finding.group == "wait" and finding.severity in (Severity.ERROR, least)
 
@@ -152,18 +151,18 @@ def version_key(version: str) -> tuple[Any, ...]:
 
 
 def _parts(text: str) -> list[tuple[int, str]]:
-    parts = re.findall(r"[0-9]+|[^\W\d_]+", text.lower().removeprefix("v"))
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    parts = re.findall(r"0*([0-9]+)|([^\W\d_]+)", text.lower().removeprefix("v"))
+    return [(len(number) or -1, number or word) for number, word in parts]
 
 
 def _row(by: str, name: str, version: str, group: list[tuple[str, Measures]]) -> VersionRow:
-    speeds = [speed for _, measures in group for speed in measures.speeds]
-    lengths, firsts = (sorted(ns for pair in speeds if (ns := pair[n]) is not None) for n in (0, 1))
-    times = (percentile(ns, percent) for ns in (lengths, firsts) for percent in (50, 90))
-    counts = map(sum, zip(*(measures.counts for _, measures in group), strict=True))
-    turns = sum(measures.turns for _, measures in group)
-    first = min(started_at for started_at, _ in group)
-    return VersionRow(by, name or None, version or None, first, len(group), turns, *times, *counts)
+    starts, measures = zip(*group, strict=True)
+    speeds = [speed for each in measures for speed in each.speeds]
+    times = (percentile(sorted(ns for speed in speeds if (ns := speed[n]) is not None), percent)
+             for n in (0, 1) for percent in (50, 90))  # fmt: skip
+    turns, *counts = map(sum, zip(*(each.counts for each in measures), strict=True))
+    numbers = dict[str, Any](zip(NUMBERS, (len(group), turns, *times, *counts), strict=True))
+    return VersionRow(by, name or None, version or None, min(starts), **numbers)
 
 
 def _with_change(row: VersionRow, before: VersionRow | None) -> VersionRow:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from attrs import fields
 
-from acp_proxy.cli.playback.verify_screen import VerifyReport
+from acp_proxy.cli.playback.verify_screen import UnstableRun, VerifyReport
 from acp_proxy.playback.shared.divergence import Divergence, DivergenceKind
 from acp_proxy.playback.verify.verify_report import PlayReport
 from tests.unit.test_docs import first_cells, page, section
@@ -18,6 +18,7 @@ from tests.unit.test_docs import first_cells, page, section
     ("value", "title"),
     [
         (VerifyReport, "The report of verify"),
+        (UnstableRun, "Unstable run"),
         (PlayReport, "Conversation"),
         (Divergence, "Divergence"),
     ],
@@ -25,7 +26,9 @@ from tests.unit.test_docs import first_cells, page, section
 def test_every_member_of_the_report_is_documented(value: Any, title: str) -> None:
     """The manual lists the members of the report of `verify` in their order."""
     text = section(page("json.md"), title).partition("\n### ")[0]
-    assert first_cells(text) == [field.name for field in fields(value)]
+    assert first_cells(text) == [
+        field.name for field in fields(value) if "hidden" not in field.metadata
+    ]
 
 
 def test_every_kind_of_divergence_is_documented() -> None:
