@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { callParts } from "../../acp_proxy/report/front_end/cards/card.js";
 import { outputAfter, outputSteps } from "../../acp_proxy/report/front_end/cards/terminal.js";
 import { contentBlocks, describedContent } from "../../acp_proxy/report/front_end/detail/blocks.js";
-import { commandFor, faultInWords, mermaidAround } from "../../acp_proxy/report/front_end/detail/detail.js";
+import { commandFor, faultInWords } from "../../acp_proxy/report/front_end/detail/detail.js";
 import { longStrings, saidBlocks } from "../../acp_proxy/report/front_end/detail/said.js";
 import { chunkOf } from "../../acp_proxy/report/front_end/data/values.js";
 import { Entries } from "../../acp_proxy/report/front_end/conversation/entries.js";
@@ -83,12 +83,8 @@ test("a message that is no entry is its content or its long texts", () => {
   assert.deepEqual(texts(saidBlocks({ result: { a: "x\ny" } })), ["text /result/a: x\ny"]);
 });
 
-test("a frame has a sequence diagram of its turn", async () => {
-  const piece = (text, messageId) => JSON.stringify({ params: { update: { sessionUpdate: "agent_message_chunk", messageId, content: { type: "text", text } } } });
-  const row = (seq, line, members) => ({ seq, t_ns: seq, stream: "to-client", kind: "notification", method: "session/update", update: "agent_message_chunk", session: "s", turn: 1, run: null, exchange: null, request_seq: null, line, ...members });
-  const recording = await Recording.read(sourceOf([row(1, piece("a")), row(2, piece("b")), row(3, piece("c"))], { meta: { name: "a b", summary: {}, check: null } }));
+test("a piece of a message is read in the 1.0 draft, too", () => {
   assert.equal(chunkOf({ params: { type: "agent_message_chunk", data: { content: "x" } } }).text, "x");
-  assert.match(await mermaidAround(recording, 2), /^sequenceDiagram\n {2}participant client\n.*\n {2}agent->>client: #35;1 agent_message_chunk/s);
 });
 
 test("an index of entries is read from the first one on that has changed, and blocks from there on anew", async () => {

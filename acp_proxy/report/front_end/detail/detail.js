@@ -5,8 +5,7 @@ import { keepFoundMarked } from "../list/found.js";
 import { button, clear, div, h, noteLine, setAttribute, span } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { tabList } from "../shell/tabs.js";
-import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
-import { shellWord, visibleText } from "../shell/words.js";
+import { countInWords, durationInWords, secondsInWords, shellWord } from "../shell/words.js";
 import { labelledBlock } from "./blocks.js";
 import { bytesElements } from "./hex.js";
 import { JsonTree } from "./json_tree.js";
@@ -19,9 +18,6 @@ import { attempted, fromBase64, parsedLine } from "../data/values.js";
 /** @typedef {import("../shell/dom.js").Child} Child */
 /** @typedef {(row: number, state: State) => Promise<Child[]>} Show draws a part of the detail */
 
-const MOST_ARROWS = 30;
-const LONGEST_ARROW = 80;
-const UNSAFE_IN_MERMAID = /[^\p{L}\p{N} ._/,()?!+=*'-]/gu;
 /** @type {Record<string, string>} */
 const SENDERS_IN_WORDS = {
   "to-agent": "client → agent", "to-client": "agent → client", stderr: "agent's stderr",
@@ -139,34 +135,6 @@ function summaryOf(recording, row, facts) {
   ].filter(Boolean).join(" · ");
 }
 
-/**
- * A sequence diagram of the turn or the exchange around a row, in Mermaid's notation; runs of
- * chunks are one arrow.
- * @param {Recording} recording @param {number} row
- */
-export async function mermaidAround(recording, row) {
-  const [runs, seqs] = ["run", "seq"].map((name) => recording.numbers(name));
-  const around = new Set([...recording.rowsAlike("turn", row), row, recording.pair(row)]);
-  const rows = [...around].sort((a, b) => a - b).filter((one) =>
-    recording.text("stream", one)?.startsWith("to-") && [NaN, one].includes(runs[one]));
-  const at = rows.findIndex((one) => one >= row);
-  const shown = rows.slice(Math.max(0, at - MOST_ARROWS / 2), at + MOST_ARROWS / 2);
-  const lines = ["sequenceDiagram", "participant client", "participant agent"];
-  for (const one of shown) {
-    const arrow = /^(response|error)$/.test(recording.text("kind", one) ?? "") ? "-->>" : "->>";
-    const isToAgent = recording.text("stream", one) === "to-agent";
-    const ends = isToAgent ? `client${arrow}agent` : `agent${arrow}client`;
-    const text = `#${seqs[one]} ${recording.verb(one)} ${(await recording.cells(one)).text}`;
-    const short = [...visibleText(text)].slice(0, LONGEST_ARROW).join("");
-    // In Mermaid, any character can be written as its number.
-    const safe = short.replace(UNSAFE_IN_MERMAID, (sign) => `#${sign.codePointAt(0)};`);
-    lines.push(`${ends}: ${safe}`);
-  }
-  const left = `${rows.length - shown.length} of ${rows.length} are left out`;
-  if (shown.length < rows.length) lines.push(`note over client,agent: ${left}`);
-  return `${lines.join("\n  ")}\n`;
-}
-
 /** The command that prints a frame. @param {string} name of the recording @param {number} seq */
 export const commandFor = (name, seq) => `acp-proxy log ${shellWord(name)} --seq ${seq}`;
 
@@ -206,8 +174,7 @@ export function mountDetail(container, state) {
     { class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0 });
   const copies = h("details", { class: "copies" }, h("summary", null, "Copy"),
     copyButton("command", () => commandFor(recording.meta.name, state.seq ?? 0)),
-    recording.hasPayloads && copyButton("JSON", () => recording.line(state.row).then(decodeText)),
-    copyButton("mermaid", () => mermaidAround(recording, state.row)));
+    recording.hasPayloads && copyButton("JSON", () => recording.line(state.row).then(decodeText)));
   const controls = div("detail-line", tabs.element, steppers.map(({ box }) => box), copies);
   keepFoundMarked(state, "found-in-detail", panel);
   clear(container, noteLine(recording.rows ? "" : "Nothing was recorded."));
