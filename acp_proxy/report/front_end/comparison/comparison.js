@@ -6,16 +6,14 @@ const changes = Array.from(document.querySelectorAll(".change"));
 let current = -1;
 
 /**
- * Shows a difference, and names it in the address so that it can be linked to.
+ * Shows a difference, and names it in the address so that it can be linked to. The browser scrolls
+ * to what the address names, and moves the focus there.
  * @param {number} index
  */
 function showChange(index) {
   if (index < 0 || index >= changes.length) return;
   markChange(index);
-  const shown = changes[index];
-  history.replaceState(null, "", `#${shown.id}`);
-  shown.scrollIntoView({ block: "start" });
-  shown.focus({ preventScroll: true });
+  location.replace(`#${changes[index].id}`);
 }
 
 /** @param {number} index */
@@ -39,7 +37,7 @@ function step(by) {
 function followAddress() {
   const named = document.getElementById(location.hash.slice(1));
   const index = changes.findIndex((one) => one === named || named?.contains(one));
-  if (named !== null && index >= 0) markChange(index);
+  if (index >= 0) markChange(index);
 }
 
 if (changes.length > 0) {
