@@ -21,9 +21,6 @@ import { ansiLines, ansiPieces } from "./ansi.js";
 const LONGEST_PAUSE_NS = 2e9;
 const MOST_OUTPUT = 1 << 20;
 const MOST_LINES_SHOWN = 1000;
-const COLOURS = [
-  "#9aa0a8", "#ff7b72", "#5fd068", "#e3c04f", "#7aa9ff", "#e58bea", "#4fd3d3", "#e6e6e6",
-];
 
 /** The output of one terminal as it grew, in any dialect. @param {ReadFrame[]} frames */
 export function outputSteps(frames) {
@@ -106,7 +103,7 @@ function outputElements(steps) {
     const hidden = countInWords(lines.length - MOST_LINES_SHOWN, "earlier line");
     clear(box, lines.length > MOST_LINES_SHOWN && noteLine(`${hidden} not shown`),
       lines.slice(-MOST_LINES_SHOWN).map((line) =>
-        div("terminal-line", ansiPieces(line).map(pieceElement))));
+        div("terminal-line", ansiPieces(line).map(({ text, classes }) => span(classes, text)))));
     // At first, the end of the output is visible.
     requestAnimationFrame(() => (box.scrollTop = box.scrollHeight));
     const { t_ns, seq } = steps[index];
@@ -129,10 +126,4 @@ function outputElements(steps) {
   // If the reader prefers reduced motion, nothing is played; the slider still shows every step.
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   return [box, last > 0 && div("detail-line", !isCalm && play, slider, place)];
-}
-
-/** @param {import("./ansi.js").AnsiPiece} piece */
-function pieceElement({ text, classes }) {
-  const colour = COLOURS[Number(/-(\d)/.exec(classes)?.[1])] ?? "";
-  return h("span", { class: classes || null, style: { "--colour": colour } }, text);
 }
