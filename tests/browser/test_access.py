@@ -46,7 +46,7 @@ def show(page: Visit, view: str, row: int = 20) -> None:
     """Chooses a view and a frame, and waits until both are shown."""
     page.ask("""async ([view, row]) => {
       const { state, recording } = window.acpReport;
-      state.setView(view);
+      state.set("view", view);
       state.select(Math.min(row, recording.rows - 1));
       const seq = `#${recording.numbers("seq")[state.row]} `;
       while (!document.querySelector(".detail-title")?.textContent.startsWith(seq)) {

@@ -200,7 +200,7 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
     sign = page.page.locator("article[aria-current] .sign-hit")
     sign.wait_for()
     assert sign.get_attribute("aria-label") == "found"
-    page.ask("() => acpReport.state.setView('list')")
+    page.ask("() => acpReport.state.set('view', 'list')")
     page.page.wait_for_function(f"() => ({MARKED})('found-in-list').length > 0")
     page.page.locator("#search").fill("session")
     page.page.wait_for_function(f"() => ({MARKED})('found-in-list').length > 1")

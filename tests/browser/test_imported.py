@@ -24,7 +24,7 @@ WORDS = """async () => {
   const open = () => document.querySelectorAll("details").forEach((one) => { one.open = true; });
   open();
   for (const view of ["list", "sequence", "waterfall", "calls"]) {
-    state.setView(view);
+    state.set("view", view);
     await settle();
     found.push(words());
   }

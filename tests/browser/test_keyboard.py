@@ -60,7 +60,7 @@ def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None
 
     In the first view all controls of the page, in the others those from the tabs of the views on.
     """
-    page.ask("(view) => { acpReport.state.setView(view); acpReport.state.select(20); }", view)
+    page.ask("(view) => { acpReport.state.set('view', view); acpReport.state.select(20); }", view)
     page.ask("() => scrollTo(0, 0)")
     page.page.wait_for_timeout(100)
     page.ask(WATCH)

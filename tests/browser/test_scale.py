@@ -29,7 +29,7 @@ LOOK = """async () => {
   const nodes = {};
   await drawn();
   const conversation = blocks();
-  state.setView("list");
+  state.set("view", "list");
   await drawn();
   const first = blocks();
   await state.setFilter("kind:request latency:>1ns");
@@ -38,7 +38,7 @@ LOOK = """async () => {
   const filtered = blocks();
   await state.setFilter("");
   for (const view of ["conversation", "list", "sequence", "waterfall", "calls"]) {
-    state.setView(view);
+    state.set("view", view);
     for (const part of [0, 0.5, 0.99]) {
       state.select(Math.floor(recording.rows * part));
       await drawn();

@@ -64,7 +64,7 @@ def test_a_page_has_what_the_recording_has(window: Visit, path: Path, tmp_path: 
     has = told(page)
     assert_truth(has, path)
     assert_whole(has, path)
-    page.ask("() => window.acpReport.state.setView('list')")
+    page.ask("() => window.acpReport.state.set('view', 'list')")
     page.page.set_viewport_size(TALL)
     page.page.wait_for_function(ALL_ROWS)
     assert_list(page.ask(LIST), run("inspect", "log", path).stdout.splitlines())

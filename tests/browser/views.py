@@ -17,8 +17,8 @@ SEQUENCE_KINDS = ("sequence-frame", "sequence-turn", "sequence-gap", "sequence-d
 ROWS = """async ({ view, turn, cells }) => {
   const { state } = window.acpReport;
   const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  state.setView(view);
-  if (turn !== null) state.setTurn(turn);
+  state.set("view", view);
+  if (turn !== null) state.set("turn", turn);
   await frame();
   const list = document.querySelector(`.view-${view} [aria-rowcount]`);
   const body = list.querySelector(".list-body");
@@ -167,7 +167,7 @@ def assert_calls(page: Visit, recording: Path) -> None:
     calls = {(call["session"], call["tool_call"]): call for call in stats["tool_calls"]}
     order = [(session, call) for session, call in page.ask(CALLS)]
     assert {*order} == {*calls}
-    page.ask("() => acpReport.state.setView('calls')")
+    page.ask("() => acpReport.state.set('view', 'calls')")
     page.page.wait_for_function(ALL_CALLS, arg=len(order))
     cells = [f"[role=gridcell]:nth-child({number})" for number in range(3, 8)]
     rows = rows_of(page, "calls", *cells)

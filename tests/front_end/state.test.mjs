@@ -124,8 +124,8 @@ test("who listens hears of a change once", () => {
   const { state } = stateOf();
   let count = 0;
   state.on("view", () => count++);
-  state.setView("sequence");
-  state.setView("sequence");
-  state.setView("list");
+  state.set("view", "sequence");
+  state.set("view", "sequence");
+  state.set("view", "list");
   assert.equal(count, 2);
 });

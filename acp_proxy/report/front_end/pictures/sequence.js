@@ -64,8 +64,6 @@ export class SequenceView {
     else if (change === "grew") this.build("kept");
   }
 
-  hide = () => this.list.setItems([]);
-
   /** @param {"center" | "kept"} place of the chosen row */
   build(place) {
     this.read();

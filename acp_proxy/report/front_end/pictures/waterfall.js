@@ -75,7 +75,7 @@ export class WaterfallView {
       render: (item, node) => this.render(this.steps[item], node),
       onActive: (item) => state.select(this.recording.rowOf(this.steps[item].step.seq ?? -1)),
     });
-    const change = () => state.setTurn(Number(this.chooser.value));
+    const change = () => state.set("turn", Number(this.chooser.value));
     this.chooser = h("input", { type: "number", on: { change } });
     this.summary = span("faint");
     this.keys = span("waterfall-keys");
@@ -103,7 +103,7 @@ export class WaterfallView {
   /** Goes to the turn before or after the shown one. @param {number} by */
   stepTurn(by) {
     const next = this.turns[this.turns.findIndex((turn) => turn === this.turn) + by];
-    if (next) this.state.setTurn(next.turn);
+    if (next) this.state.set("turn", next.turn);
   }
 
   /** @param {number | null} id */

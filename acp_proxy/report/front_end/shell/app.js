@@ -12,7 +12,6 @@ import { WaterfallView } from "../pictures/waterfall.js";
 import { misread } from "../filter/absence.js";
 import { applyFilter, search } from "../search/search.js";
 import { button, clear, h } from "./dom.js";
-import { listenForKeys } from "./keyboard.js";
 import { keepLink } from "./link.js";
 import { State, messageOf } from "./state.js";
 import { tabList } from "./tabs.js";
@@ -29,7 +28,6 @@ import { countInWords } from "./words.js";
  * @typedef {object} MountedView
  * @property {(change: Change) => void} update called while the view is visible, and with "view"
  * when it becomes visible
- * @property {() => void} [hide]
  * @property {{move: (by: number) => void, focus: () => void}} list what the keyboard moves in
  * @property {(most: number) => HTMLElement} [printed] the printed view; without it, the list
  */
@@ -53,6 +51,9 @@ const READ_AT_ONCE = 8000;
 const STACKED = "(max-width: 900px)";
 /** The condition in shell.css under which fields have no room for labels. */
 const UNLABELLED = "(max-width: 1400px)";
+
+/** Keys with the effect of another key. @type {Record<string, string>} */
+const SAME_KEYS = { ArrowDown: "j", ArrowUp: "k", "]": "[" };
 
 class App {
   /** @param {HTMLElement} root @param {State} state */
@@ -78,7 +79,7 @@ class App {
     this.steps = [...part(".steps").querySelectorAll("button")];
     this.steps.forEach((step, at) => onClick(step, () => this.next(at ? 1 : -1)));
     const panel = (/** @type {string} */ name) => `view-${name}`;
-    this.tabs = tabList("Views", VIEWS, { tab: "tab-", panel }, state.setView);
+    this.tabs = tabList("Views", VIEWS, { tab: "tab-", panel }, (name) => state.set("view", name));
     part(".tools").prepend(this.tabs.element);
     /** @type {HTMLElement[]} */
     this.panels = VIEWS.map(({ name }) => part(`#${panel(name)}`));
@@ -102,9 +103,9 @@ class App {
     mountDetail(this.detail, state);
     state.on("view", () => this.showView());
     FOLLOWED.forEach((change) => state.on(change, () => this.update(change)));
-    const isOff = (/** @type {string} */ key) =>
-      key.length === 1 && !part(".help input").checked;
-    listenForKeys(this.commands, (key) => this.help.open || isOff(key));
+    /** Whether the keys of one character work. @type {HTMLInputElement} */
+    this.letters = part(".help input");
+    document.addEventListener("keydown", (event) => this.onKey(event));
     this.showView();
     this.showCounts();
   }
@@ -112,27 +113,47 @@ class App {
   /** The visible view. */
   get current() { return this.mounted.get(this.state.view); }
 
-  /** The keys of the page, which the help lists. @type {import("./keyboard.js").Command[]} */
-  commands = [
-    { keys: ["n"], run: () => this.next(1) },
-    { keys: ["p"], run: () => this.next(-1) },
-    { keys: ["/"], run: () => this.filter.select() },
-    { keys: ["f"], run: () => this.search.select() },
-    { keys: ["j", "ArrowDown"], run: () => this.move(1) },
-    { keys: ["k", "ArrowUp"], run: () => this.move(-1) },
-    { keys: ["[", "]"], run: () => this.toPair() },
-    { keys: ["Enter"], run: () => this.detail.focus() },
-    ...VIEWS.map(({ key, name }) => ({ keys: [key], run: () => this.arrive(name) })),
-    { keys: ["Escape"], run: () => this.current?.list.focus() },
-    { keys: ["?"], run: () => this.help.showModal() },
-  ];
+  /**
+   * The keys of the page, which the help lists, as `KeyboardEvent.key` names them.
+   * @type {Record<string, () => void>}
+   */
+  commands = {
+    n: () => this.next(1),
+    p: () => this.next(-1),
+    "/": () => this.filter.select(),
+    f: () => this.search.select(),
+    j: () => this.move(1),
+    k: () => this.move(-1),
+    "[": () => this.toPair(),
+    Enter: () => this.detail.focus(),
+    ...Object.fromEntries(VIEWS.map(({ key, name }) => [key, () => this.arrive(name)])),
+    Escape: () => this.current?.list.focus(),
+    "?": () => this.help.showModal(),
+  };
+
+  /**
+   * Leaves alone the keys that are typed into a field, and the keys of the browser.
+   * @param {KeyboardEvent} event
+   */
+  onKey(event) {
+    const { key, target } = event;
+    const isOn = (/** @type {string} */ selector) =>
+      target instanceof HTMLElement && target.matches(selector);
+    const isTyping = key !== "Escape" && isOn("input, textarea, select, [contenteditable]");
+    const isPressing = key === "Enter" && isOn("button, a, summary, [role=tab]");
+    const isOff = this.help.open || (key.length === 1 && !this.letters.checked);
+    const isModified = event.ctrlKey || event.altKey || event.metaKey;
+    const run = this.commands[SAME_KEYS[key] ?? key];
+    if (!run || event.defaultPrevented || isModified || isTyping || isPressing || isOff) return;
+    event.preventDefault();
+    run();
+  }
 
   showView() {
     this.tabs.show(this.state.view);
     VIEWS.forEach(({ name }, place) => {
       this.panels[place].hidden = name !== this.state.view;
-      if (this.panels[place].hidden) this.mounted.get(name)?.hide?.();
-      else this.mount(name).update("view");
+      if (name === this.state.view) this.mount(name).update("view");
     });
   }
 
@@ -237,7 +258,7 @@ class App {
 
   /** Shows the target of a link, or a view, and moves the focus there. @param {string} [view] */
   arrive(view = this.state.view) {
-    this.state.setView(view);
+    this.state.set("view", view);
     this.reveal();
     this.current?.list.focus();
   }

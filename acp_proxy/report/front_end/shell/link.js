@@ -73,14 +73,14 @@ export function firstRow({ meta, nearest }) {
 export async function followLink(state, link, views, isWhole, isStale = () => false) {
   const { recording } = state;
   const { view, filter, query, turn, range } = isWhole ? AT_FIRST : state;
-  state.setView(views.find((name) => name === link.view) ?? (view || views[0]));
+  state.set("view", views.find((name) => name === link.view) ?? (view || views[0]));
   await state.setFilter(link.filter ?? filter);
   if (isStale()) return;
   void state.setQuery(link.query ?? query);
-  state.setTurn(link.turn ?? turn);
+  state.set("turn", link.turn ?? turn);
   state.setRange(link.range ?? range);
   const elsewhere = "This page has no other connection or channel than 0.";
-  if (link.connection || link.channel) state.setError(elsewhere);
+  if (link.connection || link.channel) state.set("error", elsewhere);
   const [ofTurn] = recording.rowsOfTurn(link.turn ?? NaN) ?? [isWhole ? firstRow(recording) : -1];
   const row = link.seq === null ? ofTurn : recording.nearest(link.seq);
   if (row < 0) return;

@@ -127,7 +127,7 @@ export class State {
         const found = text.trim() === "" ? all
           : await this.services.applyFilter(this, text, signal, before);
         if (signal.aborted) return;
-        if (text === this.filter) this.setError("");
+        if (text === this.filter) this.set("error", "");
         const known = found.meaning === this.applied.meaning ? this.applied.count : 0;
         this.grewFrom = changed.reduce((first, row) => Math.min(first, row), known);
         this.applied = { text, ...found };
@@ -136,7 +136,7 @@ export class State {
         change = "grew";
       } while (this.changed.length > 0 || this.applied.count < this.recording.rows);
     } catch (error) {
-      if (!signal.aborted) this.setError(messageOf(error));
+      if (!signal.aborted) this.set("error", messageOf(error));
     }
     if (this.applying === signal) this.applying = null;
   }
@@ -169,7 +169,7 @@ export class State {
       const searching = this.services.search(this, query, { onHits, signal, hasMore });
       searching.then((rows) => onHits(rows, false), (error) => {
         onHits(this.matched, false);
-        if (!signal.aborted) this.setError(messageOf(error));
+        if (!signal.aborted) this.set("error", messageOf(error));
       }).then(done);
     });
   };
@@ -181,15 +181,6 @@ export class State {
     this.tell("range");
     this.showRange();
   }
-
-  /** @param {string} name */
-  setView = (name) => this.set("view", name);
-
-  /** @param {number | null} turn */
-  setTurn = (turn) => this.set("turn", turn);
-
-  /** @param {string} error */
-  setError = (error) => this.set("error", error);
 
   /**
    * Sets a value and reports the change, unless the value is the same.
