@@ -7,7 +7,6 @@ import { readIndexBlock } from "../../acp_proxy/report/front_end/data/columns.js
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { decodeBase64, inflate, pause } from "../../acp_proxy/report/front_end/data/source.js";
 import { debtsOf, lanesOf, openSpans, sequenceItems } from "../../acp_proxy/report/front_end/pictures/lanes.js";
-import { pausesOf } from "../../acp_proxy/report/front_end/pictures/pauses.js";
 import { timeAxis } from "../../acp_proxy/report/front_end/pictures/time_axis.js";
 import { applyFilter, search } from "../../acp_proxy/report/front_end/search/search.js";
 import { buildItems } from "../../acp_proxy/report/front_end/shell/items.js";
@@ -44,11 +43,11 @@ async function columnsFrom(source, recording, first) {
 
 /** The lines of a list, in which every fourth run is open. */
 function itemsOf({ recording, shown, grewFrom }, old = undefined) {
-  return buildItems(recording, shown, { has: (run) => run % 4 === 0 }, pausesOf(recording), old, old && grewFrom);
+  return buildItems(recording, shown, { has: (run) => run % 4 === 0 }, old, old && grewFrom);
 }
 
 function axisOf(recording) {
-  return timeAxis(recording.numbers("t_ns"), debtsOf(recording, openSpans(recording)), new Set(pausesOf(recording).keys()));
+  return timeAxis(recording.numbers("t_ns"), debtsOf(recording, openSpans(recording)), recording.pauses);
 }
 
 /** A page that is given one block after the other. */
@@ -126,6 +125,7 @@ async function compare(place, page, whole) {
     check(`line ${row}`, await recording.line(row), await whole.line(row));
   }
   check("problems", [...recording.problems], [...whole.problems]);
+  check("pauses", [...recording.pauses], [...whole.pauses]);
   check("lanes", lanesOf(recording), lanesOf(whole));
   check("spans", openSpans(recording), openSpans(whole));
   check("axis", axisOf(recording), axisOf(whole));
@@ -139,7 +139,7 @@ async function compare(place, page, whole) {
     check(`${name}: stops`, [...state.stops], [...fresh.stops]);
     check(`${name}: error`, state.error, fresh.error);
     check(`${name}: items`, [...page.items.get(name)], [...itemsOf(fresh)]);
-    const [diagram, freshDiagram] = [[recording, state], [whole, fresh]].map(([one, { shown }]) => sequenceItems(one, shown, pausesOf(one)));
+    const [diagram, freshDiagram] = [[recording, state], [whole, fresh]].map(([one, { shown }]) => sequenceItems(one, shown));
     check(`${name}: sequence`, diagram, freshDiagram);
   }
 }

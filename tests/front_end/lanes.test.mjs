@@ -22,6 +22,7 @@ class FakeRecording {
     this.meta = { parties, summary: { turns, problems, faults } };
     this.texts = [...new Set(this.list.flatMap((row) => Object.values(row)).filter((one) => typeof one === "string"))];
     this.columns = new Map();
+    this.pauses = new Map();
   }
   numbers(name) {
     if (!this.columns.has(name)) {
@@ -122,12 +123,12 @@ test("a run of chunks is one item, also where the filter leaves some out", () =>
 
 test("a marked pause is a break, and a turn has a heading below it", () => {
   const recording = new FakeRecording([{}, { turn: 2, tone: "prompt" }, { turn: 2 }, {}]);
-  const pauses = new Map([[1, { before: 1 }], [3, { before: 3 }]]);
-  const kinds = (...shown) => kindsOf(sequenceItems(recording, Int32Array.from(shown), pauses));
+  recording.pauses = new Map([[1, { before: 1 }], [3, { before: 3 }]]);
+  const kinds = (...shown) => kindsOf(sequenceItems(recording, Int32Array.from(shown)));
   assert.deepEqual(kinds(0, 1, 2, 3), ["frame", "gap", "turn", "frame", "frame", "gap", "frame"]);
   // With a frame left out before it, more happened meanwhile.
   assert.deepEqual(kinds(0, 1, 3), ["frame", "gap", "turn", "frame", "frame"]);
-  assert.deepEqual(sequenceItems(recording, recording.all(), pauses).map(({ after }) => after), [NaN, NaN, NaN, MS, MS, NaN, MS]);
+  assert.deepEqual(sequenceItems(recording, recording.all()).map(({ after }) => after), [NaN, NaN, NaN, MS, MS, NaN, MS]);
 });
 
 test("a frame that was late is drawn again when it was delivered", () => {

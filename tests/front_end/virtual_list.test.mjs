@@ -64,9 +64,10 @@ const RECORDING = {
   numbers: (name) => Float64Array.from(COLUMNS[name]),
   codes: () => Uint8Array.from([1, 2, 2, 2, 2, 2, 2, 2, 2]),
   code: (text) => (text === "prompt" ? 1 : 0),
+  /** One goes on after the last row. */
+  pauses: new Map([[8, { before: 9 }], [9, { before: 10 }]]),
 };
-/** Pauses by the row after each; one goes on after the last row. */
-const PAUSES = new Map([[8, { before: 9 }], [9, { before: 10 }]]);
+const CALM = { ...RECORDING, pauses: new Map() };
 const EVERY = Int32Array.from({ length: 9 }, (_, row) => row);
 
 /** @param {Int32Array} items */
@@ -76,29 +77,29 @@ function words(items) {
 }
 
 test("runs are folded, turns and silences have lines of their own", () => {
-  const items = buildItems(RECORDING, EVERY, new Set(), PAUSES);
+  const items = buildItems(RECORDING, EVERY, new Set());
   assert.deepEqual(words(items), ["turn 0", "row 0", "run 1", "row 4", "run 5", "row 7", "silence 8", "row 8", "silence 9"]);
 });
 
 test("a pause has a line only between the two rows that it is between", () => {
-  const lines = (...shown) => words(buildItems(RECORDING, Int32Array.from(shown), new Set(), PAUSES));
+  const lines = (...shown) => words(buildItems(RECORDING, Int32Array.from(shown), new Set()));
   assert.deepEqual(lines(4, 8), ["row 4", "row 8", "silence 9"]);
   assert.deepEqual(lines(4, 7), ["row 4", "row 7"]);
 });
 
 test("an opened run shows its rows below its line", () => {
-  const items = buildItems(RECORDING, EVERY, new Set([5]), PAUSES);
+  const items = buildItems(RECORDING, EVERY, new Set([5]));
   assert.deepEqual(words(items).slice(3), ["row 4", "run 5", "row 5", "row 6", "row 7", "silence 8", "row 8", "silence 9"]);
 });
 
 test("a run of which a filter leaves one row is a row", () => {
-  const items = buildItems(RECORDING, Int32Array.of(2, 5, 6), new Set());
+  const items = buildItems(CALM, Int32Array.of(2, 5, 6), new Set());
   assert.deepEqual(words(items), ["row 2", "run 5"]);
   assert.deepEqual(words(buildItems(RECORDING, new Int32Array(0), new Set())), []);
 });
 
 test("the item of a row is its own, or the run that hides it", () => {
-  const items = buildItems(RECORDING, EVERY, new Set(), PAUSES);
+  const items = buildItems(RECORDING, EVERY, new Set());
   assert.deepEqual([0, 1, 3, 4, 6, 8].map((row) => indexOfRow(items, row)), [1, 2, 2, 3, 4, 7]);
   assert.equal(indexOfRow(buildItems(RECORDING, Int32Array.of(4), new Set()), 2), -1);
 });
@@ -115,9 +116,9 @@ test("many items grow the list", () => {
     rows,
     numbers: (name) => new Float64Array(rows).map((_, row) => (name === "run" ? NULL : row)),
     codes: () => new Uint8Array(rows).fill(1),
+    pauses: new Map(Array.from({ length: rows - 1 }, (_, row) => [row + 1, { before: row }])),
   };
-  const pauses = new Map(Array.from({ length: rows - 1 }, (_, row) => [row + 1, { before: row }]));
-  const items = buildItems(recording, Int32Array.from({ length: rows }, (_, row) => row), new Set(), pauses);
+  const items = buildItems(recording, Int32Array.from({ length: rows }, (_, row) => row), new Set());
   assert.equal(items.length, rows * 3 - 1);
   assert.ok(items.every((item, index) => index === 0 || item > items[index - 1]));
 });

@@ -2,8 +2,7 @@
 import { findingLines } from "../cards/card.js";
 import { lowerBound } from "../data/recording.js";
 import { keepFoundMarked } from "../list/found.js";
-import { sign } from "../list/texts.js";
-import { pauseWords, pausesOf } from "../pictures/pauses.js";
+import { pauseWords, sign } from "../list/texts.js";
 import { clear, div, h, noteLine } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { countInWords } from "../shell/words.js";
@@ -13,7 +12,7 @@ import { FlowList } from "./flow_list.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State
- * @typedef {import("../pictures/pauses.js").Pause} Pause
+ * @typedef {import("../data/recording.js").Pause} Pause
  */
 
 /** The likely heights of entries in pixels. @type {Record<string, number>} */
@@ -76,7 +75,7 @@ export class ConversationView {
   placePauses() {
     const { entries: { kinds, seqs, ofRows }, state: { recording } } = this;
     const [before, after] = (this.pauses = [new Map(), new Map()]);
-    for (const [row, pause] of pausesOf(recording)) {
+    for (const [row, pause] of recording.pauses) {
       let [item, rowBefore] = [ofRows[row] ?? -1, recording.rowOf(pause.before)];
       const isFirst = item >= 0 && recording.rowOf(seqs[item]) === row;
       while (isFirst && kinds[item - 1] === SECTION) item--;

@@ -15,6 +15,9 @@ import { setTimeStep, visibleText } from "../shell/words.js";
  * @typedef {import("./columns.js").Codes} Codes
  * @typedef {import("./source.js").Source} Source
  * @typedef {{text: string, severity: "problem" | "error" | "warning"}} Problem
+ * @typedef {{before: number, ns: number, awaited: string, debt: number}} Pause a time in which the
+ * conversation stood still, as `log` marks it: the frame before it, who was waited for, and the
+ * `debt` as in `Gap` of time_axis.js
  */
 
 const CELL_BLOCKS_KEPT = 48;
@@ -61,6 +64,12 @@ export class Recording {
     this.changed = new Set();
     /** The problems, by the row at which each is shown. @type {Map<number, Problem[]>} */
     this.problems = new Map();
+    /**
+     * The pauses, each by the row that ended it; the key of a pause that has not ended is the
+     * number of rows.
+     * @type {Map<number, Pause>}
+     */
+    this.pauses = new Map();
   }
 
   /** Reads the index of a recording without blocking the page for long. @param {Source} source */
@@ -127,6 +136,11 @@ export class Recording {
     for (const problem of problems) {
       const row = problem.severity === "info" ? -1 : this.rowOf(problem.seq);
       if (row >= 0) this.problems.set(row, [...(this.problems.get(row) ?? []), problem]);
+    }
+    this.pauses.clear();
+    for (const [before, after, ns, awaited, isEndless] of meta.pauses ?? []) {
+      const row = after === null ? this.rows : this.rowOf(after);
+      if (row >= 0) this.pauses.set(row, { before, ns, awaited, debt: isEndless ? 2 : 1 });
     }
     this.onGrown([...this.changed]);
     this.changed.clear();

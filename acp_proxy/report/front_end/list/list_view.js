@@ -2,13 +2,12 @@
 // a run of chunks, which opens on demand. Silences and turns have lines of their own.
 import { seqButton } from "../cards/card.js";
 import { lowerBound } from "../data/recording.js";
-import { pauseWords, pausesOf } from "../pictures/pauses.js";
 import { h, setAttribute, span } from "../shell/dom.js";
 import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";
 import { ROW, RUN, TURN } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { keepFoundMarked } from "./found.js";
-import { readable, sign, textOfRows } from "./texts.js";
+import { pauseWords, readable, sign, textOfRows } from "./texts.js";
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
 
 /**
@@ -36,7 +35,6 @@ export class ListView {
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
-    this.pauses = pausesOf(this.recording);
     /** First rows of the runs whose rows are shown. @type {Set<number>} */
     this.opened = new Set();
     /** @type {Int32Array} */
@@ -76,9 +74,7 @@ export class ListView {
     this.list.element.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
     this.list.rowHeight = matchMedia(NARROW).matches ? TWO_LINES_HEIGHT : LINE_HEIGHT;
     const from = !this.openFor(this.state.row) && hasGrown ? this.state.grewFrom : 0;
-    this.pauses = pausesOf(this.recording);
-    const { recording, state: { shown }, opened, pauses } = this;
-    this.items = buildItems(recording, shown, opened, pauses, this.items, from);
+    this.items = buildItems(this.recording, this.state.shown, this.opened, this.items, from);
     this.list.setItems(this.items, this.indexOf(this.state.row), hasGrown ? "kept" : "center");
   }
 
@@ -122,9 +118,9 @@ export class ListView {
     if (isOpen && kindOfItem(item) !== RUN) return;
     if (isOpen) this.opened.add(run);
     else this.opened.delete(run);
-    const { recording, state: { shown }, opened, pauses } = this;
+    const { recording, state: { shown }, opened } = this;
     const first = shown[lowerBound(shown, run)];
-    this.items = buildItems(recording, shown, opened, pauses);
+    this.items = buildItems(recording, shown, opened);
     // The line of the run comes before its rows.
     this.list.setItems(this.items, indexOfRow(this.items, first) - (isOpen ? 1 : 0));
     this.state.select(first);
@@ -134,7 +130,7 @@ export class ListView {
   render(item, node) {
     const [row, kind] = [rowOfItem(item), kindOfItem(item)];
     if (kind < RUN) {
-      const pause = kind === TURN ? undefined : this.pauses.get(row);
+      const pause = kind === TURN ? undefined : this.recording.pauses.get(row);
       node.classList.add(...(pause ? ["list-silence", `debt-${pause.debt}`] : ["list-turn"]));
       const words = pause ? pauseWords(pause) : this.turnWords(row);
       const attributes = { role: "gridcell", "aria-colspan": Object.keys(COLUMNS).length };

@@ -1,6 +1,7 @@
 // The texts of rows in lists and pictures; the texts of a run of chunks are joined.
 import { lowerBound } from "../data/recording.js";
 import { h } from "../shell/dom.js";
+import { durationInWords } from "../shell/words.js";
 
 const TEXT_CHARACTERS = 400;
 const ESCAPES = /(\\x1b\[[0-9;?]*[A-Za-z]|(?<!\b[A-Za-z]:(?:\\\S*)?)(?:\\r)?\\n)/;
@@ -29,6 +30,10 @@ export function textOfRows(recording, shown, first, last) {
 export const readable = (text) => text.split(ESCAPES).map((piece, place) =>
   place % 2 === 0 ? piece
     : h("span", { class: piece.startsWith("\\x1b") ? "escape" : "escape newline" }, piece));
+
+/** @param {import("../data/recording.js").Pause} pause */
+export const pauseWords = ({ ns, awaited, debt }) =>
+  `${durationInWords(ns)} · waiting for ${awaited}${debt === 2 ? " · never ended" : ""}`;
 
 /** A sign with its words. @param {string} name @param {string} shape @param {string} words */
 export const sign = (name, shape, words) =>

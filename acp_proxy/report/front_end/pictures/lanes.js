@@ -33,7 +33,6 @@ import { buildItems, kindOfItem, rowOfItem, runExtent } from "../shell/items.js"
 const LATE = new Set(["turn.update-late", "cancel.update-after"]);
 /** The kind of a drawn item, by the kind of an item of lists. @type {Item["kind"][]} */
 const DRAWN_KINDS = ["gap", "turn", "frame", "frame"];
-const NO_RUN = { has: () => false };
 const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", "proxy", "agent"]);
 
 /**
@@ -111,13 +110,11 @@ export function lateUpdates(recording) {
 /**
  * Returns the items of the diagram, in the order in which they happened.
  * @param {Recording} recording
- * @param {Int32Array} shown the rows to show
- * @param {Map<number, {before: number}>} [pauses] by the row after each
- * @returns {Item[]}
+ * @param {Int32Array} shown the rows to show @returns {Item[]}
  */
-export function sequenceItems(recording, shown, pauses = new Map()) {
+export function sequenceItems(recording, shown) {
   const [times, waits] = ["t_ns", "arrival_ns"].map((name) => recording.numbers(name));
-  const built = Array.from(buildItems(recording, shown, NO_RUN, pauses));
+  const built = Array.from(buildItems(recording, shown, new Set()));
   const all = built.filter((item) => rowOfItem(item) < recording.rows).map((item) => {
     const [row, kind] = [rowOfItem(item), DRAWN_KINDS[kindOfItem(item)]];
     const extent = runExtent(recording, shown, row);

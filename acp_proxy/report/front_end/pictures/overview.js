@@ -4,7 +4,6 @@ import { button, clear, div, h, span, svg } from "../shell/dom.js";
 import { durationInWords, secondsInWords, visibleText } from "../shell/words.js";
 import { linkedText } from "../cards/card.js";
 import { debtsOf, openSpans } from "./lanes.js";
-import { pausesOf } from "./pauses.js";
 import { axisTicks, countsByPlace, drawnGaps, grouped, lengthOf, placeOf } from "./time_axis.js";
 import { scaleBreaks, timeAt, timeAxis } from "./time_axis.js";
 
@@ -44,7 +43,6 @@ const DRAWN_AFTER_MS = 200;
 
 export class OverviewStrip {
   times = /** @type {Float64Array} */ (new Float64Array(0));
-  pauses = /** @type {ReturnType<typeof pausesOf>} */ (new Map());
   spans = /** @type {Span[]} */ ([]);
   axis = timeAxis(this.times);
   /** The timer of the next drawing. */
@@ -92,10 +90,9 @@ export class OverviewStrip {
     const { recording } = this;
     this.timer = 0;
     this.times = recording.numbers("t_ns");
-    this.pauses = pausesOf(recording);
     this.spans = openSpans(recording);
     const debts = debtsOf(recording, this.spans);
-    this.axis = timeAxis(this.times, debts, new Set(this.pauses.keys()));
+    this.axis = timeAxis(this.times, debts, recording.pauses);
     clear(this.said, linkedText(this.state, this.words()));
     this.fit();
   }
@@ -184,8 +181,8 @@ export class OverviewStrip {
    */
   awaitedIn({ row, debt }) {
     const endless = () =>
-      [...this.pauses].filter(([end, one]) => end < row && one.debt === debt).pop()?.[1];
-    const pause = this.pauses.get(row) ?? (debt === 2 ? endless() : undefined);
+      [...this.recording.pauses].filter(([end, one]) => end < row && one.debt === debt).pop()?.[1];
+    const pause = this.recording.pauses.get(row) ?? (debt === 2 ? endless() : undefined);
     const span = this.spans.filter(({ from, to }) => from < row && row <= to).pop();
     if (pause || !span) return pause?.awaited;
     return `${AWAITED[span.lane] ?? "the client"}: ${this.recording.text("method", span.row)}`;

@@ -3,8 +3,7 @@
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
 import { clear, h, span, svg } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
-import { readable, textOfRows } from "../list/texts.js";
-import { pauseWords, pausesOf } from "./pauses.js";
+import { pauseWords, readable, textOfRows } from "../list/texts.js";
 import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from "./lanes.js";
 
 /**
@@ -67,7 +66,7 @@ export class SequenceView {
   /** @param {"center" | "kept"} place of the chosen row */
   build(place) {
     this.read();
-    this.items = sequenceItems(this.recording, this.state.shown, this.facts.pauses);
+    this.items = sequenceItems(this.recording, this.state.shown);
     this.list.setItems(this.items.map((_, at) => at), this.indexOf(this.state.row), place);
   }
 
@@ -170,7 +169,7 @@ export class SequenceView {
     const { recording } = this;
     const { row, kind, delay, delivered } = item;
     const ends = endsOf(recording, row);
-    const pause = kind === "gap" && this.facts.pauses.get(row);
+    const pause = kind === "gap" && recording.pauses.get(row);
     if (pause) return [span(`sequence-box debt-${pause.debt}`, pauseWords(pause))];
     if (kind === "turn") return [h("b", null, `turn ${recording.numbers("turn")[row]}`)];
     if (ends === null) {
@@ -255,7 +254,7 @@ function diagramFacts(recording) {
   if (places.has("proxy")) places.set("proxy", (client + 100 - EDGE) / 2);
   places.set("agent", 100 - EDGE);
   const [spans, late] = [openSpans(recording), lateUpdates(recording)];
-  return { lanes, places, spans, late, pauses: pausesOf(recording) };
+  return { lanes, places, spans, late };
 }
 
 /** What was delivered in place of a frame. @param {RowCells | null} cells */

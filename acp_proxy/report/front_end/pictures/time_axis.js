@@ -31,6 +31,7 @@ const LABEL = 0.5;
  * @typedef {{row: number, from: number, to: number, debt: number}} Gap
  * @typedef {{times: number[], places: number[], gaps: Gap[]}} TimeAxis
  * @typedef {{left: number, right: number, debt: number, gaps: Gap[]}} DrawnGap
+ * @typedef {{has: (row: number) => boolean, size: number}} Marked
  */
 
 /**
@@ -42,7 +43,7 @@ const LABEL = 0.5;
  * `gaps` has the waits, and the other gaps that are drawn clearly too short for their time.
  * @param {Float64Array} times of all rows, in their order
  * @param {Uint8Array} [debts] of the gap before each row
- * @param {Set<number>} [marked] rows before which there is a gap, however long it is
+ * @param {Marked} [marked] rows before which there is a gap, however long it is
  * @returns {TimeAxis}
  */
 export function timeAxis(times, debts = new Uint8Array(times.length), marked = new Set()) {
@@ -99,7 +100,7 @@ function waitWidths(waits, part, isNoted) {
  * Returns the gaps: the marked pauses, and the pauses that are long in comparison with the time
  * without the longer pauses. But if many pauses are that long, long pauses are usual in the
  * recording; then only marked pauses and pauses of more than a quarter of the time are gaps.
- * @param {Float64Array} times @param {Uint8Array} debts @param {Set<number>} marked
+ * @param {Float64Array} times @param {Uint8Array} debts @param {Marked} marked
  * @returns {Gap[]}
  */
 function gapsIn(times, debts, marked) {

@@ -21,18 +21,15 @@ export const kindOfItem = (item) => item % ITEM_KINDS;
  * @param {Int32Array} shown rows, sorted
  * @param {{has: (run: number) => boolean}} opened the opened runs, by their first row; their rows
  * are also items
- * @param {Map<number, {before: number}>} [pauses] the pauses with a line, by the row after each
  * @param {Int32Array} [old] the former items @param {number} [from] the first row that is new or
  * has changed
  */
-export function buildItems(
-  recording, shown, opened, pauses = new Map(), old = new Int32Array(0), from = 0,
-) {
+export function buildItems(recording, shown, opened, old = new Int32Array(0), from = 0) {
   const [runs, seqs, turns] = ["run", "seq", "turn"].map((name) => recording.numbers(name));
   const tones = recording.codes("tone");
   const prompt = recording.code("prompt") || -1;
   const isPause = (/** @type {number} */ before, /** @type {number} */ row) =>
-    pauses.has(row) && pauses.get(row)?.before === seqs[before];
+    recording.pauses.has(row) && recording.pauses.get(row)?.before === seqs[before];
   // A row belongs to the run of the row before it.
   const near = shown[lowerBound(shown, from) - 1] ?? 0;
   const start = Math.min(from, runs[near] < near ? runs[near] : near);
