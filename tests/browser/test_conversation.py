@@ -85,7 +85,8 @@ FINDINGS = """() => [...document.querySelectorAll(".entry")].flatMap((entry) => 
   const seq = entry.querySelector(".entry-place .seq")?.textContent.slice(1);
   return found.length > 0 ? [[Number(seq), found]] : [];
 })"""
-MARKED = "(name) => [...(CSS.highlights.get(name) ?? [])].map(String)"
+MARKED = """(box) => [...(CSS.highlights.get("found") ?? [])]
+  .filter(({ startContainer }) => startContainer.parentElement.closest(box)).map(String)"""
 READY = "() => document.querySelector('.flow .entry:not(.entry-pending)') !== null"
 
 
@@ -195,18 +196,18 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.ask("() => acpReport.state.select(acpReport.recording.nearest(13))")
     page.page.locator("#search").fill("greet someone")
-    page.page.wait_for_function(f"() => ({MARKED})('found-in-detail').length === 1")
-    assert {*page.ask(MARKED, "found-in-conversation")} == {"greet someone"}
+    page.page.wait_for_function(f"() => ({MARKED})('.detail').length === 1")
+    assert {*page.ask(MARKED, ".view-conversation")} == {"greet someone"}
     sign = page.page.locator("article[aria-current] .sign-hit")
     sign.wait_for()
     assert sign.get_attribute("aria-label") == "found"
     page.ask("() => acpReport.state.set('view', 'list')")
-    page.page.wait_for_function(f"() => ({MARKED})('found-in-list').length > 0")
+    page.page.wait_for_function(f"() => ({MARKED})('.view-list').length > 0")
     page.page.locator("#search").fill("session")
-    page.page.wait_for_function(f"() => ({MARKED})('found-in-list').length > 1")
-    assert {*page.ask(MARKED, "found-in-list")} == {"session"}
+    page.page.wait_for_function(f"() => ({MARKED})('.view-list').length > 1")
+    assert {*page.ask(MARKED, ".view-list")} == {"session"}
     page.page.locator("#search").fill("")
-    page.page.wait_for_function(f"() => ({MARKED})('found-in-list').length === 0")
+    page.page.wait_for_function(f"() => ({MARKED})('.view-list').length === 0")
     page.assert_quiet()
 
 

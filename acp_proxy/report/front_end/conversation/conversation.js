@@ -1,7 +1,6 @@
 // The view that reads like a chat: prompts, thoughts, messages, calls with cards, ends of turns.
 import { findingLines } from "../cards/card.js";
 import { lowerBound } from "../data/recording.js";
-import { keepFoundMarked } from "../list/found.js";
 import { pauseWords, sign } from "../list/texts.js";
 import { clear, div, h, noteLine } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
@@ -44,7 +43,6 @@ export class ConversationView {
       render: (item, node) => this.render(item, node),
       onActive: (item) => this.select(item),
     }, (item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT);
-    keepFoundMarked(state, "found-in-conversation", this.list.element);
     container.append(this.notes, this.list.element);
     void this.read();
   }

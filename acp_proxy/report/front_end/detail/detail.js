@@ -1,7 +1,6 @@
 // The pane about one frame or event: what it says, its JSON, its bytes, and its facts.
 import { findingLines, linkedText } from "../cards/card.js";
 import { decodeText } from "../data/source.js";
-import { keepFoundMarked } from "../list/found.js";
 import { button, clear, div, h, noteLine, setAttribute, span } from "../shell/dom.js";
 import { messageOf } from "../shell/state.js";
 import { tabList } from "../shell/tabs.js";
@@ -176,7 +175,6 @@ export function mountDetail(container, state) {
     copyButton("command", () => commandFor(recording.meta.name, state.seq ?? 0)),
     recording.hasPayloads && copyButton("JSON", () => recording.line(state.row).then(decodeText)));
   const controls = div("detail-line", tabs.element, steppers.map(({ box }) => box), copies);
-  keepFoundMarked(state, "found-in-detail", panel);
   clear(container, noteLine(recording.rows ? "" : "Nothing was recorded."));
 
   /** @param {string} name */

@@ -1,18 +1,19 @@
-// Marks the words of the search in a view. CSS highlights mark them, so no element is changed.
+// Marks the words of the search in the views and in the detail. CSS highlights mark them, so no
+// element is changed.
 
 /** The largest number of marked words. */
 const MOST_FOUND = 5000;
 /** Elements whose texts are not from the recording. */
-const NO_TEXT = "button, .entry-section, .entry-kind, .entry-place, .finding, .list-number, "
-  + ".list-time, .list-size";
+const OWN = ":is(button, .entry-section, .entry-kind, .entry-place, .finding, .list-number, "
+  + ".list-time, .list-size)";
+const RECORDED = `:is(.flow, .view-list .list-body, .detail-panel) :not(${OWN}, ${OWN} *)`;
 
 /**
  * Marks the searched words in an element, and in everything that is drawn in the element later.
  * @param {import("../shell/state.js").State} state
- * @param {string} name of a highlight in the styles
  * @param {HTMLElement} root
  */
-export function keepFoundMarked(state, name, root) {
+export function keepFoundMarked(state, root) {
   const mark = () => {
     const { query } = state;
     // As in the search, case matters only if the query has a capital letter.
@@ -22,7 +23,7 @@ export function keepFoundMarked(state, name, root) {
     const texts = document.createTreeWalker(root, window.NodeFilter.SHOW_TEXT);
     while (query !== "" && found.size < MOST_FOUND && texts.nextNode()) {
       const text = /** @type {Text} */ (texts.currentNode);
-      if (text.parentElement?.closest(NO_TEXT)) continue;
+      if (!text.parentElement?.matches(RECORDED)) continue;
       for (const { index, 0: words } of text.data.matchAll(pattern)) {
         const range = document.createRange();
         range.setStart(text, index);
@@ -30,7 +31,7 @@ export function keepFoundMarked(state, name, root) {
         found.add(range);
       }
     }
-    CSS.highlights.set(name, found);
+    CSS.highlights.set("found", found);
   };
   // Browsers without highlights mark nothing.
   if (!("Highlight" in window)) return;

@@ -6,7 +6,6 @@ import { h, setAttribute, span } from "../shell/dom.js";
 import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";
 import { ROW, RUN, TURN } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";
-import { keepFoundMarked } from "./found.js";
 import { pauseWords, readable, sign, textOfRows } from "./texts.js";
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
 
@@ -47,7 +46,6 @@ export class ListView {
       onActive: (item) => state.select(rowOfItem(item)),
       onFold: (item, isOpen) => this.fold(item, isOpen),
     });
-    keepFoundMarked(state, "found-in-list", this.list.element);
     container.append(this.list.element);
     matchMedia(NARROW).addEventListener("change", () => this.build());
   }

@@ -255,9 +255,7 @@ export class OverviewStrip {
   }
 
   /** The two ends of the chosen range, as places from 0 to 1. */
-  get chosen() {
-    return this.handles.map(({ value }) => Number(value) / STEPS);
-  }
+  get chosen() { return this.handles.map(({ value }) => Number(value) / STEPS); }
 
   /** @param {number[]} chosen places */
   choose(chosen) {

@@ -89,9 +89,7 @@ export class WaterfallView {
   }
 
   /** @returns {Turn[]} */
-  get turns() {
-    return this.recording.meta.waterfalls;
-  }
+  get turns() { return this.recording.meta.waterfalls; }
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {

@@ -5,6 +5,7 @@ import { Recording } from "../data/recording.js";
 import { CallsView } from "../cards/calls_view.js";
 import { ConversationView } from "../conversation/conversation.js";
 import { mountDetail } from "../detail/detail.js";
+import { keepFoundMarked } from "../list/found.js";
 import { ListView } from "../list/list_view.js";
 import { OverviewStrip } from "../pictures/overview.js";
 import { SequenceView } from "../pictures/sequence.js";
@@ -101,6 +102,7 @@ class App {
     window.addEventListener("beforeprint", () => clear(part(".paper"), this.printed()));
     window.addEventListener("afterprint", () => clear(part(".paper")));
     mountDetail(this.detail, state);
+    keepFoundMarked(state, part(".panes"));
     state.on("view", () => this.showView());
     FOLLOWED.forEach((change) => state.on(change, () => this.update(change)));
     /** Whether the keys of one character work. @type {HTMLInputElement} */
