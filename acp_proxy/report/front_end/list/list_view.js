@@ -22,9 +22,6 @@ const ARROWS = {
   "to-agent": ["→", "to agent"], "to-client": ["←", "to client"],
   stderr: ["!", "stderr"], event: ["·", "event"],
 };
-const NARROW = "(max-width: 700px)";
-const LINE_HEIGHT = 24;
-const TWO_LINES_HEIGHT = 46;
 /** The class of a row whose cells are not in memory yet. */
 const PENDING = "list-pending";
 const FLAG_FAULTS = 1 | 2 | 4;
@@ -47,7 +44,6 @@ export class ListView {
       onFold: (item, isOpen) => this.fold(item, isOpen),
     });
     container.append(this.list.element);
-    matchMedia(NARROW).addEventListener("change", () => this.build());
   }
 
   /** @param {number} most */
@@ -70,7 +66,6 @@ export class ListView {
     const digits = secondsInWords(this.recording.numbers("t_ns")[last] || 0).length;
     const wide = { elapsed: digits, delta: digits && digits + 3, clock: 12 }[this.state.times];
     this.list.element.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
-    this.list.rowHeight = matchMedia(NARROW).matches ? TWO_LINES_HEIGHT : LINE_HEIGHT;
     const from = !this.openFor(this.state.row) && hasGrown ? this.state.grewFrom : 0;
     this.items = buildItems(this.recording, this.state.shown, this.opened, this.items, from);
     this.list.setItems(this.items, this.indexOf(this.state.row), hasGrown ? "kept" : "center");

@@ -13,6 +13,7 @@ import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from
  * @typedef {import("./lanes.js").Item} Item
  */
 
+/** The height of a row in pixels, as in the styles. */
 const SEQUENCE_ROW = 30;
 const ARROW_Y = 22;
 const SLANT_FROM = 20;
@@ -32,7 +33,7 @@ export class SequenceView {
     this.items = [];
     this.heads = h("span", { class: "sequence-field", role: "columnheader" });
     this.list = new VirtualList({
-      label: "Sequence of messages", rowHeight: SEQUENCE_ROW,
+      label: "Sequence of messages",
       head: [h("span", { role: "columnheader" }, "Frame"), this.heads],
       render: (item, node) => this.render(this.items[item], node),
       onActive: (item) => state.select(this.items[item].row),

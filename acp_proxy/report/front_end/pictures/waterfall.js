@@ -24,7 +24,6 @@ import { tickStep } from "./time_axis.js";
  * @typedef {{turn: number, duration_ns: number, steps: Step[], left_out: number}} Turn
  */
 
-const STEP_ROW = 28;
 const TICK_WIDTH = 56;
 /** Statuses that are not shown as words. */
 const USUAL = new Set([
@@ -70,7 +69,7 @@ export class WaterfallView {
     this.scale = h("span", { class: "waterfall-field", role: "columnheader" });
     const head = (/** @type {string} */ words) => h("span", { role: "columnheader" }, words);
     this.list = new VirtualList({
-      label: "Steps of the turn", rowHeight: STEP_ROW,
+      label: "Steps of the turn",
       head: [head("Step"), this.scale, head("Took")],
       render: (item, node) => this.render(this.steps[item], node),
       onActive: (item) => state.select(this.recording.rowOf(this.steps[item].step.seq ?? -1)),

@@ -8,7 +8,6 @@ import { countInWords } from "./words.js";
  * @typedef {object} ListOptions
  * @property {string} label what the list is, for screen readers
  * @property {"grid" | "treegrid"} [role] `treegrid` where rows can be opened
- * @property {number} [rowHeight] in pixels
  * @property {HTMLElement[]} [head] the cells above the columns of a grid
  * @property {(item: number, node: HTMLElement) => void} render fills an empty row
  * @property {(item: number) => void} onActive the reader has moved to a row
@@ -16,7 +15,6 @@ import { countInWords } from "./words.js";
  */
 
 const LARGEST_HEIGHT = 8_000_000;
-const ROW_HEIGHT = 24;
 /** Rows beyond each edge, so that a little scrolling shows no gap. */
 const MARGIN_ROWS = 1;
 /** The largest number of rows that are drawn, whatever the height of the screen. */
@@ -92,12 +90,10 @@ export class VirtualList {
   /** @param {ListOptions} options @param {HTMLElement} [body] what scrolls */
   constructor(options, body = h("div", { class: "list-body", role: "rowgroup", tabindex: 0 })) {
     this.options = options;
-    const { label, role = "grid", rowHeight = ROW_HEIGHT, head } = options;
+    const { label, role = "grid", head } = options;
     /** @type {ArrayLike<number>} */
     this.items = [];
-    /** The height of a row in pixels; a new value has an effect at the next `setItems`. */
-    this.rowHeight = rowHeight;
-    this.geometry = new ScrollGeometry(0, rowHeight, 0);
+    this.geometry = new ScrollGeometry(0, 1, 0);
     this.offset = 0;
     /** The last `scrollTop` that this list has set, or that it had when rows were last drawn. */
     this.scrollTop = 0;
@@ -182,13 +178,17 @@ export class VirtualList {
    * @param {"nearest" | "center" | "kept"} place of the active row
    */
   layOut(viewport, place) {
-    const from = (this.offset / this.geometry.rowHeight) * this.rowHeight;
-    const geometry = (this.geometry = this.newGeometry(viewport));
+    const geometry = this.newGeometry(viewport);
+    const from = (this.offset / this.geometry.rowHeight) * geometry.rowHeight;
+    this.geometry = geometry;
     this.space.style.setProperty("height", `${geometry.height}px`);
     this.body.onwheel = geometry.isScaled ? (event) => this.onWheel(event) : null;
     const isKept = place === "kept" || this.active < 0;
     this.scrollTo(isKept ? geometry.within(from) : geometry.offsetFor(this.active, from, place));
   }
+
+  /** The height of a row in pixels, which the styles know. */
+  get rowHeight() { return parseInt(getComputedStyle(this.body).getPropertyValue("--row-height")); }
 
   /** Makes the geometry of the present rows. @param {number} viewport */
   newGeometry = (viewport) => new ScrollGeometry(this.items.length, this.rowHeight, viewport);
