@@ -130,6 +130,9 @@ def test_all_is_done_by_keys(page: Visit) -> None:
     assert {*"np/fjk[]?1234c", "Enter", "Esc"} <= {*keys}
     characters = [key for key in keys if len(key) == 1 and key.isascii()]
     assert len(characters) == len({*characters})
+    page.page.get_by_role("button", name="Close").click()
+    assert not page.ask("() => document.querySelector('dialog').open")
+    keyboard.press("?")
     chosen = state(page, "row")
     keyboard.press("j")
     assert state(page, "row") == chosen

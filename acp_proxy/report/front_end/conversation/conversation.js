@@ -117,9 +117,6 @@ export class ConversationView {
     if (first >= 0 && this.entries.ofRows[row] !== item) this.state.select(first);
   }
 
-  /** @param {number} most entries */
-  printed = (most) => div("view-conversation", this.list.printed(most));
-
   /** @param {number} item @param {HTMLElement} node to be filled */
   render(item, node) {
     const entry = this.entries.now(item);

@@ -46,9 +46,6 @@ export class ListView {
     container.append(this.list.element);
   }
 
-  /** @param {number} most */
-  printed = (most) => this.list.printed(most);
-
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
     if (change === "row") this.goTo(this.state.row);

@@ -18,16 +18,14 @@ let workerUrl = null;
 /**
  * Reads lines and keeps the answers, until it is stopped.
  * @param {LineRows} rows @param {AskedQuestion[]} questions
- * @param {Int32Array} first the rows to read
+ * @param {Iterable<Int32Array> | AsyncIterable<Int32Array>} parts the rows to read, in their order
  * @param {AbortSignal} [signal] @param {() => void} [onBlock]
- * @param {() => Promise<Int32Array | null>} [next] the rows to read after these; null if there are
- * no more
  */
-export async function readLines(rows, questions, first, signal, onBlock, next = async () => null) {
+export async function readLines(rows, questions, parts, signal, onBlock) {
   if (!rows.recording.hasPayloads) throw new Error(NO_LINES);
   const scan = await startScan(rows.recording.source, questions);
   try {
-    for (let wanted = /** @type {Int32Array | null} */ (first); wanted; wanted = await next()) {
+    for await (let wanted of parts) {
       let coming = nextBlock(rows, wanted);
       for (let block = await coming; block; block = await coming) {
         const reading = scan.take(block);

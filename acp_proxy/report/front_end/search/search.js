@@ -67,18 +67,17 @@ export async function search({ recording }, wanted, { onHits, signal, hasMore })
     onHits?.(found());
     told = performance.now();
   };
-  const newRows = () => {
-    const first = question.answers.length;
-    question.answers = lengthened(question.answers, recording.rows);
-    return new Int32Array(recording.rows - first).map((_, place) => first + place);
-  };
-  const next = async () => {
-    onHits?.(found(), false);
-    return recording.rows > question.answers.length || (await hasMore?.()) ? newRows() : null;
-  };
+  async function* newRows() {
+    do {
+      const first = question.answers.length;
+      question.answers = lengthened(question.answers, recording.rows);
+      yield new Int32Array(recording.rows - first).map((_, place) => first + place);
+      onHits?.(found(), false);
+    } while (recording.rows > question.answers.length || (await hasMore?.()));
+  }
   const { lineLength } = recording;
   const place = (/** @type {number} */ row) => ({ row, offset: 0, length: lineLength(row) });
-  await readLines({ recording, place }, [question], newRows(), signal, onBlock, next);
+  await readLines({ recording, place }, [question], newRows(), signal, onBlock);
   return found();
 }
 
@@ -90,7 +89,7 @@ async function answer(rows, unread, signal) {
   const { recording, members, questions } = rows;
   for (const { answers } of questions) answers.fill(NO);
   const ofLines = questions.filter(({ kind }) => kind !== "id");
-  if (ofLines.length > 0) await readLines(rows, ofLines, unread, signal);
+  if (ofLines.length > 0) await readLines(rows, ofLines, [unread], signal);
   for (const question of questions) {
     if (question.kind !== "id") continue;
     for (const row of unread) {

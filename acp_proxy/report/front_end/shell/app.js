@@ -12,7 +12,7 @@ import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
 import { misread } from "../filter/absence.js";
 import { applyFilter, search } from "../search/search.js";
-import { button, clear, h } from "./dom.js";
+import { button, clear, div, h } from "./dom.js";
 import { keepLink } from "./link.js";
 import { State, messageOf } from "./state.js";
 import { tabList } from "./tabs.js";
@@ -29,8 +29,7 @@ import { countInWords } from "./words.js";
  * @typedef {object} MountedView
  * @property {(change: Change) => void} update called while the view is visible, and with "view"
  * when it becomes visible
- * @property {{move: (by: number) => void, focus: () => void}} list what the keyboard moves in
- * @property {(most: number) => HTMLElement} [printed] the printed view; without it, the list
+ * @property {import("./virtual_list.js").VirtualList} list what the keyboard moves in
  */
 
 /** @type {View[]} */
@@ -78,7 +77,7 @@ class App {
     this.counts = [...root.querySelectorAll(".count")];
     /** @type {HTMLButtonElement[]} */
     this.steps = [...part(".steps").querySelectorAll("button")];
-    this.steps.forEach((step, at) => onClick(step, () => this.next(at ? 1 : -1)));
+    this.steps.forEach((step, at) => step.addEventListener("click", () => this.next(at ? 1 : -1)));
     const panel = (/** @type {string} */ name) => `view-${name}`;
     this.tabs = tabList("Views", VIEWS, { tab: "tab-", panel }, (name) => state.set("view", name));
     part(".tools").prepend(this.tabs.element);
@@ -93,8 +92,7 @@ class App {
     this.detail = part(".detail");
     /** @type {HTMLDialogElement} */
     this.help = part(".help");
-    onClick(part(".help-opener"), () => this.help.showModal());
-    onClick(part(".help-closer"), () => this.help.close());
+    part(".help-opener").addEventListener("click", () => this.help.showModal());
     const fit = () =>
       root.style.setProperty("--head", `${window.scrollY > 0 ? 0 : root.offsetTop}px`);
     window.addEventListener("resize", fit);
@@ -168,11 +166,12 @@ class App {
     return mounted;
   }
 
-  /** The printed rows: as the view prints them, or else as a list. */
+  /** The printed rows: those of the conversation, or else of the list. */
   printed() {
-    const list = this.mount("list");
-    if (list !== this.current) list.update("view");
-    return (this.current?.printed ? this.current : list).printed?.(PRINTED);
+    const name = this.state.view === "conversation" ? "conversation" : "list";
+    const view = this.mount(name);
+    if (view !== this.current) view.update("view");
+    return div(`view-${name}`, view.list.printed(PRINTED));
   }
 
   /** @param {Change} change */
@@ -265,9 +264,6 @@ class App {
     this.current?.list.focus();
   }
 }
-
-/** @param {HTMLElement} element @param {() => void} click */
-const onClick = (element, click) => element.addEventListener("click", click);
 
 /**
  * Reports the text of a field whenever the text changes.
