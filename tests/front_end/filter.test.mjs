@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { misread } from "../../acp_proxy/report/front_end/filter/absence.js";
 import { parseFilter } from "../../acp_proxy/report/front_end/filter/grammar.js";
 import { parsedRaw } from "../../acp_proxy/report/front_end/data/values.js";
 import { jsonText } from "../../acp_proxy/report/front_end/filter/json.js";
 import { patternTest } from "../../acp_proxy/report/front_end/filter/patterns.js";
+import { misread } from "../../acp_proxy/report/front_end/search/search.js";
 
 test("a pattern matches whole texts as fnmatchcase does", () => {
   const cases = [

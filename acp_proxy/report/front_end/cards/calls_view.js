@@ -72,7 +72,6 @@ export class CallsView {
     this.count = h("span", { role: "status" }, "Reading the tool calls…");
     const tools = div("calls-tools", this.kind, this.status, this.text, this.count);
     container.append(tools, this.list.element);
-    void this.read();
   }
 
   async read() {

@@ -2,8 +2,7 @@
 import { blockElements, contentBlocks, entryBlocks, outputBlocks } from "../detail/blocks.js";
 import { objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
 import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
-import { button, div, h, noteLine, span } from "../shell/dom.js";
-import { sign } from "../list/texts.js";
+import { button, div, h, noteLine, sign, span } from "../shell/dom.js";
 import { readFrames } from "./terminal.js";
 
 /** @typedef {import("../shell/state.js").State} State */

@@ -20,8 +20,7 @@ const MOST_COMPARED_CHARACTERS = 200_000;
 /** If lines or words need more comparisons with each other than this, they are not aligned. */
 const MOST_COMPARISONS = 10_000_000;
 const CONTEXT_LINES = 3;
-const UNALIGNED =
-  "The texts differ too much to align them: all old lines are shown as removed.";
+const UNALIGNED = "The texts differ too much to align them: all old lines are shown as removed.";
 const UNCOMPARED = "The texts are long: lines are compared, not the words within them.";
 
 /**

@@ -1,10 +1,9 @@
 // The view that reads like a chat: prompts, thoughts, messages, calls with cards, ends of turns.
 import { findingLines } from "../cards/card.js";
 import { lowerBound } from "../data/recording.js";
-import { pauseWords, sign } from "../list/texts.js";
-import { clear, div, h, noteLine } from "../shell/dom.js";
-import { messageOf } from "../shell/state.js";
-import { countInWords } from "../shell/words.js";
+import { pauseWords } from "../list/texts.js";
+import { clear, div, h, noteLine, sign } from "../shell/dom.js";
+import { countInWords, messageOf } from "../shell/words.js";
 import { BLOCK_ENTRIES, SECTION } from "./entries.js";
 import { fillEntry } from "./entry_element.js";
 import { FlowList } from "./flow_list.js";
@@ -44,7 +43,6 @@ export class ConversationView {
       onActive: (item) => this.select(item),
     }, (item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT);
     container.append(this.notes, this.list.element);
-    void this.read();
   }
 
   async read() {

@@ -5,8 +5,7 @@ import { choicesElement, headWords, linkedText, tookWords } from "../cards/card.
 import { rowsWith } from "../data/values.js";
 import { blockElement, entryBlocks } from "../detail/blocks.js";
 import { saidElements } from "../detail/said.js";
-import { clear, div, h, span } from "../shell/dom.js";
-import { messageOf } from "../shell/state.js";
+import { clear, div, failureLine, h, span } from "../shell/dom.js";
 import { countInWords, secondsInWords } from "../shell/words.js";
 
 /**
@@ -69,9 +68,8 @@ function foldedParts(state, entry, toggled) {
   const isLoud = kind === "tool_call" || (kind === "terminal" && !isInCard(state, entry));
   const isOpen = (is_failed && isLoud) !== toggled.has(seq);
   const box = div("entry-content");
-  const fill = () => contentOf(state, entry).then((parts) => clear(box, parts), (error) => {
-    clear(box, h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`));
-  });
+  const fill = () => contentOf(state, entry).catch((error) => [failureLine(error)])
+    .then((parts) => clear(box, parts));
   const toggle = () => {
     if (made.open === isOpen) return void toggled.delete(seq);
     toggled.add(seq);

@@ -134,8 +134,7 @@ function imageElement({ recording }, number, name) {
  * A block below its label.
  * @param {string} label @param {...(Child | Child[])} parts
  */
-export const labelledBlock = (label, ...parts) =>
-  div("block", div("block-label", label), ...parts);
+export const labelledBlock = (label, ...parts) => div("block", div("block-label", label), ...parts);
 
 /** @param {DiffModel} diff */
 function diffElement({ path, rows, notes }) {

@@ -1,8 +1,7 @@
 // The pane about one frame or event: what it says, its JSON, its bytes, and its facts.
 import { findingLines, linkedText } from "../cards/card.js";
 import { decodeText } from "../data/source.js";
-import { button, clear, div, h, noteLine, setAttribute, span } from "../shell/dom.js";
-import { messageOf } from "../shell/state.js";
+import { button, clear, div, failureLine, h, noteLine, setAttribute, span } from "../shell/dom.js";
 import { tabList } from "../shell/tabs.js";
 import { countInWords, durationInWords, secondsInWords, shellWord } from "../shell/words.js";
 import { labelledBlock } from "./blocks.js";
@@ -190,8 +189,7 @@ export function mountDetail(container, state) {
     pair = recording.pair(row);
     const [facts, empty] = [await factsOf(recording, row), await emptyParts(recording, row)];
     const shown = empty.includes(pane.name) ? DETAIL_PANES[0] : pane;
-    const parts = await shown.show(row, state).catch((error) =>
-      [h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`)]);
+    const parts = await shown.show(row, state).catch((error) => [failureLine(error)]);
     // The reader may have selected another row meanwhile.
     if (mine !== version) return;
     if (!panel.isConnected) clear(container, heading, summary, controls, copied, panel);

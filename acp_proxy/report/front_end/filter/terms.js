@@ -190,8 +190,7 @@ export function pathFilter(path, wanted, isPattern, rows) {
 
 /** For each key, the function that makes a judge of a value. @type {Map<string, Term>} */
 export const TERMS = new Map(/** @type {[string, Term][]} */ ([
-  ["dir", (value, rows) =>
-    wordFilter(rows, "stream", chosenWords(value, DIRECTIONS, "direction"))],
+  ["dir", (value, rows) => wordFilter(rows, "stream", chosenWords(value, DIRECTIONS, "direction"))],
   ["method", labelTerm(["method"], ["*/", "*_"])],
   ["session", labelTerm(["session", "answer_session"])],
   ["kind", kindTerm],

@@ -2,11 +2,11 @@
 // a run of chunks, which opens on demand. Silences and turns have lines of their own.
 import { seqButton } from "../cards/card.js";
 import { lowerBound } from "../data/recording.js";
-import { h, setAttribute, span } from "../shell/dom.js";
+import { h, setAttribute, sign, span } from "../shell/dom.js";
 import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";
 import { ROW, RUN, TURN } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";
-import { pauseWords, readable, sign, textOfRows } from "./texts.js";
+import { pauseWords, readable, textOfRows } from "./texts.js";
 import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
 
 /**
@@ -128,13 +128,11 @@ export class ListView {
       return;
     }
     const isOpen = this.opened.has(this.recording.numbers("run")[row]);
-    const isMember = kind === ROW && isOpen;
-    setAttribute(node, "aria-level", isMember ? 2 : 1);
+    setAttribute(node, "aria-level", kind === ROW && isOpen ? 2 : 1);
     if (kind === RUN) setAttribute(node, "aria-expanded", String(isOpen));
     const values = this.values(item);
     const classes = ["tone", "stream"].map((name) => `${name}-${this.recording.text(name, row)}`);
     node.classList.add(...classes);
-    node.classList.toggle("list-member", isMember);
     node.classList.toggle(PENDING, values.text === null);
     node.append(...Object.keys(COLUMNS).map((name) =>
       h("span", { class: `list-${name}`, role: "gridcell" }, values[name])));

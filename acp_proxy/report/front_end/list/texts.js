@@ -34,7 +34,3 @@ export const readable = (text) => text.split(ESCAPES).map((piece, place) =>
 /** @param {import("../data/recording.js").Pause} pause */
 export const pauseWords = ({ ns, awaited, debt }) =>
   `${durationInWords(ns)} · waiting for ${awaited}${debt === 2 ? " · never ended" : ""}`;
-
-/** A sign with its words. @param {string} name @param {string} shape @param {string} words */
-export const sign = (name, shape, words) =>
-  h("span", { class: name || null, role: "img", "aria-label": words, title: words }, shape);

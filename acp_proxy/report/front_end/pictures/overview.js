@@ -69,9 +69,9 @@ export class OverviewStrip {
     this.scene = div("overview-scene");
     this.strip = h("div", { class: "overview-strip", on }, this.scene, this.veil, this.handles);
     this.hint = span("overview-hint");
-    this.all = button("Show all of the time", () => state.setRange(null));
+    const all = button("Show all of the time", () => state.setRange(null));
     this.said = span("");
-    const foot = div("overview-foot", this.said, this.hint, this.all);
+    const foot = div("overview-foot", this.said, this.hint, all);
     const attributes = { class: "overview-box", "aria-label": "Overview" };
     container.append(h("section", attributes, this.strip, foot));
     // The list is drawn before the bars.
@@ -250,7 +250,6 @@ export class OverviewStrip {
   showRange() {
     const { range } = this.state;
     this.choose(range === null ? [0, 1] : range.map((time) => placeOf(this.axis, time)));
-    this.all.hidden = range === null;
     this.hint.textContent = range === null ? "" : `showing ${range.map(inSeconds).join(" to ")}`;
   }
 

@@ -40,13 +40,11 @@ export class SequenceView {
     });
     this.element = /** @type {HTMLElement} */ (container.querySelector(".sequence"));
     this.element.prepend(this.list.element);
-    this.faults = /** @type {HTMLElement} */ (container.querySelector(".sequence-faults"));
   }
 
   /** Reads the present facts of the recording. */
   read() {
     const { lanes, places } = (this.facts = diagramFacts(this.recording));
-    this.faults.hidden = !places.has("proxy");
     clear(this.heads, lanes.map((lane) => {
       const style = { left: `${this.place(lane)}%` };
       return h("span", { class: `sequence-head lane-${lane}`, style }, lane);

@@ -18,6 +18,7 @@ import { readLines } from "./scan.js";
 const SLICE_ROWS = 65536;
 const SLICE_MS = 30;
 const BETWEEN_HITS_MS = 250;
+const CALL_TERM = /(?<=^|[\s(])call:"?([^\s"()*?[]+)"?/;
 
 /**
  * Returns the rows that match a filter.
@@ -48,6 +49,21 @@ export async function applyFilter({ recording }, text, signal, before) {
   for (const { batch } of rows.members) judged[batch] = NO;
   rows.members.forEach(({ batch }, n) => (judged[batch] ||= judged[rows.rows + n]));
   return { rows: placesOf(judged.subarray(0, rows.rows), YES), meaning, count: rows.rows };
+}
+
+/**
+ * Explains a term that no frame can match, and says which filter the reader may have meant.
+ * @param {Recording} recording @param {string} filter
+ * @returns {{words: string, instead: string, term: string} | null} `instead` is a filter with
+ * another term
+ */
+export function misread(recording, filter) {
+  const [found, id] = CALL_TERM.exec(filter) ?? [];
+  const isCall = (/** @type {number} */ code) => recording.texts[code - 1]?.startsWith(id);
+  if (!found || Array.from(recording.codes("tool_call")).some(isCall)) return null;
+  const term = `text:${id}`;
+  const words = `No call has an id that begins with “${id}”.`;
+  return { words, term, instead: filter.replace(found, term) };
 }
 
 /**

@@ -10,13 +10,12 @@ import { ListView } from "../list/list_view.js";
 import { OverviewStrip } from "../pictures/overview.js";
 import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
-import { misread } from "../filter/absence.js";
-import { applyFilter, search } from "../search/search.js";
+import { applyFilter, misread, search } from "../search/search.js";
 import { button, clear, div, h } from "./dom.js";
 import { keepLink } from "./link.js";
-import { State, messageOf } from "./state.js";
+import { State } from "./state.js";
 import { tabList } from "./tabs.js";
-import { countInWords } from "./words.js";
+import { countInWords, messageOf } from "./words.js";
 
 /**
  * A view of the conversation; it is mounted when it is first chosen.
@@ -150,11 +149,10 @@ class App {
   }
 
   showView() {
-    this.tabs.show(this.state.view);
-    VIEWS.forEach(({ name }, place) => {
-      this.panels[place].hidden = name !== this.state.view;
-      if (name === this.state.view) this.mount(name).update("view");
-    });
+    const { view } = this.state;
+    this.tabs.show(view);
+    for (const panel of this.panels) panel.hidden = panel.id !== `view-${view}`;
+    this.mount(view).update("view");
   }
 
   /** @param {string} name of a view */

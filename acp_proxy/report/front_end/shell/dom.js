@@ -1,6 +1,6 @@
 // Makes elements out of names and values. No string is ever parsed as HTML, and attributes that
 // could run or fetch something are refused. Invisible characters are shown as escapes in all texts.
-import { visibleText } from "./words.js";
+import { messageOf, visibleText } from "./words.js";
 
 /**
  * @typedef {Node | string | number | null | undefined | false} Child
@@ -42,8 +42,16 @@ export const div = (name, ...children) => h("div", { class: name || null }, ...c
  */
 export const span = (name, ...children) => h("span", { class: name || null }, ...children);
 
+/** A sign with its words. @param {string} name @param {string} shape @param {string} words */
+export const sign = (name, shape, words) =>
+  h("span", { class: name || null, role: "img", "aria-label": words, title: words }, shape);
+
 /** A paragraph in small print. @param {...(Child | Child[])} children */
 export const noteLine = (...children) => h("p", { class: "note" }, ...children);
+
+/** A paragraph about what cannot be shown. @param {unknown} error */
+export const failureLine = (error) =>
+  h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`);
 
 /**
  * A button that calls a function; its title is also its name.

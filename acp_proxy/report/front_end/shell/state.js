@@ -2,6 +2,7 @@
 // another view.
 import { lengthened } from "../data/columns.js";
 import { lowerBound } from "../data/recording.js";
+import { messageOf } from "./words.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
@@ -218,6 +219,3 @@ export class State {
   /** @param {Change} change */
   tell = (change) => this.listeners.get(change)?.forEach((listener) => listener());
 }
-
-/** @param {unknown} error */
-export const messageOf = (error) => error instanceof Error ? error.message : String(error);

@@ -80,3 +80,6 @@ export const countInWords = (count, noun) =>
 /** Quotes a word for a shell, if necessary. @param {string} word */
 export const shellWord = (word) =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\"'\"'")}'`;
+
+/** What went wrong. @param {unknown} error */
+export const messageOf = (error) => error instanceof Error ? error.message : String(error);
