@@ -44,10 +44,10 @@ const bytesParts = async (row, { recording }) => {
     const bytes = delivered === null ? fromBase64(base64) : new TextEncoder().encode(delivered);
     if (bytes === null || made || !isReplaced(recording, row)) return [];
     const heading = h("h3", null, `delivered in its place, by ${rule}`);
-    return [heading, ...bytesElements(() => [bytes].values(), bytes.length)];
+    return [heading, ...bytesElements([bytes].values(), bytes.length)];
   });
   if (!recording.hasPayloads) return [noteLine(whyUnread(recording, row)), ...delivered];
-  return [...bytesElements(() => recording.pieces(row), recording.lineLength(row)), ...delivered];
+  return [...bytesElements(recording.pieces(row), recording.lineLength(row)), ...delivered];
 };
 
 /** @type {Show} */

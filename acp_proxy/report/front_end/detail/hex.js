@@ -1,5 +1,6 @@
 // Shows bytes: as text in which nothing is invisible, or as hex with the characters beside it.
-import { button, div, h, noteLine, span } from "../shell/dom.js";
+import { attempted } from "../data/values.js";
+import { button, div, noteLine, span } from "../shell/dom.js";
 import { countInWords, sizeInWords, visiblePieces } from "../shell/words.js";
 
 /** @typedef {Iterator<Uint8Array> | AsyncIterator<Uint8Array>} Pieces */
@@ -65,39 +66,23 @@ export function longText(text) {
 
 /**
  * Shows the bytes of a line, piece by piece if it is large. They are shown as text, and as hex from
- * the first byte on that is not UTF-8. A box below the text can be opened to show all bytes as hex.
- * @param {() => Pieces} pieces @param {number} size of all pieces
+ * the first byte on that is not UTF-8.
+ * @param {Pieces} pieces @param {number} size of all pieces
  */
 export function bytesElements(pieces, size) {
-  const facts = noteLine(countInWords(size, "byte"));
-  const say = (/** @type {string} */ note) => facts.append(note);
-  const open = () => hex.append(bytesBox(pieces(), size, true, say));
-  const hex = h("details", null, h("summary", null, "As hex"));
-  hex.addEventListener("toggle", open, { once: true });
-  return [facts, bytesBox(pieces(), size, false, say), hex];
-}
-
-/**
- * @param {Pieces} source @param {number} size @param {boolean} isHex from the start
- * @param {(note: string) => void} onHex is called when text turns out to be none
- */
-function bytesBox(source, size, isHex, onHex) {
-  const box = div(isHex ? "mono hex" : "mono");
+  const [facts, box] = [noteLine(countInWords(size, "byte")), div("mono")];
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let base = 0;
+  let [base, isHex] = [0, false];
   addInParts(box, async (add) => {
-    const { value: piece = new Uint8Array(0) } = await source.next();
-    let text = "";
-    try {
-      if (!isHex) text = decoder.decode(piece, { stream: base + piece.length < size });
-    } catch {
-      isHex = true;
-      box.classList.add("hex");
-      onHex(", not all of them UTF-8: shown as hex");
-    }
-    add(longText(isHex ? hexRows(piece, base) : text));
+    const { value: piece = new Uint8Array(0) } = await pieces.next();
+    const isMore = base + piece.length < size;
+    const text = isHex ? null : attempted(() => decoder.decode(piece, { stream: isMore }));
+    if (text === null && !isHex) facts.append(", not all of them UTF-8: shown as hex");
+    isHex = text === null;
+    box.classList.toggle("hex", isHex);
+    add(longText(text ?? hexRows(piece, base)));
     base += piece.length;
-    return base < size && piece.length > 0 ? sizeInWords(size - base) : "";
+    return isMore && piece.length > 0 ? sizeInWords(size - base) : "";
   });
-  return box;
+  return [facts, box];
 }
