@@ -57,7 +57,7 @@ test("a newline that only one text ends with is a change", () => {
 });
 
 test("long texts are compared by lines alone, and too different ones not at all; both say so", () => {
-  const many = Array.from({ length: 6000 }, (_, n) => `${n}\n`);
+  const many = Array.from({ length: 6000 }, (_, n) => `the line with the number ${n}\n`);
   const long = comparedTexts(many.join(""), many.with(10, "ten 10\n").join(""));
   assert.match(long.notes.join(), /long/);
   assert.ok(long.rows.every((row) => row.pieces.length === 1));

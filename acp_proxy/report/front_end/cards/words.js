@@ -15,7 +15,6 @@ import { countInWords } from "../shell/words.js";
  */
 
 // In larger diffs, only lines are compared, not the words in them.
-const MOST_COMPARED_LINES = 2000;
 const MOST_COMPARED_CHARACTERS = 200_000;
 /** If lines or words need more comparisons with each other than this, they are not aligned. */
 const MOST_COMPARISONS = 10_000_000;
@@ -140,8 +139,7 @@ export function comparedTexts(before, after) {
     }
   }
   if (!isAligned) return { rows, notes: [UNALIGNED] };
-  const isLong = edits.length > 2 * MOST_COMPARED_LINES
-    || before.length + after.length > MOST_COMPARED_CHARACTERS;
+  const isLong = before.length + after.length > MOST_COMPARED_CHARACTERS;
   if (isLong) return { rows, notes: [UNCOMPARED] };
   markWords(rows);
   return { rows, notes: [] };

@@ -24,8 +24,7 @@ export function readIndexBlock(bytes) {
   let at = start;
   for (const [name, kind, width] of header.columns) {
     const end = at + width * header.rows;
-    const { length } = bytes;
-    if (end > length) throw new Error(`column ${name} is cut off: ${length} of ${end} bytes`);
+    if (end > bytes.length) throw new Error(`column ${name} is cut off at ${bytes.length} bytes`);
     columns.set(name, { kind, width, planes: bytes.subarray(at, end) });
     at = end;
   }

@@ -272,8 +272,7 @@ export class Recording {
    */
   async line(row) {
     const length = this.lineLength(row);
-    const tooLarge = `a line of ${length} bytes is too large to be shown whole`;
-    if (length > LARGEST_LINE_BYTES) throw new Error(tooLarge);
+    if (length > LARGEST_LINE_BYTES) throw new Error(`a line of ${length} bytes is too large`);
     const pieces = [];
     for await (const piece of this.pieces(row)) pieces.push(piece);
     return joinedBytes(pieces);

@@ -27,7 +27,10 @@ export const readableToken = (token) => token.replace(READABLE_ESCAPE, (escape) 
 /** A tree in the page; the content of an object or array is made when the branch is opened. */
 export class JsonTree {
   made = 0;
-  /** The closed branches, outer values first. @type {Map<HTMLDetailsElement, () => void>} */
+  /**
+   * The branches that were never open, outer values first.
+   * @type {Map<HTMLDetailsElement, {value: any, level: number}>}
+   */
   closed = new Map();
 
   /** @param {string} text @throws {SyntaxError} if it is no JSON */
@@ -43,26 +46,22 @@ export class JsonTree {
     const { length } = Object.keys(value);
     const [open, close] = Array.isArray(value) ? "[]" : "{}";
     if (length === 0) return div("", name, open + close);
-    const on = { toggle: () => this.closed.get(details)?.() };
+    const on = { toggle: () => this.fill(details) };
     const details = h("details", { on }, h("summary", null, name, `${open}…${close} ${length}`));
-    const fill = () => {
-      this.closed.delete(details);
-      this.addChildren(details, value, level + 1);
-    };
-    if (level <= DEEPEST_OPENED) this.closed.set(details, fill);
-    else details.addEventListener("toggle", fill, { once: true });
+    this.closed.set(details, { value, level });
     return details;
   }
 
-  /** @param {HTMLElement} details @param {any} parent @param {number} level */
-  addChildren(details, parent, level) {
-    const children = Object.entries(parent);
-    const box = div("");
+  /** Makes the content of a branch, unless it is made. @param {HTMLDetailsElement} details */
+  fill(details) {
+    const { value: parent, level = 0 } = this.closed.get(details) ?? {};
+    if (!this.closed.delete(details)) return;
+    const [children, box] = [Object.entries(parent), div("")];
     details.append(box);
     addInParts(box, (add) => {
       for (const [name, value] of children.splice(0, CHILDREN_AT_ONCE)) {
         const label = Array.isArray(parent) ? `${name} ` : [markedText(JSON.stringify(name)), ": "];
-        add(this.node(value, level, span("tree-name", label)));
+        add(this.node(value, level + 1, span("tree-name", label)));
       }
       return children.length > 0 ? countInWords(children.length, "more value") : "";
     });
@@ -70,9 +69,10 @@ export class JsonTree {
 
   /** Opens closed branches, outer values first, until a number of elements are made. */
   openAll(most = OPENED_BY_ALL) {
-    for (const [details, fill] of this.closed) {
+    for (const [details, { level }] of this.closed) {
       if (this.made > most) return;
-      fill();
+      if (level > DEEPEST_OPENED) continue;
+      this.fill(details);
       details.open = true;
     }
   }

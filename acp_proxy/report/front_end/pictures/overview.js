@@ -42,9 +42,8 @@ const STEPS = 1000;
 const DRAWN_AFTER_MS = 200;
 
 export class OverviewStrip {
-  times = /** @type {Float64Array} */ (new Float64Array(0));
   spans = /** @type {Span[]} */ ([]);
-  axis = timeAxis(this.times);
+  axis = timeAxis(new Float64Array(0));
   /** The timer of the next drawing. */
   timer = 0;
 
@@ -85,11 +84,13 @@ export class OverviewStrip {
     this.draw();
   }
 
+  /** The times of all rows; some may be newer than the axis, until it is drawn again. */
+  get times() { return this.recording.numbers("t_ns"); }
+
   /** Reads the recording anew, and draws it. */
   draw() {
     const { recording } = this;
     this.timer = 0;
-    this.times = recording.numbers("t_ns");
     this.spans = openSpans(recording);
     const debts = debtsOf(recording, this.spans);
     this.axis = timeAxis(this.times, debts, recording.pauses);
