@@ -20,6 +20,8 @@ from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.protocol.json_text import encode_json, json_or_none
 from acp_proxy.protocol.jsonrpc import Direction, Kind, read
 
+_LOOK_S = 0.2
+"""Seconds between two looks at whether the agent has to act."""
 METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32601, -32602, -32603
 
 Watch = Callable[[Direction, bytes], None]
@@ -110,6 +112,26 @@ class AgentConnection:
             for pending in self._pending.values():
                 pending.answered.set()
             nursery.cancel_scope.cancel()
+
+    async def fall_silent(
+        self, limit_s: float, is_awaited: Callable[[], bool], is_held_up: Callable[[], bool]
+    ) -> None:
+        """Returns when the agent has to act, and has been silent for too long.
+
+        The agent has to act while a request of ours is open, but not while it waits for us.
+
+        Args:
+            limit_s: the seconds of silence.
+            is_awaited: returns whether something else than an answer is expected of the agent.
+            is_held_up: returns whether something else than our answer holds the agent up.
+        """
+        while True:
+            has_to_act = self.is_asked or is_awaited()
+            is_idle = has_to_act and not self.answering and not is_held_up()
+            silent_s = (now_ns() - self.moved_ns) / 1e9 if is_idle else 0.0
+            if silent_s >= limit_s:
+                return
+            await trio.sleep(max(_LOOK_S, limit_s - silent_s) if silent_s else _LOOK_S)
 
     async def request(self, method: str, params: Any) -> Reply:
         """Sends a request and waits for its answer.

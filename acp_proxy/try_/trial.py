@@ -1,37 +1,28 @@
-"""Runs a conversation with an agent: starts a recorder with the agent, sends prompts, ends both.
-
-The recorder is the one of ``acp-proxy record``, so the recording is like any other. If we are
-killed, the recorder reads the end of its input and ends the agent.
-"""
+"""Runs a conversation with an agent: starts it with a recorder, sends prompts, ends both."""
 
 import contextlib
-import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from subprocess import PIPE
 
 import trio
 from attrs import define, field, frozen
 
 from acp_proxy.base.limits import CHUNK
-from acp_proxy.playback.drivers.event_loop import now_ns, received, run_alone
-from acp_proxy.playback.drivers.recorder_shutdown import Orphans, RecorderShutdown
-from acp_proxy.playback.drivers.verifier import environment
+from acp_proxy.playback.drivers.event_loop import received, run_alone
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft, Watch
 from acp_proxy.try_.agent_requests import AgentRequests, Ask, Policy
 from acp_proxy.try_.dialogue import Dialogue, Refused
 from acp_proxy.try_.forms import Forms, McpServer
+from acp_proxy.try_.recorded_agent import RecordedAgent, recorded_agent
 from acp_proxy.try_.running_commands import RunningCommands
 from acp_proxy.try_.work_files import WorkFiles
 
-_LOOK_S = 0.2
-"""Seconds between two looks at whether the agent has to act."""
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that stop us."""
 
 
 class Ending(StrEnum):
@@ -129,25 +120,14 @@ def try_agent(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
 
 
 async def _run(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
-    recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
-    recorder += ["-o", options.recording, "--grace", str(options.grace_s), "--", *options.command]
-    with received(*_SIGNALS) as signals, Orphans() as orphans:
-        process = await trio.lowlevel.open_process(
-            recorder,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            env=environment(os.environ),
-            start_new_session=True,  # a terminal's Ctrl-C is ours, and becomes session/cancel
-        )
-        run = _Run(options, screen, process)
-        try:
+    with received(*SIGNALS) as signals:
+        async with recorded_agent(
+            options.command, options.recording, options.grace_s, signals
+        ) as agent:
+            run = _Run(options, screen, agent)
             await run.play(signals)
-        finally:
-            with trio.CancelScope(shield=True):
-                await run.end(signals)
-                left = await orphans.end(options.grace_s)
-    return TrialOutcome(run.ending, run.detail, run.signum, process.returncode, left)
+    code = agent.process.returncode
+    return TrialOutcome(run.ending, run.detail, agent.signum, code, agent.left_behind)
 
 
 @define(eq=False)
@@ -156,17 +136,13 @@ class _Run:
 
     _options: TrialOptions
     _screen: TrialScreen
-    _process: trio.Process
+    _agent: RecordedAgent
     ending: Ending = field(init=False, default=Ending.COMPLETE)
     detail: str = field(init=False, default="")
-    signum: int | None = field(init=False, default=None)
     _conversation: Dialogue = field(init=False)
 
     async def play(self, signals: AsyncIterator[int]) -> None:
         """Plays the conversation to its end."""
-        source, sink = self._process.stdout, self._process.stdin
-        assert source is not None
-        assert sink is not None
         async with trio.open_nursery() as nursery:
             terminals = RunningCommands(nursery, Path.cwd())
             requests = AgentRequests(
@@ -176,7 +152,9 @@ class _Run:
                 terminals,
                 self._options.dialect,
             )
-            peer = AgentConnection(source, sink, requests.answer, self._watch)
+            peer = AgentConnection(
+                self._agent.source, self._agent.sink, requests.answer, self._watch
+            )
             forms = Forms(self._options.dialect)
             self._conversation = Dialogue(peer, requests, forms, self._options.servers)
             scope = nursery.cancel_scope
@@ -192,16 +170,6 @@ class _Run:
             except Refused as e:
                 self._end(Ending.REFUSED, str(e))
             scope.cancel()
-
-    async def end(self, signals: AsyncIterator[int]) -> None:
-        """Ends the recorder, and with it the agent."""
-        shutdown = RecorderShutdown(self._process, self._options.grace_s)
-        shutdown.signum = self.signum
-        shutdown.is_hopeless = self.ending is Ending.NO_ANSWER
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(shutdown.kill_on_signal, signals)
-            await shutdown.end()
-            nursery.cancel_scope.cancel()
 
     def _end(self, ending: Ending, detail: str) -> None:
         """Notes why the conversation ended; only the first reason counts."""
@@ -223,10 +191,8 @@ class _Run:
             self._screen.tick(peer.moved_ns)
 
     async def _read_stderr(self) -> None:
-        stream = self._process.stderr
-        assert stream is not None
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            while text := await stream.receive_some(CHUNK):
+            while text := await self._agent.stderr.receive_some(CHUNK):
                 self._screen.stderr(bytes(text))
 
     async def _stop_on_signal(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
@@ -234,7 +200,7 @@ class _Run:
         async for signum in signals:
             if signum == signal.SIGINT and await self._conversation.cancel():
                 continue
-            self.signum = signum
+            self._agent.signum = signum
             self._end(Ending.STOPPED, "stopped")
             scope.cancel()
 
@@ -242,14 +208,11 @@ class _Run:
         self, peer: AgentConnection, terminals: RunningCommands, scope: trio.CancelScope
     ) -> None:
         """Stops the conversation when the agent has to answer and is silent for too long."""
-        limit_ns = self._options.timeout_s * 1e9
-        while True:
-            has_to_act = peer.is_asked or self._conversation.is_turn_open
-            is_held_up = peer.answering or terminals.are_running
-            silent_ns = now_ns() - peer.moved_ns if has_to_act and not is_held_up else 0
-            if silent_ns >= limit_ns:
-                self._end(
-                    Ending.NO_ANSWER, f"the agent was silent for {self._options.timeout_s:g} s"
-                )
-                scope.cancel()
-            await trio.sleep(max(_LOOK_S, (limit_ns - silent_ns) / 1e9 if silent_ns else _LOOK_S))
+        await peer.fall_silent(
+            self._options.timeout_s,
+            lambda: self._conversation.is_turn_open,
+            lambda: terminals.are_running,
+        )
+        self._agent.is_hopeless = self.ending is Ending.COMPLETE
+        self._end(Ending.NO_ANSWER, f"the agent was silent for {self._options.timeout_s:g} s")
+        scope.cancel()
