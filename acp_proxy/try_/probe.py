@@ -1,0 +1,349 @@
+"""Plays the probes with an agent, and judges its answers.
+
+Probes that begin alike share one agent, which is started anew when it has ended or hangs. A step
+that nothing has to answer, or perhaps nothing will answer, is followed by a request with an unknown
+method. Agents read their input in order, so its answer shows that they have read the step.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import trio
+from attrs import define, evolve, field, frozen
+
+from acp_proxy.base.limits import CHUNK
+from acp_proxy.protocol.capabilities import normalized
+from acp_proxy.protocol.dialects import CANCEL, OPENING, PROMPT, V2
+from acp_proxy.protocol.json_text import encode_json, member
+from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft
+from acp_proxy.try_.agent_requests import AgentRequests, ConsentQuestion, Policy
+from acp_proxy.try_.forms import Forms
+from acp_proxy.try_.probe_tape import NEXT, Line, ProbeTape
+from acp_proxy.try_.probes import Cancel, Probe, Start, Step, Watch, brief, filled, misfit, probes
+from acp_proxy.try_.recorded_agent import RecordedAgent
+from acp_proxy.try_.running_commands import RunningCommands
+from acp_proxy.try_.work_files import WorkFiles
+
+_UNKNOWN = "_acp-proxy/no_such_method"
+_MOMENT_S = 1.0
+"""Seconds in which the answer to a line comes, once a later request has been answered."""
+_RACE_S = 2.0
+"""Seconds in which a turn may have ended before the agent has read the cancellation."""
+_GRACE_S = 5.0
+"""Seconds in which the agent ends after its input was closed."""
+_KEPT = 4000
+"""The number of bytes of stderr that are kept."""
+
+
+class Verdict(StrEnum):
+    """What an agent has shown."""
+
+    HOLDS = "holds"
+    BROKEN = "broken"
+    NOT_TESTED = "not tested"
+
+
+@frozen
+class ProbeResult:
+    """The verdict on one probe."""
+
+    probe: Probe
+    """The probe; its severity is ``error`` if the agent ended or hung."""
+    verdict: Verdict
+    detail: str = ""
+    """What came, if the probe is broken, or why it was not tested; otherwise empty."""
+    start: int = 0
+    """The number of the agent's start, from 1 on; 0 if the verdict is about all of them."""
+    lines: Sequence[Line] = ()
+
+
+class _NotTested(Exception):
+    """A probe says nothing about this agent; the message says why."""
+
+
+async def _nobody(_question: ConsentQuestion) -> int | None:
+    """Nobody is asked, since everything is rejected."""
+    return None
+
+
+@define(eq=False)
+class Prober:
+    """Plays all probes.
+
+    Args:
+        start: starts an agent, and ends it when the context is left.
+        tell: receives the id of each probe before it is played.
+        dialect: the dialect to begin with; the answer to ``initialize`` is followed.
+        prompts: the texts of the prompts of a turn that ends, and of a turn that is cancelled.
+        timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
+
+    Attributes:
+        results: the verdicts by the id of the probe.
+        stderr: the end of what the last agent has written to its stderr.
+        is_mute: whether the agent did not answer ``initialize`` in time.
+    """
+
+    _start: Callable[[], AbstractAsyncContextManager[RecordedAgent]]
+    _tell: Callable[[str], None]
+    dialect: str
+    _prompts: tuple[str, str]
+    _timeout_s: float
+    results: dict[str, ProbeResult] = field(init=False, factory=dict)
+    stderr: bytearray = field(init=False, factory=bytearray)
+    is_mute: bool = field(init=False, default=False)
+    _ignores_unknown: bool = field(init=False, default=False)
+    """Whether the agent does not answer requests with an unknown method."""
+    _tapes: list[ProbeTape] = field(init=False, factory=list)
+    _tape: ProbeTape = field(init=False)
+    _peer: AgentConnection = field(init=False)
+    _requests: AgentRequests = field(init=False)
+    _scope: trio.CancelScope = field(init=False, factory=trio.CancelScope)
+    _state: Start = field(init=False, default=Start.FRESH)
+    _is_over: bool = field(init=False, default=False)
+    """Whether the agent has ended or hangs."""
+    _why: str = field(init=False, default="")
+    """Why the next state could not be reached."""
+    _facts: dict[str, Any] = field(init=False, factory=dict)
+    """The answer to ``initialize``, and as its member ``session`` that to ``session/new``."""
+    _kept: dict[str, str] = field(init=False, factory=dict)
+    """The ids of sessions, by the names that steps use."""
+
+    async def play(self) -> list[ProbeResult]:
+        """Plays the probes of the dialect, and returns the verdicts in their order."""
+        queue = [probe for probe in probes() if not probe.watch and not probe.opens]
+        queue.sort(key=lambda probe: probe.start is Start.FRESH)
+        while queue and not self.is_mute:
+            queue = queue[await self._serve(queue) :]
+        mine = [probe for probe in probes() if self.dialect in probe.dialects]
+        for probe in mine:
+            if probe.watch is not None:
+                self._judge(probe, probe.watch)
+            self._keep(probe, Verdict.NOT_TESTED, self._why)  # unless there is a verdict
+        return [self.results[probe.id] for probe in mine]
+
+    async def _serve(self, queue: Sequence[Probe]) -> int:
+        """Starts an agent, and returns how many probes of the queue were played with it."""
+        self._state, self._is_over, self._why, self._facts = Start.FRESH, False, "", {}
+        self._kept, self._tape = {"session": ""}, ProbeTape()
+        self._tapes.append(self._tape)
+        self.stderr.clear()
+        async with self._start() as agent, trio.open_nursery() as nursery:
+            work = Path.cwd()
+            commands = RunningCommands(nursery, work)
+            self._requests = AgentRequests(
+                Policy.REJECT, _nobody, WorkFiles(work), commands, self.dialect
+            )
+            self._peer = AgentConnection(
+                agent.source, agent.sink, self._requests.answer, self._tape.watch
+            )
+            nursery.start_soon(self._peer.run)
+            nursery.start_soon(self._ring, agent)
+            nursery.start_soon(self._drain, agent)
+            played = await self._play_with(queue)
+            if not self._is_over:
+                await agent.sink.aclose()
+                with trio.move_on_after(_GRACE_S) as patience:
+                    await self._peer.has_left.wait()
+                if patience.cancelled_caught:
+                    words = f"its output is still open after {_GRACE_S:g} s"
+                    self._tape.blame(Watch.END, None, words)
+            nursery.cancel_scope.cancel()
+        return played
+
+    async def _play_with(self, queue: Sequence[Probe]) -> int:
+        """Plays probes until the agent must be started anew; returns how many were played."""
+        for played, probe in enumerate(queue):
+            is_lost = self._is_over and not self._why
+            if played and (is_lost or probe.start is Start.FRESH):
+                return played
+            if self.dialect in probe.dialects:
+                self._tell(probe.id)
+                for opener in probes():
+                    rank = opener.opens.rank if opener.opens else 0
+                    if self._state.rank < rank <= probe.start.rank and not self._why:
+                        await self._play(opener)
+                await self._play(probe)
+            if self.is_mute or probe.start is Start.FRESH:
+                return played + 1
+        return len(queue)
+
+    async def _ring(self, agent: RecordedAgent) -> None:
+        """Ends the probe in which the agent is silent for too long."""
+        await self._peer.fall_silent(self._timeout_s, lambda: False, lambda: False)
+        agent.is_hopeless = True
+        self._scope.cancel()
+
+    async def _drain(self, agent: RecordedAgent) -> None:
+        while text := await agent.stderr.receive_some(CHUNK):
+            self.stderr += text
+            del self.stderr[:-_KEPT]
+
+    async def _play(self, probe: Probe) -> None:
+        """Plays one probe, and keeps the verdict."""
+        self._tape.lines = []
+        verdict, detail = Verdict.NOT_TESTED, self._obstacle(probe)
+        if detail is None:
+            with trio.CancelScope() as self._scope:
+                try:
+                    detail = await self._steps(probe)
+                    verdict = Verdict.BROKEN if detail else Verdict.HOLDS
+                except* AgentLeft:
+                    verdict, detail, self._is_over = Verdict.BROKEN, "the agent ended", True
+                except* _NotTested as e:
+                    detail = str(e.exceptions[0])
+            if self._scope.cancelled_caught:
+                detail = f"the agent was silent for {self._timeout_s:g} s"
+                verdict, self._is_over = Verdict.BROKEN, True
+                self.is_mute |= probe.opens is Start.CONNECTED
+                self._ignores_unknown |= probe.steps[0].request == _UNKNOWN
+            if self._is_over:
+                probe = evolve(probe, severity="error")
+        if probe.opens and self._state is not probe.opens:
+            self._why = f"{probe.id} failed: {detail}"
+        self._keep(probe, verdict, detail, len(self._tapes), self._tape.lines)
+
+    def _keep(self, probe: Probe, verdict: Verdict, detail: str | None, *found: Any) -> None:
+        """Keeps a verdict, unless there is one from an earlier start of the agent."""
+        self.results.setdefault(probe.id, ProbeResult(probe, verdict, detail or "", *found))
+
+    def _judge(self, probe: Probe, watch: Watch) -> None:
+        """Judges what holds in all other probes."""
+        guilty = (n for n, tape in enumerate(self._tapes) if watch in tape.offences)
+        if (number := next(guilty, None)) is not None:
+            offences = self._tapes[number].offences[watch]
+            lines = [line for line, _ in offences if line is not None]
+            self._keep(probe, Verdict.BROKEN, offences[0][1], number + 1, lines)
+        else:
+            detail = self._missing(probe)
+            self._keep(probe, Verdict.NOT_TESTED if detail else Verdict.HOLDS, detail)
+
+    def _missing(self, probe: Probe) -> str | None:
+        """Returns why the probe that must hold first is missing; None if it is not."""
+        first = self.results.get(probe.after or "")
+        is_here = first and (probe.watch or first.start == len(self._tapes))
+        if probe.after is None or (first and is_here and first.verdict is Verdict.HOLDS):
+            return None
+        return f"it can only follow {probe.after}, which does not hold"
+
+    def _obstacle(self, probe: Probe) -> str | None:
+        """Returns why a probe cannot be played; None if it can."""
+        if self._is_over or self._state.rank < probe.start.rank:
+            return self._why
+        if probe.needs and member(self._facts, *probe.needs.split(".")) is None:
+            return f"the agent does not offer {probe.needs}"
+        return self._missing(probe)
+
+    async def _steps(self, probe: Probe) -> str | None:
+        """Plays the steps of a probe; returns how the first wrong answer differs, or None."""
+        for number, step in enumerate(probe.steps):
+            name = f"probe:{probe.id}{f':{number}' if number else ''}"
+            params = filled(step.params, known := self._values())
+            if step.request is None:
+                detail = await self._send(name, step, params)
+            else:
+                if step.is_turn:
+                    answer = await self._prompt(name, step, params)
+                else:
+                    answer = await self._ask(name, step.request, params)
+                detail = misfit(filled(step.expect, known), answer)
+                if detail and "error" in answer and "result" in step.expect:
+                    detail = f"the error {brief(answer['error'])} came"
+                self._learn(probe, step, member(answer, "result"))
+            if detail:
+                return detail
+        return None
+
+    def _values(self) -> dict[str, Any]:
+        """Returns the values of all names in steps."""
+        forms, session = Forms(self.dialect), self._kept["session"]
+        first, later = (form.initialize(writes=False) for form in (forms, Forms(V2)))
+        prompt, long_prompt = (forms.prompt(session, text) for text in self._prompts)
+        new = forms.session(cwd := os.getcwd(), ())  # noqa: PTH109
+        blocks = Forms(V2).prompt(session, self._prompts[0])["prompt"]
+        return {
+            **self._kept, "cwd": cwd, "new": new, "initialize": first, "prompt": prompt,
+            "long_prompt": long_prompt, "blocks": blocks,
+            "version_99": {**later, **first, "protocolVersion": 99},
+        }  # fmt: skip
+
+    def _learn(self, probe: Probe, step: Step, result: Any) -> None:
+        """Keeps what later probes need to know of an answer."""
+        if not isinstance(result, dict):
+            return
+        if step.keep and isinstance(name := result.get("sessionId"), str):
+            self._kept[step.keep] = name
+        if probe.opens is Start.CONNECTED:
+            self._facts.update(normalized(result))
+            self.dialect = self._requests.dialect = Forms(self.dialect).following(result).dialect
+        elif probe.opens:
+            self._facts["session"] = result
+        self._state = probe.opens or self._state
+
+    async def _ask(self, name: str, method: str, params: Any) -> dict[str, Any]:
+        """Sends a request, and returns the member of its answer that counts."""
+        token = _token(name)
+        self._tape.open[token] = member(params, "sessionId")
+        message = {"jsonrpc": "2.0", "id": name, "method": method, "params": params}
+        reply = await self._peer.send_request(token, message)
+        return {"result": reply.result} if reply.error is None else {"error": reply.error}
+
+    async def _follow(self, name: str) -> None:
+        """Sends a request that changes nothing, and waits for its answer."""
+        if self._ignores_unknown:
+            await self._ask(name + NEXT, OPENING[0], self._values()["new"])
+        else:
+            await self._ask(name + NEXT, _UNKNOWN, {})
+
+    async def _send(self, name: str, step: Step, params: Any) -> str | None:
+        """Sends a notification or a line, and returns how its answer differs, or None."""
+        strays = self._tape.strays = []
+        message = {"jsonrpc": "2.0", "method": step.notify, "params": params}
+        await self._peer.send(message if step.send is None else step.send.encode())
+        await self._follow(name)
+        if step.expect and not strays:
+            await trio.sleep(_MOMENT_S)
+        self._tape.strays = None
+        if step.expect is None:
+            return f"it is answered: {brief(strays[0])}" if strays else None
+        nothing = "nothing came, though the next request was answered"
+        return misfit(step.expect, strays[0]) if strays else nothing
+
+    async def _prompt(self, name: str, step: Step, params: Any) -> dict[str, Any]:
+        """Plays a turn, and returns its answer.
+
+        Raises:
+            _NotTested: the turn ended before the agent had to know of the cancellation.
+        """
+        cancelled: list[float] = []
+        self._tape.moved = trio.Event()
+        async with trio.open_nursery() as nursery:
+            if step.cancel:
+                nursery.start_soon(self._cancel, name, step.cancel, cancelled)
+            answer = await self._ask(name, PROMPT, params)
+            ended = trio.current_time()
+        reason = member(answer, "result", "stopReason")
+        if step.cancel and reason not in (None, "cancelled"):
+            if not cancelled:
+                raise _NotTested("the turn had ended before it could be cancelled")
+            if self._tape.answered[-1] == _token(name + NEXT) and ended - cancelled[0] < _RACE_S:
+                raise _NotTested("the turn had ended, perhaps before the agent read the cancel")
+        return answer
+
+    async def _cancel(self, name: str, when: Cancel, cancelled: list[float]) -> None:
+        """Cancels a turn that has begun, unless it has ended first."""
+        if when is Cancel.FIRST_UPDATE:
+            await self._tape.moved.wait()
+        if _token(name) in self._tape.open:
+            cancelled.append(trio.current_time())
+            await self._peer.notify(CANCEL, {"sessionId": self._kept["session"]})
+            self._requests.cancel()
+            await self._follow(name)
+
+
+def _token(name: str) -> str:
+    """Returns the JSON text of the id of a request."""
+    return encode_json(name).decode()

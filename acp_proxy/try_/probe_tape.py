@@ -1,0 +1,105 @@
+"""What passes between the probes and one agent: which answer belongs to what, and offences.
+
+A line is named by its direction and its number, so that it can be found as a frame of the
+recording.
+"""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import trio
+from attrs import define, field
+
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.jsonrpc import Direction, Kind, Message, read
+from acp_proxy.protocol.updates import TURN_OUTPUT, UPDATE
+from acp_proxy.try_.probes import Watch, brief
+
+NEXT = ":next"
+"""The end of the id of a request that only shows what the agent has read."""
+_ANSWERS = (Kind.RESPONSE, Kind.ERROR)
+_OFFERED = (PERMISSION, "fs/read_text_file", "_", "$")
+"""How the methods begin that the agent may call; extensions need no offer."""
+
+
+class Line(NamedTuple):
+    """A line of a connection: its direction, and its number, from 1 on, in this direction."""
+
+    direction: Direction
+    number: int
+
+
+@define(eq=False)
+class ProbeTape:
+    """The connection with one agent.
+
+    Attributes:
+        lines: the lines of the probe that is being played: its own, and their answers.
+        offences: the lines that break a probe without steps, each with a few words.
+        open: the JSON text of the id of each open request, and the session of the request.
+        answered: the ids of the requests that were answered, in this order.
+        strays: the answers to no request, while such answers are expected; otherwise None.
+        moved: set by an update of an open request, and by each answer.
+    """
+
+    lines: list[Line] = field(factory=list)
+    offences: dict[Watch, list[tuple[Line | None, str]]] = field(factory=dict)
+    open: dict[str, Any] = field(factory=dict)
+    answered: list[str] = field(factory=list)
+    strays: list[Any] | None = None
+    moved: trio.Event = field(factory=trio.Event)
+    _counts: Counter[Direction] = field(factory=Counter)
+
+    def watch(self, direction: Direction, raw: bytes) -> None:
+        """Takes a line of the connection.
+
+        Args:
+            direction: the direction.
+            raw: the line, without its newline.
+        """
+        self._counts[direction] += 1
+        line, labels = Line(direction, self._counts[direction]), read(raw)
+        if direction is Direction.TO_AGENT:
+            if labels.kind not in _ANSWERS and NEXT not in (labels.rpc_id or ""):
+                self.lines.append(line)
+            return
+        if labels.kind is Kind.INVALID:
+            self.blame(Watch.LINES, line, brief(raw.decode(errors="replace")))
+        for label in labels.members or (labels,):
+            if label.kind in _ANSWERS:
+                self._take_answer(label, line)
+            elif label.method == UPDATE:
+                self._take_update(label, line)
+            elif label.kind is Kind.REQUEST and not str(label.method).startswith(_OFFERED):
+                self.blame(Watch.CALLS, line, f"it called {label.method}")
+
+    def blame(self, watch: Watch, line: Line | None, words: str) -> None:
+        """Notes an offence.
+
+        Args:
+            watch: the probe that is broken.
+            line: the line; None if there is none.
+            words: what is wrong.
+        """
+        self.offences.setdefault(watch, []).append((line, words))
+
+    def _take_answer(self, label: Message, line: Line) -> None:
+        token = label.rpc_id or "null"
+        if token in self.open:
+            del self.open[token]
+            self.answered.append(token)
+            self.moved.set()
+        elif self.strays is not None:
+            self.strays.append(json_or_none(label.raw or b""))
+        else:
+            self.blame(Watch.ANSWERS, line, f"an answer came that has the id {token}")
+            return
+        if NEXT not in token:
+            self.lines.append(line)
+
+    def _take_update(self, label: Message, line: Line) -> None:
+        if label.session in self.open.values():
+            self.moved.set()
+        elif label.update in TURN_OUTPUT:
+            self.blame(Watch.UPDATES, line, f"{label.update} came in a session without a turn")

@@ -1,0 +1,171 @@
+"""The probes of ``acp-proxy try --probe``: what each sends, and what an agent has to answer.
+
+``probes.json`` lists them in the order in which they are played. In `Step.params` and `Step.expect`
+the text ``{name}`` stands for a value that is known when the step is played.
+"""
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.base.forms import converter
+from acp_proxy.protocol.dialects import DRAFT, PROMPT, V1, V2
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "array": list,
+    "integer": int,
+    "null": type(None),
+    "object": dict,
+    "object?": (dict, type(None)),
+    "string": str,
+}
+_MOST_SHOWN = 160
+
+
+class Start(StrEnum):
+    """What an agent has answered before a probe."""
+
+    FRESH = "fresh"
+    """Nothing: the agent has just been started."""
+    CONNECTED = "connected"
+    """``initialize``."""
+    SESSION = "session"
+    """``initialize`` and ``session/new``."""
+
+    @property
+    def rank(self) -> int:
+        """How many requests the agent has answered."""
+        return (*Start,).index(self)
+
+
+class Cancel(StrEnum):
+    """When the turn of a prompt is cancelled."""
+
+    AT_ONCE = "at-once"
+    FIRST_UPDATE = "first-update"
+
+
+class Watch(StrEnum):
+    """A probe that sends nothing of its own: something that holds in all other probes."""
+
+    LINES = "lines"
+    """Each line is a message."""
+    ANSWERS = "answers"
+    """Each answer belongs to a request that has no other answer."""
+    UPDATES = "updates"
+    """Output of a turn is sent while the turn runs."""
+    CALLS = "calls"
+    """Only offered methods of the client are called."""
+    END = "end"
+    """The output ends when the input has ended."""
+
+
+@frozen
+class Step:
+    """One message to the agent; one of the first three fields says of which kind."""
+
+    request: str | None = None
+    """The method of a request."""
+    notify: str | None = None
+    """The method of a notification."""
+    send: str | None = None
+    """A line, which may be no message at all."""
+    params: Any = None
+    expect: Any = None
+    """The form of the answer, see `misfit`; None if nothing may be answered."""
+    cancel: Cancel | None = None
+    keep: str | None = None
+    """The name under which the session id of the answer is known afterwards."""
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether this is a prompt whose turn has to end."""
+        return self.request == PROMPT and "result" in self.expect
+
+
+@frozen
+class Probe:
+    """A question to an agent."""
+
+    id: str
+    text: str
+    """What holds if the agent does as it should; one sentence."""
+    severity: str
+    """How bad it is if it does not: ``error`` for a MUST, ``warning`` for anything else."""
+    source: tuple[str, ...]
+    """The places in the specifications."""
+    start: Start
+    dialects: tuple[str, ...] = (V1, V2, DRAFT)
+    opens: Start | None = None
+    """The start of later probes, which is reached when this probe has its answer."""
+    needs: str | None = None
+    """The path of a capability, or of a member of the answer to ``session/new``, that must be
+    offered."""
+    after: str | None = None
+    """The probe that must hold first."""
+    watch: Watch | None = None
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def prompts(self) -> int:
+        """How many turns the probe costs."""
+        return sum(step.is_turn for step in self.steps)
+
+
+@cache
+def probes() -> tuple[Probe, ...]:
+    """Returns all probes, in the order in which they are played."""
+    text = Path(__file__).with_name("probes.json").read_text(encoding="utf-8")
+    return converter.structure(json.loads(text), tuple[Probe, ...])
+
+
+def filled(value: Any, known: Mapping[str, Any]) -> Any:
+    """Returns a JSON value in which each text ``{name}`` is replaced by the known value.
+
+    Args:
+        value: a value of `Step.params` or `Step.expect`.
+        known: the values by name.
+    """
+    if isinstance(value, dict):
+        return {name: filled(part, known) for name, part in value.items()}
+    if isinstance(value, list):
+        return [filled(part, known) for part in value]
+    is_name = isinstance(value, str) and value.startswith("{")
+    return known[value[1:-1]] if is_name else value
+
+
+def misfit(form: Any, value: Any, name: str = "the answer") -> str | None:
+    """Returns how a value differs from its form, in words; None if it does not.
+
+    Args:
+        form: a list is one of several values, a text is the name of a type, ``{"not": X}`` is
+            another value than X, and any other object has the forms of members.
+        value: the value.
+        name: how the words name the value.
+    """
+    shown = "missing" if value is None else brief(value)
+    if isinstance(form, list):
+        if any(type(value) is type(one) and value == one for one in form):
+            return None
+        return f"{name} is {shown}, not {' or '.join(map(brief, form))}"
+    if isinstance(form, str):
+        is_such = isinstance(value, _TYPES[form]) and not isinstance(value, bool)
+        return None if is_such else f"{name} is {shown}, not of type {form.rstrip('?')}"
+    if "not" in form:
+        return f"{name} is {shown} again" if value == form["not"] else None
+    if not isinstance(value, dict):
+        return f"{name} is {shown}"
+    prefix = "" if name == "the answer" else f"{name}."
+    found = (misfit(part, value.get(key), f"{prefix}{key}") for key, part in form.items())
+    return next(filter(None, found), None)
+
+
+def brief(value: Any) -> str:
+    """Returns a JSON value as text, cut if it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
