@@ -6,7 +6,7 @@ method. Agents read their input in order, so its answer shows that they have rea
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from pathlib import Path
@@ -14,8 +14,10 @@ from typing import Any
 
 import trio
 from attrs import define, evolve, field, frozen
+from trio.abc import ReceiveStream
 
 from acp_proxy.base.limits import CHUNK
+from acp_proxy.playback.drivers.event_loop import received
 from acp_proxy.protocol.capabilities import normalized
 from acp_proxy.protocol.dialects import CANCEL, OPENING, PROMPT, V2
 from acp_proxy.protocol.json_text import encode_json, member
@@ -26,6 +28,7 @@ from acp_proxy.try_.probe_tape import NEXT, Line, ProbeTape
 from acp_proxy.try_.probes import Cancel, Probe, Start, Step, Watch, brief, filled, misfit, probes
 from acp_proxy.try_.recorded_agent import RecordedAgent
 from acp_proxy.try_.running_commands import RunningCommands
+from acp_proxy.try_.trial import GRACE_S, SIGNALS
 from acp_proxy.try_.work_files import WorkFiles
 
 _UNKNOWN = "_acp-proxy/no_such_method"
@@ -33,8 +36,6 @@ _MOMENT_S = 1.0
 """Seconds in which the answer to a line comes, once a later request has been answered."""
 _RACE_S = 2.0
 """Seconds in which a turn may have ended before the agent has read the cancellation."""
-_GRACE_S = 5.0
-"""Seconds in which the agent ends after its input was closed."""
 _KEPT = 4000
 """The number of bytes of stderr that are kept."""
 
@@ -75,7 +76,7 @@ class Prober:
     """Plays all probes.
 
     Args:
-        start: starts an agent, and ends it when the context is left.
+        start: takes the signals that stop us, and starts an agent, which ends with the context.
         tell: receives the id of each probe before it is played.
         dialect: the dialect to begin with; the answer to ``initialize`` is followed.
         prompts: the texts of the prompts of a turn that ends, and of a turn that is cancelled.
@@ -85,9 +86,10 @@ class Prober:
         results: the verdicts by the id of the probe.
         stderr: the end of what the last agent has written to its stderr.
         is_mute: whether the agent did not answer ``initialize`` in time.
+        signum: the signal that stopped us, or None.
     """
 
-    _start: Callable[[], AbstractAsyncContextManager[RecordedAgent]]
+    _start: Callable[[AsyncIterator[int]], AbstractAsyncContextManager[RecordedAgent]]
     _tell: Callable[[str], None]
     dialect: str
     _prompts: tuple[str, str]
@@ -95,6 +97,8 @@ class Prober:
     results: dict[str, ProbeResult] = field(init=False, factory=dict)
     stderr: bytearray = field(init=False, factory=bytearray)
     is_mute: bool = field(init=False, default=False)
+    signum: int | None = field(init=False, default=None)
+    _agent: RecordedAgent = field(init=False)
     _ignores_unknown: bool = field(init=False, default=False)
     """Whether the agent does not answer requests with an unknown method."""
     _tapes: list[ProbeTape] = field(init=False, factory=list)
@@ -112,12 +116,18 @@ class Prober:
     _kept: dict[str, str] = field(init=False, factory=dict)
     """The ids of sessions, by the names that steps use."""
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the agent has answered ``initialize`` at no time."""
+        return all(not tape.answered for tape in self._tapes)
+
     async def play(self) -> list[ProbeResult]:
         """Plays the probes of the dialect, and returns the verdicts in their order."""
         queue = [probe for probe in probes() if not probe.watch and not probe.opens]
         queue.sort(key=lambda probe: probe.start is Start.FRESH)
-        while queue and not self.is_mute:
-            queue = queue[await self._serve(queue) :]
+        with received(*SIGNALS) as signals:
+            while queue and not self.is_mute and self.signum is None:
+                queue = queue[await self._serve(queue, signals) :]
         mine = [probe for probe in probes() if self.dialect in probe.dialects]
         for probe in mine:
             if probe.watch is not None:
@@ -125,13 +135,15 @@ class Prober:
             self._keep(probe, Verdict.NOT_TESTED, self._why)  # unless there is a verdict
         return [self.results[probe.id] for probe in mine]
 
-    async def _serve(self, queue: Sequence[Probe]) -> int:
+    async def _serve(self, queue: Sequence[Probe], signals: AsyncIterator[int]) -> int:
         """Starts an agent, and returns how many probes of the queue were played with it."""
         self._state, self._is_over, self._why, self._facts = Start.FRESH, False, "", {}
         self._kept, self._tape = {"session": ""}, ProbeTape()
         self._tapes.append(self._tape)
         self.stderr.clear()
-        async with self._start() as agent, trio.open_nursery() as nursery:
+        played = len(queue)
+        async with self._start(signals) as agent, trio.open_nursery() as nursery:
+            self._agent = agent
             work = Path.cwd()
             commands = RunningCommands(nursery, work)
             self._requests = AgentRequests(
@@ -141,17 +153,19 @@ class Prober:
                 agent.source, agent.sink, self._requests.answer, self._tape.watch
             )
             nursery.start_soon(self._peer.run)
-            nursery.start_soon(self._ring, agent)
-            nursery.start_soon(self._drain, agent)
+            nursery.start_soon(self._stop_on_signal, signals, nursery.cancel_scope)
+            nursery.start_soon(self._ring)
+            nursery.start_soon(self._drain, agent.stderr)
             played = await self._play_with(queue)
             if not self._is_over:
                 await agent.sink.aclose()
-                with trio.move_on_after(_GRACE_S) as patience:
+                with trio.move_on_after(GRACE_S) as patience:
                     await self._peer.has_left.wait()
                 if patience.cancelled_caught:
-                    words = f"its output is still open after {_GRACE_S:g} s"
+                    words = f"its output is still open after {GRACE_S:g} s"
                     self._tape.blame(Watch.END, None, words)
             nursery.cancel_scope.cancel()
+        self.signum = agent.signum
         return played
 
     async def _play_with(self, queue: Sequence[Probe]) -> int:
@@ -171,14 +185,18 @@ class Prober:
                 return played + 1
         return len(queue)
 
-    async def _ring(self, agent: RecordedAgent) -> None:
+    async def _stop_on_signal(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
+        self._agent.signum = await anext(signals)
+        scope.cancel()
+
+    async def _ring(self) -> None:
         """Ends the probe in which the agent is silent for too long."""
         await self._peer.fall_silent(self._timeout_s, lambda: False, lambda: False)
-        agent.is_hopeless = True
+        self._agent.is_hopeless = True
         self._scope.cancel()
 
-    async def _drain(self, agent: RecordedAgent) -> None:
-        while text := await agent.stderr.receive_some(CHUNK):
+    async def _drain(self, stderr: ReceiveStream) -> None:
+        while text := await stderr.receive_some(CHUNK):
             self.stderr += text
             del self.stderr[:-_KEPT]
 
@@ -249,9 +267,11 @@ class Prober:
                     answer = await self._prompt(name, step, params)
                 else:
                     answer = await self._ask(name, step.request, params)
-                detail = misfit(filled(step.expect, known), answer)
-                if detail and "error" in answer and "result" in step.expect:
-                    detail = f"the error {brief(answer['error'])} came"
+                kind = next(iter(answer))
+                if step.expect and kind not in step.expect:
+                    detail = f"the {kind} {brief(answer[kind])} came"
+                else:
+                    detail = misfit(filled(step.expect, known), answer)
                 self._learn(probe, step, member(answer, "result"))
             if detail:
                 return detail

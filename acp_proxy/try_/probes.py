@@ -19,7 +19,6 @@ from acp_proxy.protocol.dialects import DRAFT, PROMPT, V1, V2
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "array": list,
     "integer": int,
-    "null": type(None),
     "object": dict,
     "object?": (dict, type(None)),
     "string": str,

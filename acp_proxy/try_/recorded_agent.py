@@ -84,3 +84,4 @@ async def _end(agent: RecordedAgent, grace_s: float, signals: AsyncIterator[int]
         nursery.start_soon(shutdown.kill_on_signal, signals)
         await shutdown.end()
         nursery.cancel_scope.cancel()
+    agent.signum = shutdown.signum

@@ -23,6 +23,8 @@ from acp_proxy.try_.work_files import WorkFiles
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that stop us."""
+GRACE_S = 5.0
+"""Seconds in which an agent ends after its input was closed."""
 
 
 class Ending(StrEnum):
@@ -60,7 +62,7 @@ class TrialOptions:
     policy: Policy
     servers: Sequence[McpServer]
     timeout_s: float
-    grace_s: float = 5.0
+    grace_s: float = GRACE_S
 
 
 @frozen

@@ -1,31 +1,46 @@
 """``acp-proxy try``: talk to an agent without an editor, and record it."""
 
+import os
 import shlex
 import shutil
 import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import click
 
+from acp_proxy.base.wording import counted
 from acp_proxy.check.judgement import summarize_whole
 from acp_proxy.cli.explain.show_screen import show_summary
 from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.options import ONE_A_LINE, agent_command, complete_agent, file_option, seconds
-from acp_proxy.cli.output_files import new_path
-from acp_proxy.cli.screens.output import stdout_screen, warn
+from acp_proxy.cli.output_files import check_report_files, new_path, spare_recordings, write_reports
+from acp_proxy.cli.screens.output import say_json, show_status, stdout_screen, warn
 from acp_proxy.cli.screens.recording_page import RecordingPage
 from acp_proxy.cli.try_.live_screen import LiveScreen
+from acp_proxy.cli.try_.probe_screen import junit_text, report_of, show_probes
 from acp_proxy.explain.findings import Severity
+from acp_proxy.playback.drivers.event_loop import run_alone
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.store.files.directory import recording_at
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.try_.agent_requests import Policy
 from acp_proxy.try_.forms import McpServer
-from acp_proxy.try_.trial import Ending, TrialOptions, TrialOutcome, try_agent
+from acp_proxy.try_.probe import Prober
+from acp_proxy.try_.probes import probes
+from acp_proxy.try_.recorded_agent import RecordedAgent, recorded_agent
+from acp_proxy.try_.trial import GRACE_S, Ending, TrialOptions, TrialOutcome, try_agent
 
 _CANNOT_START = (126, 127)
+_PROBE_PROMPTS = (
+    "Answer with the word hello, and use no tool.",
+    "Count from 1 to 300 in words, one number in a line, and use no tool.",
+)
+"""The prompts of the probes: of a turn that ends, and of a turn that is cancelled."""
 
 
 @cli_command(
@@ -41,6 +56,8 @@ Examples:
   acp-proxy try --allow --prompt 'Fix the test' --prompt 'Now run it' -- @opencode
       two turns; files are written and commands run without asking
   echo 'List the files' | acp-proxy try -o chat.db -- ./my-agent
+  acp-proxy try --probe -- ./my-agent
+      does it answer as the protocol says?
 """
 )
 @click.argument(
@@ -54,6 +71,13 @@ Examples:
 @click.option("--prompt", type=ONE_A_LINE, multiple=True, metavar="TEXT",
               help="A prompt; each is a turn. Without it, prompts are asked for on a terminal, or "
               "standard input is the only prompt.")  # fmt: skip
+@click.option(
+    "--probe",
+    is_flag=True,
+    allow_from_autoenv=False,
+    help="Ask what the protocol answers, in some thirty probes, instead of a conversation. "
+    "A --prompt is the text of their turns, a second one of the turns they cancel.",
+)
 @file_option("-o", "--output", text="Where to record, by default a new file in the recordings "
              "directory.")  # fmt: skip
 @click.option(
@@ -88,6 +112,8 @@ Examples:
     default=V1,
     help="The protocol to begin with; the version in the agent's answer is followed.",
 )
+@click.option("--json", is_flag=True, help="With --probe: print one JSON object.")
+@file_option("--junit", text="With --probe: write a report as JUnit XML.")
 def try_(
     command: tuple[str, ...],
     prompt: tuple[str, ...],
@@ -96,6 +122,9 @@ def try_(
     timeout: float,
     mcp_server: tuple[str, ...],
     dialect: str,
+    probe: bool,
+    json: bool,
+    junit: Path | None,
 ) -> None:
     """Talk to an agent without an editor, and record the conversation.
 
@@ -111,6 +140,17 @@ def try_(
     if any(not text.strip() for text in prompt):
         raise Refusal("expected the text of a prompt, got an empty one")
     command = agent_command(command)
+    limit_s = timeout or float("inf")
+    if probe:
+        if policy or mcp_server or len(prompt) > len(_PROBE_PROMPTS):
+            raise Refusal(
+                "expected --probe with at most two prompts, and without --allow, --reject "
+                "and --mcp-server: probes reject what the agent asks for"
+            )
+        texts = (prompt[0], prompt[-1]) if prompt else _PROBE_PROMPTS
+        sys.exit(_probe(command, output, junit, json, dialect, texts, limit_s))
+    if json or junit:
+        raise Refusal("expected --json and --junit with --probe, which has the verdicts for them")
     is_asked = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
     if not prompt and not sys.stdin.isatty():
         prompt = (_piped(),)
@@ -121,7 +161,7 @@ def try_(
         dialect=dialect,
         policy=Policy(policy or (Policy.ASK if is_asked else Policy.REJECT)),
         servers=[_server(words) for words in mcp_server],
-        timeout_s=timeout or float("inf"),
+        timeout_s=limit_s,
     )
     outcome = try_agent(options, screen := LiveScreen(prompt))
     screen.close()
@@ -145,6 +185,56 @@ def _server(text: str) -> McpServer:
     return McpServer(Path(words[0]).name, [str(Path(program).absolute()), *words[1:]])
 
 
+def _probe(
+    command: tuple[str, ...],
+    output: Path | None,
+    junit: Path | None,
+    is_json: bool,
+    *options: Any,
+) -> int:
+    """Plays the probes, prints the verdicts, and returns the exit code."""
+    check_report_files(junit)
+    made = [new_path(command, output)]
+    spare_recordings([junit], made)
+    starts: list[Path] = []
+
+    def start(signals: AsyncIterator[int]) -> AbstractAsyncContextManager[RecordedAgent]:
+        starts.append(made.pop() if made else new_path(command, starts[0]))
+        return recorded_agent(command, str(starts[-1]), GRACE_S, signals)
+
+    def tell(name: str) -> None:
+        if sys.stderr.isatty():
+            show_status(name and f"probe {name}")
+
+    turns = counted(sum(probe.prompts for probe in probes()), "prompt")
+    warn(f"the probes send at most {turns} to the agent's model")
+    results = run_alone((prober := Prober(start, tell, *options)).play)
+    tell("")
+    if prober.signum is not None:
+        return 128 + prober.signum
+    first = next((path for path in starts if recording_at(path) is not None), None)
+    if prober.has_failed:
+        os.write(2, prober.stderr)
+    if first is None:
+        return 1
+    with RecordingReader(first) as reader:
+        if (code := _start_failure(reader, reader.recording.exit_code)) is not None:
+            return code
+    report = report_of(results, prober, [*map(str, starts)])
+    if is_json:
+        say_json(report)
+    else:
+        show_probes(report)
+    return report.exit if write_reports((junit, lambda: junit_text(report))) else 2
+
+
+def _start_failure(reader: RecordingReader, code: int | None) -> int | None:
+    """Returns the exit code of an agent that cannot be started; None if it was started."""
+    if not (reader.recording.end_reason or "").startswith("cannot start the agent"):
+        return None
+    return code if code in _CANNOT_START else 127
+
+
 def _conclude(new: Path, outcome: TrialOutcome) -> int:
     """Prints the verdict on the recording, and returns the exit code."""
     for process in outcome.left_behind:
@@ -152,8 +242,8 @@ def _conclude(new: Path, outcome: TrialOutcome) -> int:
     if recording_at(new) is None:  # the recorder has printed the reason
         return outcome.exit_code or 1
     with RecordingReader(new) as reader:
-        if (reader.recording.end_reason or "").startswith("cannot start the agent"):
-            return outcome.exit_code if outcome.exit_code in _CANNOT_START else 127
+        if (code := _start_failure(reader, outcome.exit_code)) is not None:
+            return code
         if outcome.detail:
             warn(outcome.detail)
         summary = summarize_whole(reader, time.monotonic_ns())

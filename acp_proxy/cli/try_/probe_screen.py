@@ -1,0 +1,145 @@
+"""Plays the probes with an agent, and prints the verdicts: a page, one JSON object, or JUnit."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from acp_proxy.base.limits import NAMED
+from acp_proxy.base.wording import counted, listed, numbered
+from acp_proxy.cli.masking import one_line
+from acp_proxy.cli.screens.junit import Case, Failure, suite
+from acp_proxy.cli.screens.output import stdout_screen
+from acp_proxy.cli.screens.recording_page import MARKS, RecordingPage, verdict
+from acp_proxy.cli.screens.styled_text import Ink, piece
+from acp_proxy.explain.findings import SEVERITIES, Severity
+from acp_proxy.store.files.directory import recording_at
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.try_.probe import Prober, ProbeResult, Verdict
+
+
+@frozen
+class JudgedProbe:
+    """The verdict on one probe."""
+
+    id: str
+    text: str
+    """What holds if the agent does as it should."""
+    source: tuple[str, ...]
+    """The places in the specifications."""
+    severity: Severity
+    """``error`` for a MUST, ``warning`` for anything else."""
+    verdict: Verdict
+    detail: str
+    """What came, or why the probe was not tested; empty if it holds."""
+    recording: str | None
+    """The recording that shows it; None if no single one does."""
+    frames: list[int]
+    """The numbers of its frames: what was sent, and what came."""
+
+
+@frozen
+class ProbeReport:
+    """The verdicts on one agent."""
+
+    dialect: str
+    recordings: list[str]
+    """One for each start of the agent."""
+    counts: dict[str, int]
+    """The number of probes of each verdict."""
+    probes: list[JudgedProbe]
+    exit: int
+
+
+def report_of(results: Sequence[ProbeResult], prober: Prober, recordings: list[str]) -> ProbeReport:
+    """Returns the verdicts with the frames of their recordings.
+
+    Args:
+        results: the verdicts.
+        prober: has played the probes.
+        recordings: the path of each recording.
+    """
+    frames = [_frames(Path(path)) for path in recordings]
+    judged = []
+    for result in results:
+        probe, found = result.probe, frames[result.start - 1] if result.start else {}
+        shown = sorted(found[line] for line in result.lines if line in found)
+        judged.append(JudgedProbe(
+            probe.id, probe.text, probe.source, Severity(probe.severity), result.verdict,
+            one_line(result.detail), recordings[result.start - 1] if shown else None, shown,
+        ))  # fmt: skip
+    counts = Counter(probe.verdict for probe in judged)
+    is_failing = any(_is(probe, Severity.ERROR) for probe in judged)
+    return ProbeReport(
+        prober.dialect, recordings, {each: counts[each] for each in Verdict}, judged,
+        3 if prober.is_mute else int(is_failing),
+    )  # fmt: skip
+
+
+def _is(probe: JudgedProbe, severity: Severity) -> bool:
+    """Whether a probe is broken, with this severity."""
+    return probe.verdict is Verdict.BROKEN and probe.severity is severity
+
+
+def _frames(path: Path) -> dict[tuple[str, int], int]:
+    """Returns the number of the frame of each line of a recording."""
+    counts, frames = Counter[str](), {}
+    if recording_at(path) is not None:
+        with RecordingReader(path) as reader:
+            for head in reader.heads():
+                counts[head.stream] += 1
+                frames[head.stream, counts[head.stream]] = head.seq
+    return frames
+
+
+def junit_text(report: ProbeReport) -> str:
+    """Returns a JUnit suite with a case for each probe."""
+    cases = []
+    for probe in report.probes:
+        is_broken = _is(probe, Severity.ERROR)
+        words = _evidence(probe)
+        failure = Failure(probe.severity, f"{probe.text} {words}") if is_broken else None
+        skipped = probe.detail if probe.verdict is Verdict.NOT_TESTED else None
+        output = [words] if _is(probe, Severity.WARNING) else None
+        cases.append(Case("probe", probe.id, failure, output=output, skipped=skipped))
+    return suite("acp-proxy try --probe", cases)
+
+
+def _evidence(probe: JudgedProbe) -> str:
+    name = Path(probe.recording or "").name
+    return f"{probe.detail} ({numbered(probe.frames)} of {name})" if name else probe.detail
+
+
+def show_probes(report: ProbeReport) -> None:
+    """Prints the broken probes, the worst first, then the names of the others."""
+    page = RecordingPage(stdout_screen())
+    counts = {each.value: sum(_is(probe, each) for probe in report.probes) for each in SEVERITIES}
+    tested = f": {counted(len(report.probes), 'probe')} of {report.dialect}"
+    page.wrap(piece(""), *verdict(counts, "nothing is broken"), piece(tested))
+    for severity in SEVERITIES:
+        mark, ink = MARKS[severity]
+        for probe in report.probes:
+            if _is(probe, severity):
+                page.print()
+                page.wrap(piece(f"{mark} ", ink, bold=True), piece(probe.id, ink, bold=True))
+                source = piece(f" ({'; '.join(probe.source)})", Ink.FAINT)
+                page.wrap(piece("  "), piece(probe.text), source)
+                page.wrap(piece("  "), piece(_evidence(probe)))
+    page.print()
+    reasons: dict[str, list[str]] = {}
+    for probe in report.probes:
+        if probe.verdict is not Verdict.BROKEN:
+            reasons.setdefault(probe.detail, []).append(probe.id)
+    held = reasons.pop("", [])
+    page.row(f"{len(held)} hold", ", ".join(held))
+    for reason, names in reasons.items():
+        page.row("not tested", f"{', '.join(names)}: {reason}")
+    page.row("recorded", listed(report.recordings, NAMED))
+    first = next(
+        (probe for probe in report.probes if probe.recording and probe.verdict is Verdict.BROKEN),
+        None,
+    )
+    if first is not None and page.screen.columns is not None:
+        page.next(f"acp-proxy log {first.recording} --seq {first.frames[0]}")
+    page.flush()
