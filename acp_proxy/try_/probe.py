@@ -292,10 +292,11 @@ class Prober:
 
     def _learn(self, probe: Probe, step: Step, result: Any) -> None:
         """Keeps what later probes need to know of an answer."""
-        if not isinstance(result, dict):
+        session = member(result, "sessionId")
+        if not isinstance(result, dict) or (step.keep and not isinstance(session, str)):
             return
-        if step.keep and isinstance(name := result.get("sessionId"), str):
-            self._kept[step.keep] = name
+        if step.keep:
+            self._kept[step.keep] = session
         if probe.opens is Start.CONNECTED:
             self._facts.update(normalized(result))
             self.dialect = self._requests.dialect = Forms(self.dialect).following(result).dialect

@@ -1,0 +1,159 @@
+"""An agent in this process that keeps what all probes ask for; a test changes one behaviour."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import trio
+from trio.testing import memory_stream_one_way_pair, memory_stream_pair
+
+from acp_proxy.try_.recorded_agent import RecordedAgent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+LONG = "long"
+"""The text of a prompt whose turn only ends when it is cancelled."""
+CAPABILITIES: dict[str, Any] = {
+    "loadSession": True,
+    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
+}
+
+
+class ProbedAgent:
+    """An agent that keeps everything.
+
+    Attributes:
+        probe: the probe that it breaks; "" for none. A subclass reads it, and so do a few methods.
+    """
+
+    probe = ""
+    capabilities = CAPABILITIES
+
+    def __init__(self, stream: trio.StapledStream[Any, Any], nursery: trio.Nursery) -> None:
+        self._stream = stream
+        self._nursery = nursery
+        self._lock = trio.Lock()
+        self._sessions: dict[str, trio.Event] = {}
+        """The sessions; each event is set when the turn is cancelled."""
+        self._count = 0
+        self.cancelled = 0
+        """How many turns were cancelled."""
+        self.is_open = False
+        """Whether a turn is open."""
+
+    async def serve(self) -> None:
+        """Serves until the input ends."""
+        rest = b""
+        while chunk := await self._stream.receive_some():
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                await self.take(line)
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends the output."""
+        await self._stream.send_stream.aclose()
+
+    async def take(self, raw: bytes) -> None:
+        """Takes a line."""
+        if not raw.strip():
+            return
+        try:
+            message = json.loads(raw)
+        except ValueError:
+            await self.refuse(None, -32700)
+            return
+        method = message.get("method")
+        if method is None and ("result" in message or "error" in message):
+            return
+        if not isinstance(method, str):
+            await self.refuse(message.get("id"), -32600)
+        elif "id" in message:
+            self._nursery.start_soon(self.answer, message)
+            await trio.lowlevel.checkpoint()
+        else:
+            await self.take_notification(method, message.get("params"))
+
+    async def take_notification(self, method: str, params: Any) -> None:
+        """Takes a notification."""
+        if method == "session/cancel" and params["sessionId"] in self._sessions:
+            self._sessions[params["sessionId"]].set()
+
+    async def answer(self, message: Any) -> None:
+        """Answers a request."""
+        outcome = await self.outcome(str(message["id"]), message["method"], message["params"])
+        if isinstance(outcome, int):
+            await self.refuse(message["id"], outcome)
+        else:
+            await self.send(id=message["id"], result=outcome)
+
+    async def outcome(self, _name: str, method: str, params: Any) -> Any:
+        """Returns the result of a request, or the code of its error."""
+        known = params.get("sessionId") in self._sessions
+        match method:
+            case "initialize":
+                return {"protocolVersion": 1, "agentCapabilities": self.capabilities}
+            case "session/new":
+                if not isinstance(params.get("cwd"), str):
+                    return -32602
+                self._count += 1
+                self._sessions[f"s{self._count}"] = trio.Event()
+                modes = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}]}
+                return {"sessionId": f"s{self._count}", "modes": modes}
+            case "session/list":
+                return {"sessions": []}
+            case "session/prompt" if known and isinstance(params.get("prompt"), list):
+                return await self.turn(params["sessionId"], params["prompt"][0]["text"])
+            case "session/load" | "session/resume" | "session/close" if known:
+                if method == "session/close":
+                    del self._sessions[params["sessionId"]]
+                return {}
+            case "session/load" | "session/prompt" | "session/set_mode":
+                return -32602
+        return -32601
+
+    async def turn(self, session: str, text: str) -> dict[str, str]:
+        """Plays a turn."""
+        self._sessions[session] = cancelled = trio.Event()
+        await self.update(session)
+        if text == LONG:
+            self.is_open = True
+            await cancelled.wait()
+            self.is_open = False
+            return {"stopReason": "cancelled"}
+        return {"stopReason": "end_turn"}
+
+    async def update(self, session: str) -> None:
+        """Sends a piece of text."""
+        content = {"type": "text", "text": "hello"}
+        update = {"sessionUpdate": "agent_message_chunk", "content": content}
+        await self.send(method="session/update", params={"sessionId": session, "update": update})
+
+    async def refuse(self, number: Any, code: int) -> None:
+        """Answers with an error."""
+        await self.send(id=number, error={"code": code, "message": "no"})
+
+    async def send(self, **message: Any) -> None:
+        """Sends a message."""
+        await self.send_line(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    async def send_line(self, line: bytes) -> None:
+        """Sends a line."""
+        async with self._lock:
+            await self._stream.send_all(line + b"\n")
+
+
+@asynccontextmanager
+async def started(kind: type[ProbedAgent]) -> AsyncIterator[RecordedAgent]:
+    """Starts an agent in this process, in the form of a recorded one."""
+    client, theirs = memory_stream_pair()
+    sink, stderr = memory_stream_one_way_pair()
+    async with trio.open_nursery() as nursery:
+        agent = kind(theirs, nursery)
+        nursery.start_soon(agent.serve)
+        await sink.send_all(b"noise")
+        yield RecordedAgent(cast("Any", None), client.receive_stream, client.send_stream, stderr)
+        nursery.cancel_scope.cancel()

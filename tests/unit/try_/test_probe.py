@@ -1,0 +1,323 @@
+"""The probes, played with an agent in this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trio
+
+from acp_proxy.protocol.jsonrpc import Direction
+from acp_proxy.try_.probe import Prober, ProbeResult, Verdict
+from acp_proxy.try_.probes import probes
+from tests.support.probed_agent import LONG, ProbedAgent, started
+
+if TYPE_CHECKING:
+    from trio.testing import MockClock
+
+TIMEOUT_S = 60.0
+
+
+async def play(kind: type[ProbedAgent], dialect: str = "v1") -> tuple[Prober, dict[str, Any]]:
+    """Plays all probes with a kind of agent; returns the verdicts by the id of the probe."""
+    prober = Prober(
+        lambda _signals: started(kind), lambda _name: None, dialect, ("short", LONG), TIMEOUT_S
+    )
+    return prober, {result.probe.id: result for result in await prober.play()}
+
+
+def named(results: dict[str, ProbeResult], verdict: Verdict) -> list[str]:
+    """Returns the ids of the probes with a verdict."""
+    return [name for name, result in results.items() if result.verdict is verdict]
+
+
+async def test_an_agent_that_keeps_everything(autojump_clock: MockClock) -> None:
+    """All probes hold, in the order of the data file, and three starts are enough."""
+    prober, results = await play(ProbedAgent)
+    assert [(name, r.detail) for name, r in results.items() if r.verdict != "holds"] == []
+    assert [*results] == [probe.id for probe in probes()]
+    assert len(prober._tapes) == 3
+    assert not prober.is_mute
+    assert results["turn"].lines[0].direction is Direction.TO_AGENT
+
+
+ANSWERS: dict[str, Any] = {
+    "initialize": {"protocolVersion": "1"},
+    "unknown-extension": None,
+    "unknown-method": -32603,
+    "cwd-missing": -32603,
+    "cwd-type": {"sessionId": "s"},
+    "session-new": {"sessionId": 5},
+    "two-sessions": {"sessionId": "s1"},
+    "prompt-missing": -32603,
+    "prompt-type": {"stopReason": "end_turn"},
+    "unknown-session": {"stopReason": "end_turn"},
+    "turn": {"stopReason": "done"},
+    "turn-after-cancel": {"stopReason": "cancelled"},
+    "unknown-mode": {},
+    "load": -32603,
+    "load-unknown": {},
+    "list": {},
+    "resume": -32603,
+    "close:1": -32603,
+    "closed-session": {"stopReason": "end_turn"},
+    "version-99": {"protocolVersion": 99},
+}
+"""Answers that break a probe, by the end of the id of the request."""
+
+
+def answering(name: str) -> type[ProbedAgent]:
+    """Returns an agent that answers one request in another way."""
+
+    class Agent(ProbedAgent):
+        async def outcome(self, asked: str, method: str, params: Any) -> Any:
+            result = await super().outcome(asked, method, params)
+            return ANSWERS[name] if asked == f"probe:{name}" else result
+
+    return Agent
+
+
+class _AnswersNotification(ProbedAgent):
+    async def take_notification(self, method: str, params: Any) -> None:
+        await super().take_notification(method, params)
+        if method.startswith("_"):
+            await self.refuse(None, -32601)
+
+
+class _AnswersCancel(ProbedAgent):
+    async def take_notification(self, method: str, params: Any) -> None:
+        was_open = self.is_open
+        await super().take_notification(method, params)
+        if method == "session/cancel" and params["sessionId"] == "s1" and not was_open:
+            await self.send(id=None, result={})
+
+
+class _DiesOfUnknownSession(ProbedAgent):
+    async def take_notification(self, method: str, params: Any) -> None:
+        await super().take_notification(method, params)
+        if method == "session/cancel" and params["sessionId"] not in self._sessions:
+            await self.close()
+
+
+class _Takes(ProbedAgent):
+    """Takes the line of a raw probe in another way."""
+
+    async def take(self, raw: bytes) -> None:
+        name = self.probe
+        if name == "blank-line" and not raw:
+            await self.refuse(None, -32700)
+        elif name == "carriage-return" and raw.endswith(b"\r"):
+            pass
+        elif name == "broken-json" and raw.endswith(b":"):
+            await self.refuse(1, -32700)
+        elif name == "method-type" and b'"method": 7' in raw:
+            await self.refuse("probe:method-type", -32601)
+        elif name == "no-method" and b'"probe:no-method"' in raw:
+            pass
+        elif name == "string-id" and b'"id": "7"' in raw:
+            await self.refuse(7, -32601)
+        else:
+            await super().take(raw)
+
+
+class _Ignores(ProbedAgent):
+    """Goes on with a cancelled turn for a while, and then ends it normally."""
+
+    async def turn(self, session: str, text: str) -> dict[str, str]:
+        result = await super().turn(session, text)
+        self.cancelled += text == LONG
+        if text == LONG and self.cancelled == (1 if self.probe == "cancel-mid-turn" else 2):
+            await trio.sleep(10)
+            return {"stopReason": "end_turn"}
+        return result
+
+
+class _SpeaksElsewhere(ProbedAgent):
+    async def turn(self, session: str, text: str) -> dict[str, str]:
+        await self.update("s2")
+        return await super().turn(session, text)
+
+
+class _Calls(ProbedAgent):
+    async def turn(self, session: str, text: str) -> dict[str, str]:
+        result = await super().turn(session, text)
+        await self.send(id=1, method="terminal/create", params={"command": "ls"})
+        return result
+
+
+class _Chats(ProbedAgent):
+    async def serve(self) -> None:
+        await self.send_line(b"Ready.")
+        await super().serve()
+
+
+class _AnswersTwice(ProbedAgent):
+    async def answer(self, message: Any) -> None:
+        await super().answer(message)
+        if message["id"] == "probe:two-sessions":
+            await self.send(id=message["id"], result={})
+
+
+class _ComesTooEarly(ProbedAgent):
+    async def answer(self, message: Any) -> None:
+        if message["id"] == "probe:too-early":
+            await self.close()
+        else:
+            await super().answer(message)
+
+
+class _Stays(ProbedAgent):
+    async def close(self) -> None:
+        await trio.sleep_forever()
+
+
+KINDS: dict[str, type[ProbedAgent]] = {
+    **{name.partition(":")[0]: answering(name) for name in ANSWERS},
+    **dict.fromkeys(
+        ("blank-line", "carriage-return", "broken-json", "method-type", "no-method", "string-id"),
+        _Takes,
+    ),
+    **dict.fromkeys(("cancel-mid-turn", "cancel-at-once"), _Ignores),
+    "unknown-notification": _AnswersNotification,
+    "cancel-idle": _AnswersCancel,
+    "cancel-unknown-session": _DiesOfUnknownSession,
+    "updates": _SpeaksElsewhere,
+    "calls": _Calls,
+    "lines": _Chats,
+    "answers": _AnswersTwice,
+    "too-early": _ComesTooEarly,
+    "end": _Stays,
+}
+"""An agent for each probe that breaks it, and nothing else."""
+
+
+@pytest.mark.parametrize("name", [probe.id for probe in probes()])
+async def test_each_probe_can_be_broken(name: str, autojump_clock: MockClock) -> None:
+    """For each probe there is an agent that breaks this probe and no other."""
+    kind: type[ProbedAgent] = type("Agent", (KINDS[name],), {"probe": name})
+    _, results = await play(kind)
+    assert named(results, Verdict.BROKEN) == [name]
+    assert results[name].detail
+    has_no_line = name == "end"
+    assert bool(results[name].lines) is not has_no_line
+    assert results[name].start > 0
+
+
+class _Ends(ProbedAgent):
+    """Ends turns although they are cancelled, at once."""
+
+    async def turn(self, session: str, text: str) -> dict[str, str]:
+        await super().turn(session, text)
+        return {"stopReason": "end_turn"}
+
+
+class _EndsFirst(ProbedAgent):
+    """Ends turns before they can be cancelled."""
+
+    async def turn(self, session: str, text: str) -> dict[str, str]:
+        return await super().turn(session, "short")
+
+
+@pytest.mark.parametrize("kind", [_Ends, _EndsFirst])
+async def test_a_race_is_no_verdict(kind: type[ProbedAgent], autojump_clock: MockClock) -> None:
+    """A turn that ends normally just after its cancellation shows nothing, nor does one before."""
+    _, results = await play(kind)
+    assert named(results, Verdict.BROKEN) == []
+    for name in ("cancel-mid-turn", "cancel-at-once"):
+        assert results[name].verdict is Verdict.NOT_TESTED
+        assert results[name].detail.startswith("the turn had ended")
+    follower = results["turn-after-cancel"]
+    assert follower.detail == "it can only follow cancel-mid-turn, which does not hold"
+
+
+class _OffersNothing(ProbedAgent):
+    capabilities: dict[str, Any] = {}  # noqa: RUF012
+
+    async def outcome(self, name: str, method: str, params: Any) -> Any:
+        result = await super().outcome(name, method, params)
+        assert method not in ("session/load", "session/list", "session/resume", "session/close")
+        if method == "session/new" and isinstance(result, dict):
+            del result["modes"]
+        assert method != "session/set_mode"
+        return result
+
+
+async def test_nothing_is_asked_that_was_not_offered(autojump_clock: MockClock) -> None:
+    """Methods that the agent does not offer are not called; their probes say what is missing."""
+    _, results = await play(_OffersNothing)
+    untested = named(results, Verdict.NOT_TESTED)
+    assert untested == [
+        "unknown-mode", "load", "load-unknown", "list", "resume", "close", "closed-session",
+    ]  # fmt: skip
+    needed = "agentCapabilities.sessionCapabilities.list"
+    assert results["list"].detail == f"the agent does not offer {needed}"
+    assert named(results, Verdict.BROKEN) == []
+
+
+class _WantsLogin(ProbedAgent):
+    async def outcome(self, name: str, method: str, params: Any) -> Any:
+        return -32000 if method == "session/new" else await super().outcome(name, method, params)
+
+
+async def test_without_a_session_its_probes_are_not_tested(autojump_clock: MockClock) -> None:
+    """An agent that refuses the session breaks this probe; what needs a session says so."""
+    prober, results = await play(_WantsLogin)
+    assert named(results, Verdict.BROKEN) == ["cwd-missing", "cwd-type", "session-new"]
+    expected = 'session-new failed: the error {"code": -32000, "message": "no"} came'
+    assert results["turn"].detail == results["two-sessions"].detail == expected
+    assert results["updates"].verdict is Verdict.NOT_TESTED
+    assert results["version-99"].verdict is Verdict.HOLDS
+    assert len(prober._tapes) == 3
+
+
+class _Hangs(ProbedAgent):
+    async def answer(self, message: Any) -> None:
+        if message["method"] != self.probe:
+            await super().answer(message)
+
+
+async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) -> None:
+    """Without an answer to `initialize` nothing else is tested, and no other agent is started."""
+    prober, results = await play(type("Agent", (_Hangs,), {"probe": "initialize"}))
+    assert prober.is_mute
+    assert len(prober._tapes) == 1
+    assert named(results, Verdict.BROKEN) == ["initialize"]
+    assert results["initialize"].detail == "the agent was silent for 60 s"
+    assert results["turn"].detail == "initialize failed: the agent was silent for 60 s"
+
+
+async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) -> None:
+    """A hang is an error of one probe; an agent that ignores unknown methods is asked otherwise."""
+    kind = type("Agent", (_Hangs,), {"probe": "_acp-proxy/no_such_method"})
+    prober, results = await play(kind)
+    broken = ["unknown-extension", "string-id", "carriage-return"]
+    assert named(results, Verdict.BROKEN) == broken
+    assert results["unknown-extension"].probe.severity == "error"
+    assert results["unknown-notification"].start == 2
+    assert len(prober._tapes) == 4
+    hung = await play(type("Agent", (_Hangs,), {"probe": "session/load"}))
+    assert named(hung[1], Verdict.BROKEN) == ["load", "load-unknown"]
+
+
+async def test_the_version_of_the_answer_is_followed(autojump_clock: MockClock) -> None:
+    """A client that begins with v2 asks the probes of v1 if the agent answers with version 1."""
+    prober, results = await play(ProbedAgent, "v2")
+    assert prober.dialect == "v1"
+    assert "load" in results
+    assert named(results, Verdict.BROKEN) == []
+
+
+class _SpeaksV2(ProbedAgent):
+    capabilities: dict[str, Any] = {}  # noqa: RUF012
+
+    async def outcome(self, name: str, method: str, params: Any) -> Any:
+        result = await super().outcome(name, method, params)
+        return {**result, "protocolVersion": 2} if method == "initialize" else result
+
+
+async def test_v2_has_its_own_probes(autojump_clock: MockClock) -> None:
+    """An agent of version 2 is asked only what version 2 has in the same form as version 1."""
+    prober, results = await play(_SpeaksV2, "v2")
+    assert prober.dialect == "v2"
+    assert named(results, Verdict.HOLDS) == [*results]
+    assert "turn" not in results
