@@ -24,10 +24,20 @@ from acp_proxy.protocol.json_text import encode_json, member
 from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft
 from acp_proxy.try_.agent_requests import AgentRequests, ConsentQuestion, Policy
 from acp_proxy.try_.forms import Forms
-from acp_proxy.try_.probe_tape import NEXT, Line, ProbeTape
-from acp_proxy.try_.probes import Cancel, Probe, Start, Step, Watch, brief, filled, misfit, probes
-from acp_proxy.try_.recorded_agent import RecordedAgent
+from acp_proxy.try_.probe_tape import NEXT, LinePlace, ProbeTape
+from acp_proxy.try_.probes import (
+    Cancel,
+    Probe,
+    ProbeStep,
+    Start,
+    Watch,
+    brief,
+    filled,
+    misfit,
+    probes,
+)
 from acp_proxy.try_.running_commands import RunningCommands
+from acp_proxy.try_.started_agent import StartedAgent
 from acp_proxy.try_.trial import GRACE_S, SIGNALS
 from acp_proxy.try_.work_files import WorkFiles
 
@@ -40,7 +50,7 @@ _KEPT = 4000
 """The number of bytes of stderr that are kept."""
 
 
-class Verdict(StrEnum):
+class ProbeVerdict(StrEnum):
     """What an agent has shown."""
 
     HOLDS = "holds"
@@ -54,12 +64,12 @@ class ProbeResult:
 
     probe: Probe
     """The probe; its severity is ``error`` if the agent ended or hung."""
-    verdict: Verdict
+    verdict: ProbeVerdict
     detail: str = ""
     """What came, if the probe is broken, or why it was not tested; otherwise empty."""
     start: int = 0
     """The number of the agent's start, from 1 on; 0 if the verdict is about all of them."""
-    lines: Sequence[Line] = ()
+    lines: Sequence[LinePlace] = ()
 
 
 class _NotTested(Exception):
@@ -89,7 +99,7 @@ class Prober:
         signum: the signal that stopped us, or None.
     """
 
-    _start: Callable[[AsyncIterator[int]], AbstractAsyncContextManager[RecordedAgent]]
+    _start: Callable[[AsyncIterator[int]], AbstractAsyncContextManager[StartedAgent]]
     _tell: Callable[[str], None]
     dialect: str
     _prompts: tuple[str, str]
@@ -98,7 +108,7 @@ class Prober:
     stderr: bytearray = field(init=False, factory=bytearray)
     is_mute: bool = field(init=False, default=False)
     signum: int | None = field(init=False, default=None)
-    _agent: RecordedAgent = field(init=False)
+    _agent: StartedAgent = field(init=False)
     _ignores_unknown: bool = field(init=False, default=False)
     """Whether the agent does not answer requests with an unknown method."""
     _tapes: list[ProbeTape] = field(init=False, factory=list)
@@ -131,8 +141,8 @@ class Prober:
         mine = [probe for probe in probes() if self.dialect in probe.dialects]
         for probe in mine:
             if probe.watch is not None:
-                self._judge(probe, probe.watch)
-            self._keep(probe, Verdict.NOT_TESTED, self._why)  # unless there is a verdict
+                self._keep_watched(probe, probe.watch)
+            self._keep(probe, ProbeVerdict.NOT_TESTED, self._why)  # unless there is a verdict
         return [self.results[probe.id] for probe in mine]
 
     async def _serve(self, queue: Sequence[Probe], signals: AsyncIterator[int]) -> int:
@@ -203,19 +213,19 @@ class Prober:
     async def _play(self, probe: Probe) -> None:
         """Plays one probe, and keeps the verdict."""
         self._tape.lines = []
-        verdict, detail = Verdict.NOT_TESTED, self._obstacle(probe)
+        verdict, detail = ProbeVerdict.NOT_TESTED, self._obstacle(probe)
         if detail is None:
             with trio.CancelScope() as self._scope:
                 try:
                     detail = await self._steps(probe)
-                    verdict = Verdict.BROKEN if detail else Verdict.HOLDS
+                    verdict = ProbeVerdict.BROKEN if detail else ProbeVerdict.HOLDS
                 except* AgentLeft:
-                    verdict, detail, self._is_over = Verdict.BROKEN, "the agent ended", True
+                    verdict, detail, self._is_over = ProbeVerdict.BROKEN, "the agent ended", True
                 except* _NotTested as e:
                     detail = str(e.exceptions[0])
             if self._scope.cancelled_caught:
                 detail = f"the agent was silent for {self._timeout_s:g} s"
-                verdict, self._is_over = Verdict.BROKEN, True
+                verdict, self._is_over = ProbeVerdict.BROKEN, True
                 self.is_mute |= probe.opens is Start.CONNECTED
                 self._ignores_unknown |= probe.steps[0].request == _UNKNOWN
             if self._is_over:
@@ -224,26 +234,26 @@ class Prober:
             self._why = f"{probe.id} failed: {detail}"
         self._keep(probe, verdict, detail, len(self._tapes), self._tape.lines)
 
-    def _keep(self, probe: Probe, verdict: Verdict, detail: str | None, *found: Any) -> None:
+    def _keep(self, probe: Probe, verdict: ProbeVerdict, detail: str | None, *found: Any) -> None:
         """Keeps a verdict, unless there is one from an earlier start of the agent."""
         self.results.setdefault(probe.id, ProbeResult(probe, verdict, detail or "", *found))
 
-    def _judge(self, probe: Probe, watch: Watch) -> None:
+    def _keep_watched(self, probe: Probe, watch: Watch) -> None:
         """Judges what holds in all other probes."""
         guilty = (n for n, tape in enumerate(self._tapes) if watch in tape.offences)
         if (number := next(guilty, None)) is not None:
             offences = self._tapes[number].offences[watch]
             lines = [line for line, _ in offences if line is not None]
-            self._keep(probe, Verdict.BROKEN, offences[0][1], number + 1, lines)
+            self._keep(probe, ProbeVerdict.BROKEN, offences[0][1], number + 1, lines)
         else:
             detail = self._missing(probe)
-            self._keep(probe, Verdict.NOT_TESTED if detail else Verdict.HOLDS, detail)
+            self._keep(probe, ProbeVerdict.NOT_TESTED if detail else ProbeVerdict.HOLDS, detail)
 
     def _missing(self, probe: Probe) -> str | None:
         """Returns why the probe that must hold first is missing; None if it is not."""
         first = self.results.get(probe.after or "")
         is_here = first and (probe.watch or first.start == len(self._tapes))
-        if probe.after is None or (first and is_here and first.verdict is Verdict.HOLDS):
+        if probe.after is None or (first and is_here and first.verdict is ProbeVerdict.HOLDS):
             return None
         return f"it can only follow {probe.after}, which does not hold"
 
@@ -290,7 +300,7 @@ class Prober:
             "version_99": {**later, **first, "protocolVersion": 99},
         }  # fmt: skip
 
-    def _learn(self, probe: Probe, step: Step, result: Any) -> None:
+    def _learn(self, probe: Probe, step: ProbeStep, result: Any) -> None:
         """Keeps what later probes need to know of an answer."""
         session = member(result, "sessionId")
         if not isinstance(result, dict) or (step.keep and not isinstance(session, str)):
@@ -319,7 +329,7 @@ class Prober:
         else:
             await self._ask(name + NEXT, _UNKNOWN, {})
 
-    async def _send(self, name: str, step: Step, params: Any) -> str | None:
+    async def _send(self, name: str, step: ProbeStep, params: Any) -> str | None:
         """Sends a notification or a line, and returns how its answer differs, or None."""
         strays = self._tape.strays = []
         message = {"jsonrpc": "2.0", "method": step.notify, "params": params}
@@ -333,7 +343,7 @@ class Prober:
         nothing = "nothing came, though the next request was answered"
         return misfit(step.expect, strays[0]) if strays else nothing
 
-    async def _prompt(self, name: str, step: Step, params: Any) -> dict[str, Any]:
+    async def _prompt(self, name: str, step: ProbeStep, params: Any) -> dict[str, Any]:
         """Plays a turn, and returns its answer.
 
         Raises:

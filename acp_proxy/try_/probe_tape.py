@@ -23,7 +23,7 @@ _OFFERED = (PERMISSION, "fs/read_text_file", "_", "$")
 """How the methods begin that the agent may call; extensions need no offer."""
 
 
-class Line(NamedTuple):
+class LinePlace(NamedTuple):
     """A line of a connection: its direction, and its number, from 1 on, in this direction."""
 
     direction: Direction
@@ -43,8 +43,8 @@ class ProbeTape:
         moved: set by an update of an open request, and by each answer.
     """
 
-    lines: list[Line] = field(factory=list)
-    offences: dict[Watch, list[tuple[Line | None, str]]] = field(factory=dict)
+    lines: list[LinePlace] = field(factory=list)
+    offences: dict[Watch, list[tuple[LinePlace | None, str]]] = field(factory=dict)
     open: dict[str, Any] = field(factory=dict)
     answered: list[str] = field(factory=list)
     strays: list[Any] | None = None
@@ -59,7 +59,7 @@ class ProbeTape:
             raw: the line, without its newline.
         """
         self._counts[direction] += 1
-        line, labels = Line(direction, self._counts[direction]), read(raw)
+        line, labels = LinePlace(direction, self._counts[direction]), read(raw)
         if direction is Direction.TO_AGENT:
             if labels.kind not in _ANSWERS and NEXT not in (labels.rpc_id or ""):
                 self.lines.append(line)
@@ -74,7 +74,7 @@ class ProbeTape:
             elif label.kind is Kind.REQUEST and not str(label.method).startswith(_OFFERED):
                 self.blame(Watch.CALLS, line, f"it called {label.method}")
 
-    def blame(self, watch: Watch, line: Line | None, words: str) -> None:
+    def blame(self, watch: Watch, line: LinePlace | None, words: str) -> None:
         """Notes an offence.
 
         Args:
@@ -84,7 +84,7 @@ class ProbeTape:
         """
         self.offences.setdefault(watch, []).append((line, words))
 
-    def _take_answer(self, label: Message, line: Line) -> None:
+    def _take_answer(self, label: Message, line: LinePlace) -> None:
         token = label.rpc_id or "null"
         if token in self.open:
             del self.open[token]
@@ -98,7 +98,7 @@ class ProbeTape:
         if NEXT not in token:
             self.lines.append(line)
 
-    def _take_update(self, label: Message, line: Line) -> None:
+    def _take_update(self, label: Message, line: LinePlace) -> None:
         if label.session in self.open.values():
             self.moved.set()
         elif label.update in TURN_OUTPUT:

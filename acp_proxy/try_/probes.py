@@ -1,6 +1,6 @@
 """The probes of ``acp-proxy try --probe``: what each sends, and what an agent has to answer.
 
-``probes.json`` lists them in the order in which they are played. In `Step.params` and `Step.expect`
+``probes.json`` lists them in the order in which they are played. In `ProbeStep.params` and `ProbeStep.expect`
 the text ``{name}`` stands for a value that is known when the step is played.
 """
 
@@ -65,7 +65,7 @@ class Watch(StrEnum):
 
 
 @frozen
-class Step:
+class ProbeStep:
     """One message to the agent; one of the first three fields says of which kind."""
 
     request: str | None = None
@@ -108,7 +108,7 @@ class Probe:
     after: str | None = None
     """The probe that must hold first."""
     watch: Watch | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ProbeStep, ...] = ()
 
     @property
     def prompts(self) -> int:
@@ -127,7 +127,7 @@ def filled(value: Any, known: Mapping[str, Any]) -> Any:
     """Returns a JSON value in which each text ``{name}`` is replaced by the known value.
 
     Args:
-        value: a value of `Step.params` or `Step.expect`.
+        value: a value of `ProbeStep.params` or `ProbeStep.expect`.
         known: the values by name.
     """
     if isinstance(value, dict):

@@ -17,8 +17,8 @@ from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft, Watch
 from acp_proxy.try_.agent_requests import AgentRequests, Ask, Policy
 from acp_proxy.try_.dialogue import Dialogue, Refused
 from acp_proxy.try_.forms import Forms, McpServer
-from acp_proxy.try_.recorded_agent import RecordedAgent, recorded_agent
 from acp_proxy.try_.running_commands import RunningCommands
+from acp_proxy.try_.started_agent import StartedAgent, started_agent
 from acp_proxy.try_.work_files import WorkFiles
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -123,7 +123,7 @@ def try_agent(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
 
 async def _run(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
     with received(*SIGNALS) as signals:
-        async with recorded_agent(
+        async with started_agent(
             options.command, options.recording, options.grace_s, signals
         ) as agent:
             run = _Run(options, screen, agent)
@@ -138,7 +138,7 @@ class _Run:
 
     _options: TrialOptions
     _screen: TrialScreen
-    _agent: RecordedAgent
+    _agent: StartedAgent
     ending: Ending = field(init=False, default=Ending.COMPLETE)
     detail: str = field(init=False, default="")
     _conversation: Dialogue = field(init=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import trio
 from trio.testing import memory_stream_one_way_pair, memory_stream_pair
 
-from acp_proxy.try_.recorded_agent import RecordedAgent
+from acp_proxy.try_.started_agent import StartedAgent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -39,10 +39,6 @@ class ProbedAgent:
         self._sessions: dict[str, trio.Event] = {}
         """The sessions; each event is set when the turn is cancelled."""
         self._count = 0
-        self.cancelled = 0
-        """How many turns were cancelled."""
-        self.is_open = False
-        """Whether a turn is open."""
 
     async def serve(self) -> None:
         """Serves until the input ends."""
@@ -72,6 +68,8 @@ class ProbedAgent:
         if not isinstance(method, str):
             await self.refuse(message.get("id"), -32600)
         elif "id" in message:
+            if method == "session/prompt" and message["params"]["sessionId"] in self._sessions:
+                self._sessions[message["params"]["sessionId"]] = trio.Event()
             self._nursery.start_soon(self.answer, message)
             await trio.lowlevel.checkpoint()
         else:
@@ -117,12 +115,10 @@ class ProbedAgent:
 
     async def turn(self, session: str, text: str) -> dict[str, str]:
         """Plays a turn."""
-        self._sessions[session] = cancelled = trio.Event()
+        cancelled = self._sessions[session]
         await self.update(session)
         if text == LONG:
-            self.is_open = True
             await cancelled.wait()
-            self.is_open = False
             return {"stopReason": "cancelled"}
         return {"stopReason": "end_turn"}
 
@@ -147,7 +143,7 @@ class ProbedAgent:
 
 
 @asynccontextmanager
-async def started(kind: type[ProbedAgent]) -> AsyncIterator[RecordedAgent]:
+async def started(kind: type[ProbedAgent]) -> AsyncIterator[StartedAgent]:
     """Starts an agent in this process, in the form of a recorded one."""
     client, theirs = memory_stream_pair()
     sink, stderr = memory_stream_one_way_pair()
@@ -155,5 +151,5 @@ async def started(kind: type[ProbedAgent]) -> AsyncIterator[RecordedAgent]:
         agent = kind(theirs, nursery)
         nursery.start_soon(agent.serve)
         await sink.send_all(b"noise")
-        yield RecordedAgent(cast("Any", None), client.receive_stream, client.send_stream, stderr)
+        yield StartedAgent(cast("Any", None), client.receive_stream, client.send_stream, stderr)
         nursery.cancel_scope.cancel()

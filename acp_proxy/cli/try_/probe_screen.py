@@ -16,11 +16,11 @@ from acp_proxy.cli.screens.styled_text import Ink, piece
 from acp_proxy.explain.findings import SEVERITIES, Severity
 from acp_proxy.store.files.directory import recording_at
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.try_.probe import Prober, ProbeResult, Verdict
+from acp_proxy.try_.probe import Prober, ProbeResult, ProbeVerdict
 
 
 @frozen
-class JudgedProbe:
+class ReportedProbe:
     """The verdict on one probe."""
 
     id: str
@@ -30,7 +30,7 @@ class JudgedProbe:
     """The places in the specifications."""
     severity: Severity
     """``error`` for a MUST, ``warning`` for anything else."""
-    verdict: Verdict
+    verdict: ProbeVerdict
     detail: str
     """What came, or why the probe was not tested; empty if it holds."""
     recording: str | None
@@ -48,7 +48,7 @@ class ProbeReport:
     """One for each start of the agent."""
     counts: dict[str, int]
     """The number of probes of each verdict."""
-    probes: list[JudgedProbe]
+    probes: list[ReportedProbe]
     exit: int
 
 
@@ -61,25 +61,25 @@ def report_of(results: Sequence[ProbeResult], prober: Prober, recordings: list[s
         recordings: the path of each recording.
     """
     frames = [_frames(Path(path)) for path in recordings]
-    judged = []
+    reported = []
     for result in results:
         probe, found = result.probe, frames[result.start - 1] if result.start else {}
         shown = sorted(found[line] for line in result.lines if line in found)
-        judged.append(JudgedProbe(
+        reported.append(ReportedProbe(
             probe.id, probe.text, probe.source, Severity(probe.severity), result.verdict,
             one_line(result.detail), recordings[result.start - 1] if shown else None, shown,
         ))  # fmt: skip
-    counts = Counter(probe.verdict for probe in judged)
-    is_failing = any(_is(probe, Severity.ERROR) for probe in judged)
+    counts = Counter(probe.verdict for probe in reported)
+    is_failing = any(_is(probe, Severity.ERROR) for probe in reported)
     return ProbeReport(
-        prober.dialect, recordings, {each: counts[each] for each in Verdict}, judged,
+        prober.dialect, recordings, {each: counts[each] for each in ProbeVerdict}, reported,
         3 if prober.is_mute else int(is_failing),
     )  # fmt: skip
 
 
-def _is(probe: JudgedProbe, severity: Severity) -> bool:
+def _is(probe: ReportedProbe, severity: Severity) -> bool:
     """Whether a probe is broken, with this severity."""
-    return probe.verdict is Verdict.BROKEN and probe.severity is severity
+    return probe.verdict is ProbeVerdict.BROKEN and probe.severity is severity
 
 
 def _frames(path: Path) -> dict[tuple[str, int], int]:
@@ -100,13 +100,13 @@ def junit_text(report: ProbeReport) -> str:
         is_broken = _is(probe, Severity.ERROR)
         words = _evidence(probe)
         failure = Failure(probe.severity, f"{probe.text} {words}") if is_broken else None
-        skipped = probe.detail if probe.verdict is Verdict.NOT_TESTED else None
+        skipped = probe.detail if probe.verdict is ProbeVerdict.NOT_TESTED else None
         output = [words] if _is(probe, Severity.WARNING) else None
         cases.append(Case("probe", probe.id, failure, output=output, skipped=skipped))
     return suite("acp-proxy try --probe", cases)
 
 
-def _evidence(probe: JudgedProbe) -> str:
+def _evidence(probe: ReportedProbe) -> str:
     name = Path(probe.recording or "").name
     return f"{probe.detail} ({numbered(probe.frames)} of {name})" if name else probe.detail
 
@@ -129,7 +129,7 @@ def show_probes(report: ProbeReport) -> None:
     page.print()
     reasons: dict[str, list[str]] = {}
     for probe in report.probes:
-        if probe.verdict is not Verdict.BROKEN:
+        if probe.verdict is not ProbeVerdict.BROKEN:
             reasons.setdefault(probe.detail, []).append(probe.id)
     held = reasons.pop("", [])
     page.row(f"{len(held)} hold", ", ".join(held))
@@ -137,7 +137,11 @@ def show_probes(report: ProbeReport) -> None:
         page.row("not tested", f"{', '.join(names)}: {reason}")
     page.row("recorded", listed(report.recordings, NAMED))
     first = next(
-        (probe for probe in report.probes if probe.recording and probe.verdict is Verdict.BROKEN),
+        (
+            probe
+            for probe in report.probes
+            if probe.recording and probe.verdict is ProbeVerdict.BROKEN
+        ),
         None,
     )
     if first is not None and page.screen.columns is not None:

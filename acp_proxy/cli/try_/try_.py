@@ -32,7 +32,7 @@ from acp_proxy.try_.agent_requests import Policy
 from acp_proxy.try_.forms import McpServer
 from acp_proxy.try_.probe import Prober
 from acp_proxy.try_.probes import probes
-from acp_proxy.try_.recorded_agent import RecordedAgent, recorded_agent
+from acp_proxy.try_.started_agent import StartedAgent, started_agent
 from acp_proxy.try_.trial import GRACE_S, Ending, TrialOptions, TrialOutcome, try_agent
 
 _CANNOT_START = (126, 127)
@@ -198,9 +198,9 @@ def _probe(
     spare_recordings([junit], made)
     starts: list[Path] = []
 
-    def start(signals: AsyncIterator[int]) -> AbstractAsyncContextManager[RecordedAgent]:
+    def start(signals: AsyncIterator[int]) -> AbstractAsyncContextManager[StartedAgent]:
         starts.append(made.pop() if made else new_path(command, starts[0]))
-        return recorded_agent(command, str(starts[-1]), GRACE_S, signals)
+        return started_agent(command, str(starts[-1]), GRACE_S, signals)
 
     def tell(name: str) -> None:
         if sys.stderr.isatty():

@@ -28,7 +28,7 @@ UNSEEN = "\x7f\x85\x9b31m\u202e\u2028\u2066\u200b\ufeff\U000e0041"
 """DEL, C1, a command of eight bits, bidi, a line separator, and what cannot be seen."""
 RAW = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u206f\ufeff\U000e0041]")
 
-_OF_NO_RECORDING = {"setup", "doctor", "faults list", "faults explain", "faults sweep"}
+_OF_NO_RECORDING = {"setup", "doctor", "faults list", "faults explain", "faults sweep", "try"}
 """Commands whose JSON holds no text of a recording."""
 COMMANDS = [
     *(words_for(name, "bad", "needle") for name in commands_with("--json")

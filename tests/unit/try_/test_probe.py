@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from acp_proxy.protocol.jsonrpc import Direction
-from acp_proxy.try_.probe import Prober, ProbeResult, Verdict
+from acp_proxy.try_.probe import Prober, ProbeResult, ProbeVerdict
 from acp_proxy.try_.probes import probes
 from tests.support.probed_agent import LONG, ProbedAgent, started
 
@@ -18,22 +18,25 @@ if TYPE_CHECKING:
 TIMEOUT_S = 60.0
 
 
-async def play(kind: type[ProbedAgent], dialect: str = "v1") -> tuple[Prober, dict[str, Any]]:
+async def play(
+    kind: type[ProbedAgent], clock: MockClock, dialect: str = "v1"
+) -> tuple[Prober, dict[str, Any]]:
     """Plays all probes with a kind of agent; returns the verdicts by the id of the probe."""
+    assert clock.autojump_threshold == 0, "no test waits"
     prober = Prober(
         lambda _signals: started(kind), lambda _name: None, dialect, ("short", LONG), TIMEOUT_S
     )
     return prober, {result.probe.id: result for result in await prober.play()}
 
 
-def named(results: dict[str, ProbeResult], verdict: Verdict) -> list[str]:
+def named(results: dict[str, ProbeResult], verdict: ProbeVerdict) -> list[str]:
     """Returns the ids of the probes with a verdict."""
     return [name for name, result in results.items() if result.verdict is verdict]
 
 
 async def test_an_agent_that_keeps_everything(autojump_clock: MockClock) -> None:
     """All probes hold, in the order of the data file, and three starts are enough."""
-    prober, results = await play(ProbedAgent)
+    prober, results = await play(ProbedAgent, autojump_clock)
     assert [(name, r.detail) for name, r in results.items() if r.verdict != "holds"] == []
     assert [*results] == [probe.id for probe in probes()]
     assert len(prober._tapes) == 3
@@ -85,10 +88,12 @@ class _AnswersNotification(ProbedAgent):
 
 
 class _AnswersCancel(ProbedAgent):
+    cancels = 1
+
     async def take_notification(self, method: str, params: Any) -> None:
-        was_open = self.is_open
         await super().take_notification(method, params)
-        if method == "session/cancel" and params["sessionId"] == "s1" and not was_open:
+        if params.get("sessionId") == "s1" and self.cancels:
+            self.cancels -= 1
             await self.send(id=None, result={})
 
 
@@ -123,10 +128,12 @@ class _Takes(ProbedAgent):
 class _Ignores(ProbedAgent):
     """Goes on with a cancelled turn for a while, and then ends it normally."""
 
+    long_turns = 0
+
     async def turn(self, session: str, text: str) -> dict[str, str]:
         result = await super().turn(session, text)
-        self.cancelled += text == LONG
-        if text == LONG and self.cancelled == (1 if self.probe == "cancel-mid-turn" else 2):
+        self.long_turns += text == LONG
+        if text == LONG and self.long_turns == (1 if self.probe == "cancel-mid-turn" else 2):
             await trio.sleep(10)
             return {"stopReason": "end_turn"}
         return result
@@ -195,8 +202,8 @@ KINDS: dict[str, type[ProbedAgent]] = {
 async def test_each_probe_can_be_broken(name: str, autojump_clock: MockClock) -> None:
     """For each probe there is an agent that breaks this probe and no other."""
     kind: type[ProbedAgent] = type("Agent", (KINDS[name],), {"probe": name})
-    _, results = await play(kind)
-    assert named(results, Verdict.BROKEN) == [name]
+    _, results = await play(kind, autojump_clock)
+    assert named(results, ProbeVerdict.BROKEN) == [name]
     assert results[name].detail
     has_no_line = name == "end"
     assert bool(results[name].lines) is not has_no_line
@@ -215,16 +222,16 @@ class _EndsFirst(ProbedAgent):
     """Ends turns before they can be cancelled."""
 
     async def turn(self, session: str, text: str) -> dict[str, str]:
-        return await super().turn(session, "short")
+        return await super().turn(session, text.replace(LONG, "short"))
 
 
 @pytest.mark.parametrize("kind", [_Ends, _EndsFirst])
 async def test_a_race_is_no_verdict(kind: type[ProbedAgent], autojump_clock: MockClock) -> None:
     """A turn that ends normally just after its cancellation shows nothing, nor does one before."""
-    _, results = await play(kind)
-    assert named(results, Verdict.BROKEN) == []
+    _, results = await play(kind, autojump_clock)
+    assert named(results, ProbeVerdict.BROKEN) == []
     for name in ("cancel-mid-turn", "cancel-at-once"):
-        assert results[name].verdict is Verdict.NOT_TESTED
+        assert results[name].verdict is ProbeVerdict.NOT_TESTED
         assert results[name].detail.startswith("the turn had ended")
     follower = results["turn-after-cancel"]
     assert follower.detail == "it can only follow cancel-mid-turn, which does not hold"
@@ -244,14 +251,14 @@ class _OffersNothing(ProbedAgent):
 
 async def test_nothing_is_asked_that_was_not_offered(autojump_clock: MockClock) -> None:
     """Methods that the agent does not offer are not called; their probes say what is missing."""
-    _, results = await play(_OffersNothing)
-    untested = named(results, Verdict.NOT_TESTED)
+    _, results = await play(_OffersNothing, autojump_clock)
+    untested = named(results, ProbeVerdict.NOT_TESTED)
     assert untested == [
         "unknown-mode", "load", "load-unknown", "list", "resume", "close", "closed-session",
     ]  # fmt: skip
     needed = "agentCapabilities.sessionCapabilities.list"
     assert results["list"].detail == f"the agent does not offer {needed}"
-    assert named(results, Verdict.BROKEN) == []
+    assert named(results, ProbeVerdict.BROKEN) == []
 
 
 class _WantsLogin(ProbedAgent):
@@ -261,12 +268,12 @@ class _WantsLogin(ProbedAgent):
 
 async def test_without_a_session_its_probes_are_not_tested(autojump_clock: MockClock) -> None:
     """An agent that refuses the session breaks this probe; what needs a session says so."""
-    prober, results = await play(_WantsLogin)
-    assert named(results, Verdict.BROKEN) == ["cwd-missing", "cwd-type", "session-new"]
+    prober, results = await play(_WantsLogin, autojump_clock)
+    assert named(results, ProbeVerdict.BROKEN) == ["cwd-missing", "cwd-type", "session-new"]
     expected = 'session-new failed: the error {"code": -32000, "message": "no"} came'
     assert results["turn"].detail == results["two-sessions"].detail == expected
-    assert results["updates"].verdict is Verdict.NOT_TESTED
-    assert results["version-99"].verdict is Verdict.HOLDS
+    assert results["updates"].verdict is ProbeVerdict.NOT_TESTED
+    assert results["version-99"].verdict is ProbeVerdict.HOLDS
     assert len(prober._tapes) == 3
 
 
@@ -278,10 +285,10 @@ class _Hangs(ProbedAgent):
 
 async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) -> None:
     """Without an answer to `initialize` nothing else is tested, and no other agent is started."""
-    prober, results = await play(type("Agent", (_Hangs,), {"probe": "initialize"}))
+    prober, results = await play(type("Agent", (_Hangs,), {"probe": "initialize"}), autojump_clock)
     assert prober.is_mute
     assert len(prober._tapes) == 1
-    assert named(results, Verdict.BROKEN) == ["initialize"]
+    assert named(results, ProbeVerdict.BROKEN) == ["initialize"]
     assert results["initialize"].detail == "the agent was silent for 60 s"
     assert results["turn"].detail == "initialize failed: the agent was silent for 60 s"
 
@@ -289,22 +296,22 @@ async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) ->
 async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) -> None:
     """A hang is an error of one probe; an agent that ignores unknown methods is asked otherwise."""
     kind = type("Agent", (_Hangs,), {"probe": "_acp-proxy/no_such_method"})
-    prober, results = await play(kind)
+    prober, results = await play(kind, autojump_clock)
     broken = ["unknown-extension", "string-id", "carriage-return"]
-    assert named(results, Verdict.BROKEN) == broken
+    assert named(results, ProbeVerdict.BROKEN) == broken
     assert results["unknown-extension"].probe.severity == "error"
     assert results["unknown-notification"].start == 2
     assert len(prober._tapes) == 4
-    hung = await play(type("Agent", (_Hangs,), {"probe": "session/load"}))
-    assert named(hung[1], Verdict.BROKEN) == ["load", "load-unknown"]
+    hung = await play(type("Agent", (_Hangs,), {"probe": "session/load"}), autojump_clock)
+    assert named(hung[1], ProbeVerdict.BROKEN) == ["load", "load-unknown"]
 
 
 async def test_the_version_of_the_answer_is_followed(autojump_clock: MockClock) -> None:
     """A client that begins with v2 asks the probes of v1 if the agent answers with version 1."""
-    prober, results = await play(ProbedAgent, "v2")
+    prober, results = await play(ProbedAgent, autojump_clock, "v2")
     assert prober.dialect == "v1"
     assert "load" in results
-    assert named(results, Verdict.BROKEN) == []
+    assert named(results, ProbeVerdict.BROKEN) == []
 
 
 class _SpeaksV2(ProbedAgent):
@@ -317,7 +324,7 @@ class _SpeaksV2(ProbedAgent):
 
 async def test_v2_has_its_own_probes(autojump_clock: MockClock) -> None:
     """An agent of version 2 is asked only what version 2 has in the same form as version 1."""
-    prober, results = await play(_SpeaksV2, "v2")
+    prober, results = await play(_SpeaksV2, autojump_clock, "v2")
     assert prober.dialect == "v2"
-    assert named(results, Verdict.HOLDS) == [*results]
+    assert named(results, ProbeVerdict.HOLDS) == [*results]
     assert "turn" not in results

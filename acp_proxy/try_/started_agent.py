@@ -19,7 +19,7 @@ from acp_proxy.playback.drivers.verifier import environment
 
 
 @define(eq=False)
-class RecordedAgent:
+class StartedAgent:
     """A recorder that is our child, and its agent.
 
     Attributes:
@@ -42,9 +42,9 @@ class RecordedAgent:
 
 
 @asynccontextmanager
-async def recorded_agent(
+async def started_agent(
     command: Sequence[str], recording: str, grace_s: float, signals: AsyncIterator[int]
-) -> AsyncIterator[RecordedAgent]:
+) -> AsyncIterator[StartedAgent]:
     """Starts a recorder with an agent; ends both when the context is left.
 
     Args:
@@ -68,7 +68,7 @@ async def recorded_agent(
         assert source is not None
         assert sink is not None
         assert stderr is not None
-        agent = RecordedAgent(process, source, sink, stderr)
+        agent = StartedAgent(process, source, sink, stderr)
         try:
             yield agent
         finally:
@@ -77,7 +77,7 @@ async def recorded_agent(
                 agent.left_behind = await orphans.end(grace_s)
 
 
-async def _end(agent: RecordedAgent, grace_s: float, signals: AsyncIterator[int]) -> None:
+async def _end(agent: StartedAgent, grace_s: float, signals: AsyncIterator[int]) -> None:
     shutdown = RecorderShutdown(agent.process, grace_s)
     shutdown.signum, shutdown.is_hopeless = agent.signum, agent.is_hopeless
     async with trio.open_nursery() as nursery:
