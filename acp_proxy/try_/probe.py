@@ -6,7 +6,7 @@ method. Agents read their input in order, so its answer shows that they have rea
 """
 
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +17,6 @@ from attrs import define, evolve, field, frozen
 from trio.abc import ReceiveStream
 
 from acp_proxy.base.limits import CHUNK
-from acp_proxy.playback.drivers.event_loop import received
 from acp_proxy.protocol.capabilities import normalized
 from acp_proxy.protocol.dialects import CANCEL, OPENING, PROMPT, V2
 from acp_proxy.protocol.json_text import encode_json, member
@@ -25,20 +24,9 @@ from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft
 from acp_proxy.try_.agent_requests import AgentRequests, ConsentQuestion, Policy
 from acp_proxy.try_.forms import Forms
 from acp_proxy.try_.probe_tape import NEXT, LinePlace, ProbeTape
-from acp_proxy.try_.probes import (
-    Cancel,
-    Probe,
-    ProbeStep,
-    Start,
-    Watch,
-    brief,
-    filled,
-    misfit,
-    probes,
-)
+from acp_proxy.try_.probes import Probe, ProbeStep, brief, filled, misfit, probes
 from acp_proxy.try_.running_commands import RunningCommands
-from acp_proxy.try_.started_agent import StartedAgent
-from acp_proxy.try_.trial import GRACE_S, SIGNALS
+from acp_proxy.try_.started_agent import GRACE_S, StartedAgent
 from acp_proxy.try_.work_files import WorkFiles
 
 _UNKNOWN = "_acp-proxy/no_such_method"
@@ -86,8 +74,8 @@ class Prober:
     """Plays all probes.
 
     Args:
-        start: takes the signals that stop us, and starts an agent, which ends with the context.
-        tell: receives the id of each probe before it is played.
+        start: starts an agent, which ends with the context.
+        tell: receives a few words about each probe before it is played.
         dialect: the dialect to begin with; the answer to ``initialize`` is followed.
         prompts: the texts of the prompts of a turn that ends, and of a turn that is cancelled.
         timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
@@ -96,10 +84,9 @@ class Prober:
         results: the verdicts by the id of the probe.
         stderr: the end of what the last agent has written to its stderr.
         is_mute: whether the agent did not answer ``initialize`` in time.
-        signum: the signal that stopped us, or None.
     """
 
-    _start: Callable[[AsyncIterator[int]], AbstractAsyncContextManager[StartedAgent]]
+    _start: Callable[[], AbstractAsyncContextManager[StartedAgent]]
     _tell: Callable[[str], None]
     dialect: str
     _prompts: tuple[str, str]
@@ -107,7 +94,6 @@ class Prober:
     results: dict[str, ProbeResult] = field(init=False, factory=dict)
     stderr: bytearray = field(init=False, factory=bytearray)
     is_mute: bool = field(init=False, default=False)
-    signum: int | None = field(init=False, default=None)
     _agent: StartedAgent = field(init=False)
     _ignores_unknown: bool = field(init=False, default=False)
     """Whether the agent does not answer requests with an unknown method."""
@@ -116,7 +102,8 @@ class Prober:
     _peer: AgentConnection = field(init=False)
     _requests: AgentRequests = field(init=False)
     _scope: trio.CancelScope = field(init=False, factory=trio.CancelScope)
-    _state: Start = field(init=False, default=Start.FRESH)
+    _state: int = field(init=False, default=0)
+    """The rank of the probes that can be played."""
     _is_over: bool = field(init=False, default=False)
     """Whether the agent has ended or hangs."""
     _why: str = field(init=False, default="")
@@ -126,33 +113,26 @@ class Prober:
     _kept: dict[str, str] = field(init=False, factory=dict)
     """The ids of sessions, by the names that steps use."""
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether the agent has answered ``initialize`` at no time."""
-        return all(not tape.answered for tape in self._tapes)
-
     async def play(self) -> list[ProbeResult]:
         """Plays the probes of the dialect, and returns the verdicts in their order."""
-        queue = [probe for probe in probes() if not probe.watch and not probe.opens]
-        queue.sort(key=lambda probe: probe.start is Start.FRESH)
-        with received(*SIGNALS) as signals:
-            while queue and not self.is_mute and self.signum is None:
-                queue = queue[await self._serve(queue, signals) :]
+        queue = [probe for probe in probes() if probe.steps and not probe.opens]
+        queue.sort(key=lambda probe: not probe.rank)
+        while queue and not self.is_mute:
+            queue = queue[await self._serve(queue) :]
         mine = [probe for probe in probes() if self.dialect in probe.dialects]
         for probe in mine:
-            if probe.watch is not None:
-                self._keep_watched(probe, probe.watch)
+            if not probe.steps:
+                self._keep_watched(probe)
             self._keep(probe, ProbeVerdict.NOT_TESTED, self._why)  # unless there is a verdict
         return [self.results[probe.id] for probe in mine]
 
-    async def _serve(self, queue: Sequence[Probe], signals: AsyncIterator[int]) -> int:
+    async def _serve(self, queue: Sequence[Probe]) -> int:
         """Starts an agent, and returns how many probes of the queue were played with it."""
-        self._state, self._is_over, self._why, self._facts = Start.FRESH, False, "", {}
+        self._state, self._is_over, self._why, self._facts = 0, False, "", {}
         self._kept, self._tape = {"session": ""}, ProbeTape()
         self._tapes.append(self._tape)
         self.stderr.clear()
-        played = len(queue)
-        async with self._start(signals) as agent, trio.open_nursery() as nursery:
+        async with self._start() as agent, trio.open_nursery() as nursery:
             self._agent = agent
             work = Path.cwd()
             commands = RunningCommands(nursery, work)
@@ -163,7 +143,6 @@ class Prober:
                 agent.source, agent.sink, self._requests.answer, self._tape.watch
             )
             nursery.start_soon(self._peer.run)
-            nursery.start_soon(self._stop_on_signal, signals, nursery.cancel_scope)
             nursery.start_soon(self._ring)
             nursery.start_soon(self._drain, agent.stderr)
             played = await self._play_with(queue)
@@ -173,31 +152,26 @@ class Prober:
                     await self._peer.has_left.wait()
                 if patience.cancelled_caught:
                     words = f"its output is still open after {GRACE_S:g} s"
-                    self._tape.blame(Watch.END, None, words)
+                    self._tape.blame("end", None, words)
             nursery.cancel_scope.cancel()
-        self.signum = agent.signum
         return played
 
     async def _play_with(self, queue: Sequence[Probe]) -> int:
         """Plays probes until the agent must be started anew; returns how many were played."""
         for played, probe in enumerate(queue):
             is_lost = self._is_over and not self._why
-            if played and (is_lost or probe.start is Start.FRESH):
+            if played and (is_lost or not probe.rank):
                 return played
             if self.dialect in probe.dialects:
-                self._tell(probe.id)
+                self._tell(f"probe {probe.id}")
                 for opener in probes():
-                    rank = opener.opens.rank if opener.opens else 0
-                    if self._state.rank < rank <= probe.start.rank and not self._why:
+                    is_due = opener.opens and opener.rank == self._state < probe.rank
+                    if is_due and not self._why:
                         await self._play(opener)
                 await self._play(probe)
-            if self.is_mute or probe.start is Start.FRESH:
+            if self.is_mute or not probe.rank:
                 return played + 1
         return len(queue)
-
-    async def _stop_on_signal(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
-        self._agent.signum = await anext(signals)
-        scope.cancel()
 
     async def _ring(self) -> None:
         """Ends the probe in which the agent is silent for too long."""
@@ -226,11 +200,11 @@ class Prober:
             if self._scope.cancelled_caught:
                 detail = f"the agent was silent for {self._timeout_s:g} s"
                 verdict, self._is_over = ProbeVerdict.BROKEN, True
-                self.is_mute |= probe.opens is Start.CONNECTED
+                self.is_mute |= probe.opens and not self._state
                 self._ignores_unknown |= probe.steps[0].request == _UNKNOWN
             if self._is_over:
                 probe = evolve(probe, severity="error")
-        if probe.opens and self._state is not probe.opens:
+        if probe.opens and self._state == probe.rank:
             self._why = f"{probe.id} failed: {detail}"
         self._keep(probe, verdict, detail, len(self._tapes), self._tape.lines)
 
@@ -238,11 +212,11 @@ class Prober:
         """Keeps a verdict, unless there is one from an earlier start of the agent."""
         self.results.setdefault(probe.id, ProbeResult(probe, verdict, detail or "", *found))
 
-    def _keep_watched(self, probe: Probe, watch: Watch) -> None:
+    def _keep_watched(self, probe: Probe) -> None:
         """Judges what holds in all other probes."""
-        guilty = (n for n, tape in enumerate(self._tapes) if watch in tape.offences)
+        guilty = (n for n, tape in enumerate(self._tapes) if probe.id in tape.offences)
         if (number := next(guilty, None)) is not None:
-            offences = self._tapes[number].offences[watch]
+            offences = self._tapes[number].offences[probe.id]
             lines = [line for line, _ in offences if line is not None]
             self._keep(probe, ProbeVerdict.BROKEN, offences[0][1], number + 1, lines)
         else:
@@ -252,14 +226,14 @@ class Prober:
     def _missing(self, probe: Probe) -> str | None:
         """Returns why the probe that must hold first is missing; None if it is not."""
         first = self.results.get(probe.after or "")
-        is_here = first and (probe.watch or first.start == len(self._tapes))
+        is_here = first and (not probe.steps or first.start == len(self._tapes))
         if probe.after is None or (first and is_here and first.verdict is ProbeVerdict.HOLDS):
             return None
         return f"it can only follow {probe.after}, which does not hold"
 
     def _obstacle(self, probe: Probe) -> str | None:
         """Returns why a probe cannot be played; None if it can."""
-        if self._is_over or self._state.rank < probe.start.rank:
+        if self._is_over or self._state < probe.rank:
             return self._why
         if probe.needs and member(self._facts, *probe.needs.split(".")) is None:
             return f"the agent does not offer {probe.needs}"
@@ -307,12 +281,12 @@ class Prober:
             return
         if step.keep:
             self._kept[step.keep] = session
-        if probe.opens is Start.CONNECTED:
+        if probe.opens and not self._state:
             self._facts.update(normalized(result))
             self.dialect = self._requests.dialect = Forms(self.dialect).following(result).dialect
         elif probe.opens:
             self._facts["session"] = result
-        self._state = probe.opens or self._state
+        self._state += probe.opens
 
     async def _ask(self, name: str, method: str, params: Any) -> dict[str, Any]:
         """Sends a request, and returns the member of its answer that counts."""
@@ -364,9 +338,9 @@ class Prober:
                 raise _NotTested("the turn had ended, perhaps before the agent read the cancel")
         return answer
 
-    async def _cancel(self, name: str, when: Cancel, cancelled: list[float]) -> None:
+    async def _cancel(self, name: str, when: str, cancelled: list[float]) -> None:
         """Cancels a turn that has begun, unless it has ended first."""
-        if when is Cancel.FIRST_UPDATE:
+        if when == "first-update":
             await self._tape.moved.wait()
         if _token(name) in self._tape.open:
             cancelled.append(trio.current_time())

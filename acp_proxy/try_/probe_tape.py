@@ -14,7 +14,7 @@ from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Direction, Kind, Message, read
 from acp_proxy.protocol.updates import TURN_OUTPUT, UPDATE
-from acp_proxy.try_.probes import Watch, brief
+from acp_proxy.try_.probes import brief
 
 NEXT = ":next"
 """The end of the id of a request that only shows what the agent has read."""
@@ -44,7 +44,7 @@ class ProbeTape:
     """
 
     lines: list[LinePlace] = field(factory=list)
-    offences: dict[Watch, list[tuple[LinePlace | None, str]]] = field(factory=dict)
+    offences: dict[str, list[tuple[LinePlace | None, str]]] = field(factory=dict)
     open: dict[str, Any] = field(factory=dict)
     answered: list[str] = field(factory=list)
     strays: list[Any] | None = None
@@ -65,24 +65,24 @@ class ProbeTape:
                 self.lines.append(line)
             return
         if labels.kind is Kind.INVALID:
-            self.blame(Watch.LINES, line, brief(raw.decode(errors="replace")))
+            self.blame("lines", line, brief(raw.decode(errors="replace")))
         for label in labels.members or (labels,):
             if label.kind in _ANSWERS:
                 self._take_answer(label, line)
             elif label.method == UPDATE:
                 self._take_update(label, line)
             elif label.kind is Kind.REQUEST and not str(label.method).startswith(_OFFERED):
-                self.blame(Watch.CALLS, line, f"it called {label.method}")
+                self.blame("calls", line, f"it called {label.method}")
 
-    def blame(self, watch: Watch, line: LinePlace | None, words: str) -> None:
+    def blame(self, probe: str, line: LinePlace | None, words: str) -> None:
         """Notes an offence.
 
         Args:
-            watch: the probe that is broken.
+            probe: the probe that is broken.
             line: the line; None if there is none.
             words: what is wrong.
         """
-        self.offences.setdefault(watch, []).append((line, words))
+        self.offences.setdefault(probe, []).append((line, words))
 
     def _take_answer(self, label: Message, line: LinePlace) -> None:
         token = label.rpc_id or "null"
@@ -93,7 +93,7 @@ class ProbeTape:
         elif self.strays is not None:
             self.strays.append(json_or_none(label.raw or b""))
         else:
-            self.blame(Watch.ANSWERS, line, f"an answer came that has the id {token}")
+            self.blame("answers", line, f"an answer came that has the id {token}")
             return
         if NEXT not in token:
             self.lines.append(line)
@@ -102,4 +102,4 @@ class ProbeTape:
         if label.session in self.open.values():
             self.moved.set()
         elif label.update in TURN_OUTPUT:
-            self.blame(Watch.UPDATES, line, f"{label.update} came in a session without a turn")
+            self.blame("updates", line, f"{label.update} came in a session without a turn")

@@ -1,12 +1,11 @@
 """The probes of ``acp-proxy try --probe``: what each sends, and what an agent has to answer.
 
-``probes.json`` lists them in the order in which they are played. In `ProbeStep.params` and `ProbeStep.expect`
-the text ``{name}`` stands for a value that is known when the step is played.
+``probes.json`` lists them in the order in which they are played. In the params and the expected
+answer of a step, the text ``{name}`` stands for a value that is known when the step is played.
 """
 
 import json
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,42 +25,8 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 _MOST_SHOWN = 160
 
 
-class Start(StrEnum):
-    """What an agent has answered before a probe."""
-
-    FRESH = "fresh"
-    """Nothing: the agent has just been started."""
-    CONNECTED = "connected"
-    """``initialize``."""
-    SESSION = "session"
-    """``initialize`` and ``session/new``."""
-
-    @property
-    def rank(self) -> int:
-        """How many requests the agent has answered."""
-        return (*Start,).index(self)
-
-
-class Cancel(StrEnum):
-    """When the turn of a prompt is cancelled."""
-
-    AT_ONCE = "at-once"
-    FIRST_UPDATE = "first-update"
-
-
-class Watch(StrEnum):
-    """A probe that sends nothing of its own: something that holds in all other probes."""
-
-    LINES = "lines"
-    """Each line is a message."""
-    ANSWERS = "answers"
-    """Each answer belongs to a request that has no other answer."""
-    UPDATES = "updates"
-    """Output of a turn is sent while the turn runs."""
-    CALLS = "calls"
-    """Only offered methods of the client are called."""
-    END = "end"
-    """The output ends when the input has ended."""
+STARTS = ("fresh", "connected", "session")
+"""What an agent has answered before a probe: nothing, ``initialize``, and then ``session/new``."""
 
 
 @frozen
@@ -77,7 +42,8 @@ class ProbeStep:
     params: Any = None
     expect: Any = None
     """The form of the answer, see `misfit`; None if nothing may be answered."""
-    cancel: Cancel | None = None
+    cancel: str | None = None
+    """When the turn is cancelled: ``at-once``, or at its ``first-update``."""
     keep: str | None = None
     """The name under which the session id of the answer is known afterwards."""
 
@@ -98,17 +64,23 @@ class Probe:
     """How bad it is if it does not: ``error`` for a MUST, ``warning`` for anything else."""
     source: tuple[str, ...]
     """The places in the specifications."""
-    start: Start
+    start: str
+    """One of `STARTS`."""
     dialects: tuple[str, ...] = (V1, V2, DRAFT)
-    opens: Start | None = None
-    """The start of later probes, which is reached when this probe has its answer."""
+    opens: bool = False
+    """Whether the next of `STARTS` is reached when this probe has its answer."""
     needs: str | None = None
     """The path of a capability, or of a member of the answer to ``session/new``, that must be
     offered."""
     after: str | None = None
     """The probe that must hold first."""
-    watch: Watch | None = None
     steps: tuple[ProbeStep, ...] = ()
+    """What is sent; a probe without steps is about all that is sent in the others."""
+
+    @property
+    def rank(self) -> int:
+        """How many requests the agent has answered before this probe."""
+        return STARTS.index(self.start)
 
     @property
     def prompts(self) -> int:

@@ -17,6 +17,9 @@ from trio.abc import ReceiveStream, SendStream
 from acp_proxy.playback.drivers.recorder_shutdown import Orphans, RecorderShutdown
 from acp_proxy.playback.drivers.verifier import environment
 
+GRACE_S = 5.0
+"""Seconds in which an agent ends after its input was closed."""
+
 
 @define(eq=False)
 class StartedAgent:
@@ -43,7 +46,10 @@ class StartedAgent:
 
 @asynccontextmanager
 async def started_agent(
-    command: Sequence[str], recording: str, grace_s: float, signals: AsyncIterator[int]
+    command: Sequence[str],
+    recording: str,
+    grace_s: float = GRACE_S,
+    signals: AsyncIterator[int] | None = None,
 ) -> AsyncIterator[StartedAgent]:
     """Starts a recorder with an agent; ends both when the context is left.
 
@@ -51,7 +57,7 @@ async def started_agent(
         command: the command of the agent.
         recording: the path of the new recording, which must not exist.
         grace_s: the seconds that the agent has to end after its input was closed.
-        signals: signals that kill both while they are being ended.
+        signals: signals that kill both while they are being ended; None if there are none.
     """
     recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
     recorder += ["-o", recording, "--grace", str(grace_s), "--", *command]
@@ -77,11 +83,11 @@ async def started_agent(
                 agent.left_behind = await orphans.end(grace_s)
 
 
-async def _end(agent: StartedAgent, grace_s: float, signals: AsyncIterator[int]) -> None:
+async def _end(agent: StartedAgent, grace_s: float, signals: AsyncIterator[int] | None) -> None:
     shutdown = RecorderShutdown(agent.process, grace_s)
     shutdown.signum, shutdown.is_hopeless = agent.signum, agent.is_hopeless
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(shutdown.kill_on_signal, signals)
+        if signals is not None:
+            nursery.start_soon(shutdown.kill_on_signal, signals)
         await shutdown.end()
         nursery.cancel_scope.cancel()
-    agent.signum = shutdown.signum

@@ -18,13 +18,10 @@ from acp_proxy.try_.agent_requests import AgentRequests, Ask, Policy
 from acp_proxy.try_.dialogue import Dialogue, Refused
 from acp_proxy.try_.forms import Forms, McpServer
 from acp_proxy.try_.running_commands import RunningCommands
-from acp_proxy.try_.started_agent import StartedAgent, started_agent
+from acp_proxy.try_.started_agent import GRACE_S, StartedAgent, started_agent
 from acp_proxy.try_.work_files import WorkFiles
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals that stop us."""
-GRACE_S = 5.0
-"""Seconds in which an agent ends after its input was closed."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Ending(StrEnum):
@@ -122,7 +119,7 @@ def try_agent(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
 
 
 async def _run(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
-    with received(*SIGNALS) as signals:
+    with received(*_SIGNALS) as signals:
         async with started_agent(
             options.command, options.recording, options.grace_s, signals
         ) as agent:

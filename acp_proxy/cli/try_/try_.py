@@ -5,7 +5,6 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -30,10 +29,10 @@ from acp_proxy.store.files.directory import recording_at
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.try_.agent_requests import Policy
 from acp_proxy.try_.forms import McpServer
-from acp_proxy.try_.probe import Prober
+from acp_proxy.try_.probe import Prober, ProbeVerdict
 from acp_proxy.try_.probes import probes
 from acp_proxy.try_.started_agent import StartedAgent, started_agent
-from acp_proxy.try_.trial import GRACE_S, Ending, TrialOptions, TrialOutcome, try_agent
+from acp_proxy.try_.trial import Ending, TrialOptions, TrialOutcome, try_agent
 
 _CANNOT_START = (126, 127)
 _PROBE_PROMPTS = (
@@ -194,30 +193,24 @@ def _probe(
 ) -> int:
     """Plays the probes, prints the verdicts, and returns the exit code."""
     check_report_files(junit)
-    made = [new_path(command, output)]
-    spare_recordings([junit], made)
-    starts: list[Path] = []
+    starts = [new_path(command, output)]
+    spare_recordings([junit], starts)
 
-    def start(signals: AsyncIterator[int]) -> AbstractAsyncContextManager[StartedAgent]:
-        starts.append(made.pop() if made else new_path(command, starts[0]))
-        return started_agent(command, str(starts[-1]), GRACE_S, signals)
-
-    def tell(name: str) -> None:
-        if sys.stderr.isatty():
-            show_status(name and f"probe {name}")
+    def start() -> AbstractAsyncContextManager[StartedAgent]:
+        if recording_at(starts[-1]) is not None:
+            starts.append(new_path(command, starts[0]))
+        return started_agent(command, str(starts[-1]))
 
     turns = counted(sum(probe.prompts for probe in probes()), "prompt")
     warn(f"the probes send at most {turns} to the agent's model")
+    tell = show_status if sys.stderr.isatty() else lambda _: None
     results = run_alone((prober := Prober(start, tell, *options)).play)
     tell("")
-    if prober.signum is not None:
-        return 128 + prober.signum
-    first = next((path for path in starts if recording_at(path) is not None), None)
-    if prober.has_failed:
+    if prober.is_mute or results[0].verdict is ProbeVerdict.BROKEN:
         os.write(2, prober.stderr)
-    if first is None:
+    if recording_at(starts[0]) is None:
         return 1
-    with RecordingReader(first) as reader:
+    with RecordingReader(starts[0]) as reader:
         if (code := _start_failure(reader, reader.recording.exit_code)) is not None:
             return code
     report = report_of(results, prober, [*map(str, starts)])

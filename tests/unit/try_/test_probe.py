@@ -23,9 +23,7 @@ async def play(
 ) -> tuple[Prober, dict[str, Any]]:
     """Plays all probes with a kind of agent; returns the verdicts by the id of the probe."""
     assert clock.autojump_threshold == 0, "no test waits"
-    prober = Prober(
-        lambda _signals: started(kind), lambda _name: None, dialect, ("short", LONG), TIMEOUT_S
-    )
+    prober = Prober(lambda: started(kind), lambda _name: None, dialect, ("short", LONG), TIMEOUT_S)
     return prober, {result.probe.id: result for result in await prober.play()}
 
 
