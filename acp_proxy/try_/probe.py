@@ -123,7 +123,7 @@ class Prober:
         for probe in mine:
             if not probe.steps:
                 self._keep_watched(probe)
-            self._keep(probe, ProbeVerdict.NOT_TESTED, self._why)  # unless there is a verdict
+            self._keep(probe, ProbeVerdict.NOT_TESTED, "the agent did not come so far")
         return [self.results[probe.id] for probe in mine]
 
     async def _serve(self, queue: Sequence[Probe]) -> int:
