@@ -441,7 +441,7 @@ def test_every_field_of_our_values_is_documented(value: type[Any]) -> None:
 
 
 WORDS = {
-    "try": ["try", "--probe", "-o", "probes.db", "--", "cat"],
+    "try": ["try", "--probe", "-o", "probes.db", "--json", "--", "true"],
     "setup": ["setup", "zed"],
     "doctor": ["doctor"],
     "faults list": ["faults", "list"],

@@ -29,7 +29,7 @@ def test_the_data_file_has_no_unknown_member() -> None:
 
 
 def test_each_probe_is_complete() -> None:
-    """Ids are unique, sentences end, values are known ones, and what must hold first comes first."""
+    """Ids are unique, sentences end, values are known ones, and what must hold is earlier."""
     ids = [probe.id for probe in probes()]
     assert len({*ids}) == len(ids) >= 30
     for number, probe in enumerate(probes()):
