@@ -26,7 +26,7 @@ from acp_proxy.try_.forms import Forms
 from acp_proxy.try_.probe_tape import NEXT, LinePlace, ProbeTape
 from acp_proxy.try_.probes import Probe, ProbeStep, brief, filled, misfit, probes
 from acp_proxy.try_.running_commands import RunningCommands
-from acp_proxy.try_.started_agent import GRACE_S, StartedAgent
+from acp_proxy.try_.trial import GRACE_S, StartedAgent
 from acp_proxy.try_.work_files import WorkFiles
 
 _UNKNOWN = "_acp-proxy/no_such_method"

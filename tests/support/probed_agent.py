@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import trio
 from trio.testing import memory_stream_one_way_pair, memory_stream_pair
 
-from acp_proxy.try_.started_agent import StartedAgent
+from acp_proxy.try_.trial import StartedAgent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -31,8 +31,14 @@ from acp_proxy.try_.agent_requests import Policy
 from acp_proxy.try_.forms import McpServer
 from acp_proxy.try_.probe import Prober, ProbeVerdict
 from acp_proxy.try_.probes import probes
-from acp_proxy.try_.started_agent import StartedAgent, started_agent
-from acp_proxy.try_.trial import Ending, TrialOptions, TrialOutcome, try_agent
+from acp_proxy.try_.trial import (
+    Ending,
+    StartedAgent,
+    TrialOptions,
+    TrialOutcome,
+    started_agent,
+    try_agent,
+)
 
 _CANNOT_START = (126, 127)
 _PROBE_PROMPTS = (
