@@ -50,14 +50,23 @@ class ProbeVerdict(StrEnum):
 class ProbeResult:
     """The verdict on one probe."""
 
-    probe: Probe
-    """The probe; its severity is ``error`` if the agent ended or hung."""
+    id: str
+    text: str
+    """What holds if the agent does as it should."""
+    source: tuple[str, ...]
+    """The places in the specifications."""
+    severity: str
+    """``error`` for a MUST, and if the agent ended or hung; ``warning`` for anything else."""
     verdict: ProbeVerdict
-    detail: str = ""
-    """What came, if the probe is broken, or why it was not tested; otherwise empty."""
-    start: int = 0
+    detail: str
+    """What came, or why the probe was not tested; empty if it holds."""
+    start: int = field(default=0, metadata={"hidden": True})
     """The number of the agent's start, from 1 on; 0 if the verdict is about all of them."""
-    lines: Sequence[LinePlace] = ()
+    lines: Sequence[LinePlace] = field(default=(), metadata={"hidden": True})
+    recording: str | None = None
+    """The recording that shows it; None if no single one does."""
+    frames: Sequence[int] = ()
+    """The numbers of its frames: what was sent, and what came."""
 
 
 class _NotTested(Exception):
@@ -202,15 +211,18 @@ class Prober:
                 verdict, self._is_over = ProbeVerdict.BROKEN, True
                 self.is_mute |= probe.opens and not self._state
                 self._ignores_unknown |= probe.steps[0].request == _UNKNOWN
-            if self._is_over:
-                probe = evolve(probe, severity="error")
+        if self._is_over and verdict is ProbeVerdict.BROKEN:
+            probe = evolve(probe, severity="error")
         if probe.opens and self._state == probe.rank:
             self._why = f"{probe.id} failed: {detail}"
         self._keep(probe, verdict, detail, len(self._tapes), self._tape.lines)
 
     def _keep(self, probe: Probe, verdict: ProbeVerdict, detail: str | None, *found: Any) -> None:
         """Keeps a verdict, unless there is one from an earlier start of the agent."""
-        self.results.setdefault(probe.id, ProbeResult(probe, verdict, detail or "", *found))
+        result = ProbeResult(
+            probe.id, probe.text, probe.source, probe.severity, verdict, detail or "", *found
+        )
+        self.results.setdefault(probe.id, result)
 
     def _keep_watched(self, probe: Probe) -> None:
         """Judges what holds in all other probes."""

@@ -102,12 +102,10 @@ def filled(value: Any, known: Mapping[str, Any]) -> Any:
         value: a value of `ProbeStep.params` or `ProbeStep.expect`.
         known: the values by name.
     """
-    if isinstance(value, dict):
-        return {name: filled(part, known) for name, part in value.items()}
-    if isinstance(value, list):
-        return [filled(part, known) for part in value]
-    is_name = isinstance(value, str) and value.startswith("{")
-    return known[value[1:-1]] if is_name else value
+    text = json.dumps(value)
+    for name, meaning in known.items():
+        text = text.replace(json.dumps(f"{{{name}}}"), json.dumps(meaning))
+    return json.loads(text)
 
 
 def misfit(form: Any, value: Any, name: str = "the answer") -> str | None:

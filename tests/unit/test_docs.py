@@ -24,7 +24,7 @@ from acp_proxy.check.check_values import RuleCount, UncheckedRules
 from acp_proxy.cli.diff.diff_reports import DiffJson
 from acp_proxy.cli.editors.setup_screen import ListedAgent, ListedClient
 from acp_proxy.cli.inspect import INSPECT, WANTS
-from acp_proxy.cli.try_.probe_screen import ProbeReport, ReportedProbe
+from acp_proxy.cli.try_.probe_screen import ProbeReport
 from acp_proxy.editors.doctor.context import CheckResult, Examination
 from acp_proxy.explain.audit.audit_values import (
     Action,
@@ -75,6 +75,7 @@ from acp_proxy.recording.recording import LOST, NamedAnswer, Origin, Recording
 from acp_proxy.store.indexing.indexer_state import IndexerState
 from acp_proxy.store.tables.schema import VERSION
 from acp_proxy.store.tables.stored_views import STORED_VIEWS
+from acp_proxy.try_.probe import ProbeResult
 from tests.support.command_line import COMMANDS, commands_with, flags, run, words_for
 from tests.support.example_comparison import differing, printed
 from tests.support.log_writer import record_conversation
@@ -373,7 +374,7 @@ SECTIONS: dict[type[Any], str] = {
     Examination: "doctor",
     CheckResult: "Result of a check",
     ProbeReport: "try",
-    ReportedProbe: "Verdict on a probe",
+    ProbeResult: "Verdict on a probe",
     Summary: "show",
     TurnSummary: "Turn",
     OpenRequest: "Unanswered request",

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from acp_proxy.base.limits import NAMED
 from acp_proxy.base.wording import counted, listed, numbered
@@ -20,26 +20,6 @@ from acp_proxy.try_.probe import Prober, ProbeResult, ProbeVerdict
 
 
 @frozen
-class ReportedProbe:
-    """The verdict on one probe."""
-
-    id: str
-    text: str
-    """What holds if the agent does as it should."""
-    source: tuple[str, ...]
-    """The places in the specifications."""
-    severity: Severity
-    """``error`` for a MUST, ``warning`` for anything else."""
-    verdict: ProbeVerdict
-    detail: str
-    """What came, or why the probe was not tested; empty if it holds."""
-    recording: str | None
-    """The recording that shows it; None if no single one does."""
-    frames: list[int]
-    """The numbers of its frames: what was sent, and what came."""
-
-
-@frozen
 class ProbeReport:
     """The verdicts on one agent."""
 
@@ -48,7 +28,7 @@ class ProbeReport:
     """One for each start of the agent."""
     counts: dict[str, int]
     """The number of probes of each verdict."""
-    probes: list[ReportedProbe]
+    probes: list[ProbeResult]
     exit: int
 
 
@@ -63,23 +43,20 @@ def report_of(results: Sequence[ProbeResult], prober: Prober, recordings: list[s
     frames = [_frames(Path(path)) for path in recordings]
     reported = []
     for result in results:
-        probe, found = result.probe, frames[result.start - 1] if result.start else {}
-        shown = sorted(found[line] for line in result.lines if line in found)
-        reported.append(ReportedProbe(
-            probe.id, probe.text, probe.source, Severity(probe.severity), result.verdict,
-            one_line(result.detail), recordings[result.start - 1] if shown else None, shown,
-        ))  # fmt: skip
-    counts = Counter(probe.verdict for probe in reported)
-    is_failing = any(_is(probe, Severity.ERROR) for probe in reported)
-    return ProbeReport(
-        prober.dialect, recordings, {each: counts[each] for each in ProbeVerdict}, reported,
-        3 if prober.is_mute else int(is_failing),
-    )  # fmt: skip
+        found = frames[result.start - 1] if result.start else {}
+        seqs = sorted(found[line] for line in result.lines if line in found)
+        path = recordings[result.start - 1] if seqs else None
+        detail = one_line(result.detail)
+        reported.append(evolve(result, detail=detail, recording=path, frames=seqs))
+    counts = {each.value: [r.verdict for r in results].count(each) for each in ProbeVerdict}
+    is_failing = any(_is(result, Severity.ERROR) for result in results)
+    code = 3 if prober.is_mute else int(is_failing)
+    return ProbeReport(prober.dialect, recordings, counts, reported, code)
 
 
-def _is(probe: ReportedProbe, severity: Severity) -> bool:
+def _is(probe: ProbeResult, severity: Severity) -> bool:
     """Whether a probe is broken, with this severity."""
-    return probe.verdict is ProbeVerdict.BROKEN and probe.severity is severity
+    return probe.verdict is ProbeVerdict.BROKEN and probe.severity == severity
 
 
 def _frames(path: Path) -> dict[tuple[str, int], int]:
@@ -106,7 +83,7 @@ def junit_text(report: ProbeReport) -> str:
     return suite("acp-proxy try --probe", cases)
 
 
-def _evidence(probe: ReportedProbe) -> str:
+def _evidence(probe: ProbeResult) -> str:
     name = Path(probe.recording or "").name
     return f"{probe.detail} ({numbered(probe.frames)} of {name})" if name else probe.detail
 

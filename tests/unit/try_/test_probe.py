@@ -24,7 +24,7 @@ async def play(
     """Plays all probes with a kind of agent; returns the verdicts by the id of the probe."""
     assert clock.autojump_threshold == 0, "no test waits"
     prober = Prober(lambda: started(kind), lambda _name: None, dialect, ("short", LONG), TIMEOUT_S)
-    return prober, {result.probe.id: result for result in await prober.play()}
+    return prober, {result.id: result for result in await prober.play()}
 
 
 def named(results: dict[str, ProbeResult], verdict: ProbeVerdict) -> list[str]:
@@ -297,7 +297,7 @@ async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) ->
     prober, results = await play(kind, autojump_clock)
     broken = ["unknown-extension", "string-id", "carriage-return"]
     assert named(results, ProbeVerdict.BROKEN) == broken
-    assert results["unknown-extension"].probe.severity == "error"
+    assert results["unknown-extension"].severity == "error"
     assert results["unknown-notification"].start == 2
     assert len(prober._tapes) == 4
     hung = await play(type("Agent", (_Hangs,), {"probe": "session/load"}), autojump_clock)
