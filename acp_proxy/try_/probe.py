@@ -56,7 +56,8 @@ class ProbeResult:
     source: tuple[str, ...]
     """The places in the specifications."""
     severity: str
-    """``error`` for a MUST, and if the agent ended or hung; ``warning`` for anything else."""
+    """``error`` for a MUST, and if the agent ended or hung; ``warning`` for anything else, and if a
+    race may explain it."""
     verdict: ProbeVerdict
     detail: str
     """What came, or why the probe was not tested; empty if it holds."""
@@ -115,6 +116,8 @@ class Prober:
     """The rank of the probes that can be played."""
     _is_over: bool = field(init=False, default=False)
     """Whether the agent has ended or hangs."""
+    _is_race: bool = field(init=False, default=False)
+    """Whether the probe's turn may have ended before the agent has read the cancellation."""
     _why: str = field(init=False, default="")
     """Why the next state could not be reached."""
     _facts: dict[str, Any] = field(init=False, factory=dict)
@@ -195,7 +198,7 @@ class Prober:
 
     async def _play(self, probe: Probe) -> None:
         """Plays one probe, and keeps the verdict."""
-        self._tape.lines = []
+        self._tape.lines, self._is_race = [], False
         verdict, detail = ProbeVerdict.NOT_TESTED, self._obstacle(probe)
         if detail is None:
             with trio.CancelScope() as self._scope:
@@ -211,8 +214,11 @@ class Prober:
                 verdict, self._is_over = ProbeVerdict.BROKEN, True
                 self.is_mute |= probe.opens and not self._state
                 self._ignores_unknown |= probe.steps[0].request == _UNKNOWN
-        if self._is_over and verdict is ProbeVerdict.BROKEN:
+        if verdict is ProbeVerdict.BROKEN and self._is_over:
             probe = evolve(probe, severity="error")
+        elif verdict is ProbeVerdict.BROKEN and self._is_race:
+            detail = f"{detail}, perhaps because the turn had just ended"
+            probe = evolve(probe, severity="warning")
         if probe.opens and self._state == probe.rank:
             self._why = f"{probe.id} failed: {detail}"
         self._keep(probe, verdict, detail, len(self._tapes), self._tape.lines)
@@ -346,8 +352,7 @@ class Prober:
         if step.cancel and reason not in (None, "cancelled"):
             if not cancelled:
                 raise _NotTested("the turn had ended before it could be cancelled")
-            if self._tape.answered[-1] == _token(name + NEXT) and ended - cancelled[0] < _RACE_S:
-                raise _NotTested("the turn had ended, perhaps before the agent read the cancel")
+            self._is_race = ended - cancelled[0] < _RACE_S
         return answer
 
     async def _cancel(self, name: str, when: str, cancelled: list[float]) -> None:
@@ -358,7 +363,6 @@ class Prober:
             cancelled.append(trio.current_time())
             await self._peer.notify(CANCEL, {"sessionId": self._kept["session"]})
             self._requests.cancel()
-            await self._follow(name)
 
 
 def _token(name: str) -> str:

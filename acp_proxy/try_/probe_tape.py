@@ -38,7 +38,6 @@ class ProbeTape:
         lines: the lines of the probe that is being played: its own, and their answers.
         offences: the lines that break a probe without steps, each with a few words.
         open: the JSON text of the id of each open request, and the session of the request.
-        answered: the ids of the requests that were answered, in this order.
         strays: the answers to no request, while such answers are expected; otherwise None.
         moved: set by an update of an open request, and by each answer.
     """
@@ -46,7 +45,6 @@ class ProbeTape:
     lines: list[LinePlace] = field(factory=list)
     offences: dict[str, list[tuple[LinePlace | None, str]]] = field(factory=dict)
     open: dict[str, Any] = field(factory=dict)
-    answered: list[str] = field(factory=list)
     strays: list[Any] | None = None
     moved: trio.Event = field(factory=trio.Event)
     _counts: Counter[Direction] = field(factory=Counter)
@@ -88,7 +86,6 @@ class ProbeTape:
         token = label.rpc_id or "null"
         if token in self.open:
             del self.open[token]
-            self.answered.append(token)
             self.moved.set()
         elif self.strays is not None:
             self.strays.append(json_or_none(label.raw or b""))

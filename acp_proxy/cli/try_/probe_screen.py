@@ -94,15 +94,14 @@ def show_probes(report: ProbeReport) -> None:
     counts = {each.value: sum(_is(probe, each) for probe in report.probes) for each in SEVERITIES}
     tested = f": {counted(len(report.probes), 'probe')} of {report.dialect}"
     page.wrap(piece(""), *verdict(counts, "nothing is broken"), piece(tested))
-    for severity in SEVERITIES:
-        mark, ink = MARKS[severity]
-        for probe in report.probes:
-            if _is(probe, severity):
-                page.print()
-                page.wrap(piece(f"{mark} ", ink, bold=True), piece(probe.id, ink, bold=True))
-                source = piece(f" ({'; '.join(probe.source)})", Ink.FAINT)
-                page.wrap(piece("  "), piece(probe.text), source)
-                page.wrap(piece("  "), piece(_evidence(probe)))
+    broken = [probe for each in SEVERITIES for probe in report.probes if _is(probe, each)]
+    for probe in broken:
+        mark, ink = MARKS[Severity(probe.severity)]
+        page.print()
+        page.wrap(piece(f"{mark} ", ink, bold=True), piece(probe.id, ink, bold=True))
+        source = piece(f" ({'; '.join(probe.source)})", Ink.FAINT)
+        page.wrap(piece("  "), piece(probe.text), source)
+        page.wrap(piece("  "), piece(_evidence(probe)))
     page.print()
     reasons: dict[str, list[str]] = {}
     for probe in report.probes:
@@ -113,14 +112,7 @@ def show_probes(report: ProbeReport) -> None:
     for reason, names in reasons.items():
         page.row("not tested", f"{', '.join(names)}: {reason}")
     page.row("recorded", listed(report.recordings, NAMED))
-    first = next(
-        (
-            probe
-            for probe in report.probes
-            if probe.recording and probe.verdict is ProbeVerdict.BROKEN
-        ),
-        None,
-    )
-    if first is not None and page.screen.columns is not None:
-        page.next(f"acp-proxy log {first.recording} --seq {first.frames[0]}")
+    shown = [probe for probe in broken if probe.frames]
+    if shown and page.screen.columns is not None:
+        page.next(f"acp-proxy log {shown[0].recording} --seq {shown[0].frames[0]}")
     page.flush()

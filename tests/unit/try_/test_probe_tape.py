@@ -27,7 +27,7 @@ def test_lines_are_counted_in_each_direction() -> None:
     tape.watch(IN, line(method="_note"))
     tape.watch(IN, line(id="a", result={}))
     assert tape.lines == [LinePlace(OUT, 1), LinePlace(OUT, 3), LinePlace(IN, 2)]
-    assert tape.answered == ['"a"']
+    assert tape.open == {}
     assert tape.moved.is_set()
     assert tape.offences == {}
 
