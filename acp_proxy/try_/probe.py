@@ -39,7 +39,7 @@ _KEPT = 4000
 
 
 class ProbeVerdict(StrEnum):
-    """What an agent has shown."""
+    """The outcome of a probe."""
 
     HOLDS = "holds"
     BROKEN = "broken"
@@ -52,7 +52,7 @@ class ProbeResult:
 
     id: str
     text: str
-    """What holds if the agent does as it should."""
+    """The sentence that holds if the agent does as it should."""
     source: tuple[str, ...]
     """The places in the specifications."""
     severity: str
@@ -60,7 +60,7 @@ class ProbeResult:
     race may explain it."""
     verdict: ProbeVerdict
     detail: str
-    """What came, or why the probe was not tested; empty if it holds."""
+    """The answer that came, or why the probe was not tested; empty if it holds."""
     start: int = field(default=0, metadata={"hidden": True})
     """The number of the agent's start, from 1 on; 0 if the verdict is about all of them."""
     lines: Sequence[LinePlace] = field(default=(), metadata={"hidden": True})
@@ -175,7 +175,6 @@ class Prober:
             if played and (is_lost or not probe.rank):
                 return played
             if self.dialect in probe.dialects:
-                self._tell(f"probe {probe.id}")
                 for opener in probes():
                     is_due = opener.opens and opener.rank == self._state < probe.rank
                     if is_due and not self._why:
@@ -198,6 +197,7 @@ class Prober:
 
     async def _play(self, probe: Probe) -> None:
         """Plays one probe, and keeps the verdict."""
+        self._tell(f"probe {probe.id}")
         self._tape.lines, self._is_race = [], False
         verdict, detail = ProbeVerdict.NOT_TESTED, self._obstacle(probe)
         if detail is None:
@@ -223,10 +223,10 @@ class Prober:
             self._why = f"{probe.id} failed: {detail}"
         self._keep(probe, verdict, detail, len(self._tapes), self._tape.lines)
 
-    def _keep(self, probe: Probe, verdict: ProbeVerdict, detail: str | None, *found: Any) -> None:
+    def _keep(self, probe: Probe, verdict: ProbeVerdict, detail: str | None, *place: Any) -> None:
         """Keeps a verdict, unless there is one from an earlier start of the agent."""
         result = ProbeResult(
-            probe.id, probe.text, probe.source, probe.severity, verdict, detail or "", *found
+            probe.id, probe.text, probe.source, probe.severity, verdict, detail or "", *place
         )
         self.results.setdefault(probe.id, result)
 

@@ -1,4 +1,4 @@
-"""What passes between the probes and one agent: which answer belongs to what, and offences.
+"""The lines between the probes and one agent: answers of requests, and offences.
 
 A line is named by its direction and its number, so that it can be found as a frame of the
 recording.

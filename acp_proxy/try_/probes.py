@@ -26,12 +26,12 @@ _MOST_SHOWN = 160
 
 
 STARTS = ("fresh", "connected", "session")
-"""What an agent has answered before a probe: nothing, ``initialize``, and then ``session/new``."""
+"""The states of an agent: just started, ``initialize`` answered, ``session/new`` answered too."""
 
 
 @frozen
 class ProbeStep:
-    """One message to the agent; one of the first three fields says of which kind."""
+    """One message to the agent: a request, a notification, or any line."""
 
     request: str | None = None
     """The method of a request."""
@@ -59,7 +59,7 @@ class Probe:
 
     id: str
     text: str
-    """What holds if the agent does as it should; one sentence."""
+    """The sentence that holds if the agent does as it should."""
     severity: str
     """How bad it is if it does not: ``error`` for a MUST, ``warning`` for anything else."""
     source: tuple[str, ...]
@@ -75,7 +75,7 @@ class Probe:
     after: str | None = None
     """The probe that must hold first."""
     steps: tuple[ProbeStep, ...] = ()
-    """What is sent; a probe without steps is about all that is sent in the others."""
+    """The messages. A probe without any is about all that passes in the others."""
 
     @property
     def rank(self) -> int:
@@ -119,7 +119,7 @@ def misfit(form: Any, value: Any, name: str = "the answer") -> str | None:
     """
     shown = "missing" if value is None else brief(value)
     if isinstance(form, list):
-        if any(type(value) is type(one) and value == one for one in form):
+        if any(type(value) is type(choice) and value == choice for choice in form):
             return None
         return f"{name} is {shown}, not {' or '.join(map(brief, form))}"
     if isinstance(form, str):
@@ -130,8 +130,8 @@ def misfit(form: Any, value: Any, name: str = "the answer") -> str | None:
     if not isinstance(value, dict):
         return f"{name} is {shown}"
     prefix = "" if name == "the answer" else f"{name}."
-    found = (misfit(part, value.get(key), f"{prefix}{key}") for key, part in form.items())
-    return next(filter(None, found), None)
+    misfits = (misfit(part, value.get(key), f"{prefix}{key}") for key, part in form.items())
+    return next(filter(None, misfits), None)
 
 
 def brief(value: Any) -> str:

@@ -43,8 +43,8 @@ def report_of(results: Sequence[ProbeResult], prober: Prober, recordings: list[s
     frames = [_frames(Path(path)) for path in recordings]
     reported = []
     for result in results:
-        found = frames[result.start - 1] if result.start else {}
-        seqs = sorted(found[line] for line in result.lines if line in found)
+        places = frames[result.start - 1] if result.start else {}
+        seqs = sorted(places[line] for line in result.lines if line in places)
         path = recordings[result.start - 1] if seqs else None
         detail = one_line(result.detail)
         reported.append(evolve(result, detail=detail, recording=path, frames=seqs))
@@ -107,8 +107,8 @@ def show_probes(report: ProbeReport) -> None:
     for probe in report.probes:
         if probe.verdict is not ProbeVerdict.BROKEN:
             reasons.setdefault(probe.detail, []).append(probe.id)
-    held = reasons.pop("", [])
-    page.row(f"{len(held)} hold", ", ".join(held))
+    kept = reasons.pop("", [])
+    page.row(f"{len(kept)} hold", ", ".join(kept))
     for reason, names in reasons.items():
         page.row("not tested", f"{', '.join(names)}: {reason}")
     page.row("recorded", listed(report.recordings, NAMED))

@@ -210,8 +210,10 @@ def _probe(
     turns = counted(sum(probe.prompts for probe in probes()), "prompt")
     warn(f"the probes send at most {turns} to the agent's model")
     tell = show_status if sys.stderr.isatty() else lambda _: None
-    results = run_alone((prober := Prober(start, tell, *options)).play)
-    tell("")
+    try:
+        results = run_alone((prober := Prober(start, tell, *options)).play)
+    finally:
+        tell("")
     if prober.is_mute or results[0].verdict is ProbeVerdict.BROKEN:
         os.write(2, prober.stderr)
     if recording_at(starts[0]) is None:

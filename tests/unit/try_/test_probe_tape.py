@@ -1,4 +1,4 @@
-"""What passes on a probed connection."""
+"""The lines of a probed connection."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_other_answers_are_strays_if_they_are_expected() -> None:
     ],
 )
 def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
-    """Text that is no message, calls of what was not offered, and answers to nothing are noted."""
+    """A line of text, a call of a method that was not offered, and a stray answer are noted."""
     tape = ProbeTape()
     tape.watch(IN, raw)
     assert [*tape.offences] == ([] if probe is None else [probe])
