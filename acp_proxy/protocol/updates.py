@@ -28,12 +28,9 @@ CALL_UPDATES = (*TOOL_CALLS, CONTENT_CHUNK)
 PLANS = ("plan", "plan_update")
 """Updates that contain or change a plan."""
 
-STATE_UPDATES = (
-    "available_commands_update",
-    "available_commands",
-    "session_info_update",
-    "usage_update",
-)
+USAGE = "usage_update"
+"""The update with the size of the context, and the cost of the session so far."""
+STATE_UPDATES = ("available_commands_update", "available_commands", "session_info_update", USAGE)
 """Updates that describe the state of the session and not the conversation. When and how often they
 are sent differs between any two runs."""
 

@@ -100,7 +100,7 @@ def look_at(path: Path) -> None:
     assert shown.stdout.replace("\n", "").isprintable()
     assert json.loads(run("inspect", "show", "--json", path).stdout)["recording"]
     with RecordingReader(path) as reader:
-        quick, _ = find_quickly(reader)
+        quick, *_ = find_quickly(reader)
         assert told(quick) == told(summarize(reader).findings)
 
 

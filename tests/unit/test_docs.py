@@ -37,6 +37,7 @@ from acp_proxy.explain.audit.audit_values import (
     AuditFinding,
     LastingGrant,
 )
+from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.findings import Finding
 from acp_proxy.explain.log.frame_json import FRAME_MEMBERS, event_json
 from acp_proxy.explain.show.summary_values import (
@@ -392,6 +393,7 @@ SECTIONS: dict[type[Any], str] = {
     PendingRequest: "Pending request",
     ErrorTally: "Error",
     InvalidLines: "Lines that are not ACP",
+    Tokens: "Tokens",
     Statistics: "stats",
     WholeTime: "Whole time",
     MethodStatistics: "Method",

@@ -9,6 +9,7 @@ from acp_proxy.cli.screens.output import Page
 from acp_proxy.cli.screens.recording_page import in_one_line
 from acp_proxy.cli.screens.styled_text import STREAM_INKS, Ink, Piece, Screen, piece
 from acp_proxy.cli.screens.table import WIDE, Cell, Column, cell, placed, stacked, table
+from acp_proxy.explain.describe.token_texts import Tokens, cost_words, short, token_facts
 from acp_proxy.explain.describe.tool_texts import call_label
 from acp_proxy.explain.log.timeline import ARROWS
 from acp_proxy.explain.origins import why_no_times
@@ -85,6 +86,8 @@ class _StatisticsScreen:
         frames = counted(statistics.frames, "frame")
         sums = (self._took(statistics.duration_ns), frames, byte_size(statistics.bytes))
         yield self._line(f"{recording.name}  {', '.join(filter(None, sums))}", bold=True)
+        if facts := " · ".join(token_facts(statistics.tokens)):
+            yield self._line(facts)
         if why:
             yield self._line(why)
         else:
@@ -97,7 +100,9 @@ class _StatisticsScreen:
             yield from self._more(left_out, "lighter tool call")
         if turns:
             columns = _untimed(turns) if why else self._turns(turns)
-            yield from self._section("turns", columns)
+            is_total = statistics.tokens is not None and statistics.tokens.counted == "session"
+            title = f"turns{', with the tokens of the session so far' * is_total}"
+            yield from self._section(title, columns)
             noun = "later turn" if why else "quicker turn"
             yield from self._more(len(statistics.turns) - len(turns), noun)
         if statistics.waterfall is not None and shown is not None:
@@ -215,6 +220,7 @@ class _StatisticsScreen:
                 Column(part, took(part, _GLYPHS[part][1]), right=True)
                 for part in (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
             ),
+            *_tokens(turns),
             Column(f"0 to {self._took(longest)}", bars),
             Column("prompt", [_prompt(turn) for turn in turns], least=8),
         ]
@@ -246,8 +252,18 @@ def _untimed(turns: Sequence[TurnTime]) -> list[Column]:
     return [
         Column("turn", [cell(str(t.id)) for t in turns], right=True),
         Column("seq", [cell(f"#{t.prompt_seq}") for t in turns], right=True),
+        *_tokens(turns),
         Column("prompt", [_prompt(turn) for turn in turns], least=8),
     ]
+
+
+def _tokens(turns: Sequence[TurnTime]) -> Iterator[Column]:
+    known = [turn.tokens or Tokens() for turn in turns]
+    for rank, (title, name) in enumerate({"in": "input", "out": "output"}.items(), 2):
+        counts = [getattr(tokens, name) for tokens in known]
+        cells = [cell("" if count is None else short(count)) for count in counts]
+        yield Column(title, cells, right=True, rank=rank)
+    yield Column("cost", [*map(cell, map(cost_words, known))], right=True, rank=1)
 
 
 def _status(status: str | None) -> Cell:

@@ -28,8 +28,15 @@ from acp_proxy.cli.options import (
 )
 from acp_proxy.cli.screens.output import Page, progress, say, say_json, stdout_screen, warn
 from acp_proxy.cli.screens.recording_page import begun, in_one_line
-from acp_proxy.cli.screens.styled_text import Ink
+from acp_proxy.cli.screens.styled_text import Ink, text_of
 from acp_proxy.cli.screens.table import Cell, Column, cell, table
+from acp_proxy.explain.describe.token_texts import (
+    Tokens,
+    context_words,
+    cost_words,
+    count_words,
+    short,
+)
 from acp_proxy.explain.findings import Finding, Severity
 from acp_proxy.explain.origins import took
 from acp_proxy.explain.show.conversation_summary import first_prompt
@@ -51,6 +58,8 @@ _BROKEN = "BROKEN RULES"
 _ONLY_PIPE = ("", "STATE", "EXIT", "WHAT IS WRONG")
 """The columns that only a pipe gets; a terminal has the result in their place."""
 _RESULT = "RESULT"
+_REPORTED = ("TOKENS", "COST")
+"""The columns that a list has only if an agent reported such values."""
 _COLUMNS = (
     Column(""),
     Column("ID", rank=3),
@@ -68,6 +77,8 @@ _COLUMNS = (
     Column("FRAMES", rank=8, right=True),
     Column("TURNS", rank=7, right=True),
     Column("SIZE", rank=10, right=True),
+    Column("TOKENS", rank=6, right=True),
+    Column("COST", rank=6, right=True),
     Column("NOTE", rank=3, least=10, most=30),
     Column("FIRST PROMPT", rank=2, least=24, most=60),
 )
@@ -201,9 +212,9 @@ def checked_entries(recordings: Iterable[Path]) -> list[ListedRecording]:
     return list_recordings(recordings, find, unredacted=is_unredacted(), mapped=mapped)
 
 
-def _find(reader: RecordingReader, now_ns: int) -> tuple[tuple[Finding, ...], str]:
-    findings, waiting = find_quickly(reader, now_ns)
-    return tuple(findings[:SHORT_LIST]), waiting_for(waiting)
+def _find(reader: RecordingReader, now_ns: int) -> tuple[tuple[Finding, ...], str, Tokens | None]:
+    findings, waiting, tokens = find_quickly(reader, now_ns)
+    return tuple(findings[:SHORT_LIST]), waiting_for(waiting), tokens
 
 
 def _broken_rules(
@@ -240,6 +251,7 @@ def _print_recordings(
             evolve(column, cells=[*cells])
             for column, cells in zip(_COLUMNS, zip(*rows, strict=True), strict=True)
             if column.title not in hidden
+            and (column.title not in _REPORTED or any(map(text_of, cells)))
         ]
         page.lines(table(filled, page.screen, is_list=True))
         page.flush()
@@ -280,7 +292,7 @@ def _cells(
         mark, ink = "!", Ink.STDERR
     if is_sick or counts.get("error"):
         mark, ink = "✗", Ink.TROUBLE
-    live = Ink.TO_CLIENT if entry.live else None
+    live, tokens = Ink.TO_CLIENT if entry.live else None, entry.tokens or Tokens()
     result = result_words(findings, recording, entry.waiting, live=entry.live)
     if first is None and (counts.get("error") or counts.get("warning")):
         result = "broke rules"
@@ -303,7 +315,9 @@ def _cells(
         cell(str(entry.frames)),
         cell(str(entry.turns)),
         cell(byte_size(entry.size)),
-        cell(note_in_words(recording.note) or (f"by {entry.made_by}" if entry.made_by else "")),
+        cell(count_words(tokens, "", short) or context_words(tokens)),
+        cell(cost_words(tokens)),
+        cell(recording.note or (f"by {entry.made_by}" if entry.made_by else "")),
         cell(in_one_line(first_prompt(entry.first_prompt))[:_PROMPT]),
     ]
 
@@ -370,6 +384,7 @@ def _form(entry: ListedRecording) -> dict[str, object]:
     findings = entry.findings
     errors = [f for f in findings or () if f.severity == Severity.ERROR]
     return form | {
+        "tokens": entry.tokens and converter.unstructure(entry.tokens),
         "path": str(entry.path),
         "damaged": [str(file) for file in entry.damaged],
         "has_problem": None if findings is None else bool(errors),

@@ -175,7 +175,7 @@ def _running(context: DoctorContext, path: Path) -> CheckResult | None:
     try:
         with RecordingReader(path, unredacted=context.unredacted) as reader:
             live = reader.live
-            findings, waiting = find_quickly(reader, context.monotonic_ns)
+            findings, waiting, _ = find_quickly(reader, context.monotonic_ns)
     except UnreadableRecording as e:
         return error(str(e))
     if not live:

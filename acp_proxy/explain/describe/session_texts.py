@@ -15,6 +15,7 @@ from acp_proxy.explain.describe.phrases import (
     quantity,
     word,
 )
+from acp_proxy.explain.describe.token_texts import tokens_of, usage_words
 
 
 def opened(params: Value) -> str:
@@ -67,7 +68,7 @@ def prompt_text(params: Value) -> str:
 
 def prompt_result(result: Value) -> str:
     """Describes why a turn stopped, and how many tokens it used."""
-    tokens = used_tokens(part(result, "usage"))
+    tokens = usage_words(tokens_of(result))
     stop = joined(word(result, "stopReason"), turn_error(result), by=": ")
     return joined(stop, tokens, by=", ")
 
@@ -76,14 +77,6 @@ def turn_error(holder: Value) -> str:
     """Describes the error of a turn; in v2 it is in the state that ends the turn."""
     error = part(holder, "error")
     return describe_error(error) if error else ""
-
-
-def used_tokens(usage: Value) -> str:
-    """Describes the tokens of a turn."""
-    into, out, total = (word(usage, f"{kind}Tokens") for kind in ("input", "output", "total"))
-    if into or out:
-        return f"{into or '?'} tokens in, {out or '?'} out"
-    return phrase("{} tokens", total)
 
 
 def cancel(params: Value) -> str:

@@ -13,16 +13,16 @@ from acp_proxy.explain.describe.phrases import (
     decoded_size,
     joined,
     listed,
-    number,
     part,
     parts,
     payload,
     phrase,
     word,
 )
-from acp_proxy.explain.describe.session_texts import config_options, turn_error, used_tokens
+from acp_proxy.explain.describe.session_texts import config_options, turn_error
+from acp_proxy.explain.describe.token_texts import cost_words, tokens_of, usage_words
 from acp_proxy.explain.describe.tool_texts import tool_call
-from acp_proxy.protocol.updates import kind_and_update
+from acp_proxy.protocol.updates import USAGE, kind_and_update
 
 
 def session_update(params: Value) -> str:
@@ -85,20 +85,15 @@ def _session_info(update: Value) -> str:
 
 
 def _usage(update: Value) -> str:
-    used, size = number(update, "used"), number(update, "size")
-    share = f" ({used * 100 // size}%)" if used is not None and size else ""
-    cost = part(update, "cost")
-    return joined(
-        f"{word(update, 'used')} of {word(update, 'size')} tokens{share}"
-        if used is not None
-        else "",
-        joined(word(cost, "amount"), word(cost, "currency")),
-        by=", ",
-    )
+    tokens = tokens_of(update)
+    used, window = tokens.used, tokens.window
+    share = f" ({used * 100 // window}%)" if used is not None and window else ""
+    of = "" if window is None else f" of {window}"
+    return joined("" if used is None else f"{used}{of} tokens{share}", cost_words(tokens), by=", ")
 
 
 def _state(update: Value) -> str:
-    tokens = used_tokens(part(update, "usage"))
+    tokens = usage_words(tokens_of(update))
     stop = joined(word(update, "stopReason"), turn_error(update), by=": ")
     return joined(word(update, "state"), stop, tokens and f"({tokens})")
 
@@ -206,7 +201,7 @@ UPDATES: dict[str, Callable[[Value], str]] = {
     "current_mode_update": _mode,
     "config_option_update": _config,
     "session_info_update": _session_info,
-    "usage_update": _usage,
+    USAGE: _usage,
     "state_update": _state,
     "terminal_update": _terminal,
     "terminal_output_chunk": _terminal_chunk,

@@ -13,6 +13,7 @@ from acp_proxy.base.limits import LINE_EDGE, TITLE, WHOLE_LINE
 from acp_proxy.base.wording import plain
 from acp_proxy.explain.describe.peer_texts import auth_method_ids, enabled
 from acp_proxy.explain.describe.phrases import Value, compact, message_of, part, word
+from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.show.chosen_messages import messages_of_exchanges, prompt_of, read_messages
 from acp_proxy.explain.show.summary_values import (
     Capabilities,
@@ -146,14 +147,21 @@ def read_prompts(reader: RecordingReader, turns: list[TurnRow]) -> dict[int, str
     }
 
 
-def with_prompts(turns: list[TurnRow], prompts: dict[int, str]) -> list[TurnSummary]:
+def with_prompts(
+    turns: list[TurnRow], prompts: dict[int, str], tokens: Mapping[int, Tokens] | None = None
+) -> list[TurnSummary]:
     """Returns turns, each with the beginning of its prompt.
 
     Args:
         turns: the turns.
         prompts: the result of `read_prompts`.
+        tokens: the tokens of turns.
     """
-    return [TurnSummary(**turn._asdict(), prompt=prompts.get(turn.id, "")) for turn in turns]
+    every = {} if tokens is None else tokens
+    return [
+        TurnSummary(**turn._asdict(), prompt=prompts.get(turn.id, ""), tokens=every.get(turn.id))
+        for turn in turns
+    ]
 
 
 def first_prompt(raw: bytes | None) -> str:

@@ -20,6 +20,7 @@ from acp_proxy.explain.show.conversation_summary import (
 from acp_proxy.explain.show.error_groups import Rules, read_errors
 from acp_proxy.explain.show.frame_pass import FrameCounts, RunningCalls
 from acp_proxy.explain.show.summary_values import ErrorTally, InvalidLines, OpenRequest
+from acp_proxy.explain.tokens import RecordedTokens, read_tokens
 from acp_proxy.explain.waits import OpenWait
 from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION
 from acp_proxy.recording.recording import RecordedEvent, Recording, StoredFrame, needs
@@ -73,6 +74,11 @@ class DiagnosisContext:
     def turns(self) -> list[TurnRow]:
         """All turns."""
         return read_turns(self.reader)
+
+    @cached_property
+    def tokens(self) -> RecordedTokens:
+        """The tokens that the agent reported."""
+        return read_tokens(self.reader, self.turns)
 
     @cached_property
     def prompts(self) -> dict[int, str]:

@@ -12,6 +12,7 @@ from attrs import frozen
 from acp_proxy.base.wording import counted, duration, share
 from acp_proxy.explain.describe.content_texts import signed
 from acp_proxy.explain.describe.phrases import joined
+from acp_proxy.explain.describe.token_texts import token_facts
 from acp_proxy.explain.show.summary_values import Summary, WorkDone
 from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.explain.waits import LEAST_NS
@@ -78,7 +79,7 @@ def facts_line(summary: Summary) -> list[Fact]:
         *_counted("permission" if are_permissions else "question", answers),
         *_files(summary.work),
         *_counted("command", commands, "", alone=", "),
-        *_tokens(summary.work),
+        *map(Fact, token_facts(summary.tokens)),
     ]
 
 
@@ -117,17 +118,3 @@ def _time(summary: Summary) -> Iterator[Fact]:
 def _files(work: WorkDone) -> Iterator[Fact]:
     if work.files:
         yield Fact(joined(counted(work.files, "file"), signed(*(work.lines or (0, 0)))))
-
-
-def _tokens(work: WorkDone) -> Iterator[Fact]:
-    if work.tokens is not None:
-        used, size = work.tokens
-        yield Fact(f"{_short(used)}{f' of {_short(size)}' if size else ''} tokens")
-
-
-def _short(count: int) -> str:
-    """Writes a large number in thousands or millions, such as ``21k`` or ``1.0M``."""
-    for unit, word in ((10**6, "M"), (10**3, "k")):
-        if count >= unit:
-            return f"{count / unit:.{int(unit == 10**6 or count < 10 * unit)}f}{word}"
-    return str(count)

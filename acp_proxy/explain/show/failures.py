@@ -8,6 +8,7 @@ from acp_proxy.base.wording import plain, without_middle
 from acp_proxy.explain.describe.error_texts import describe_error
 from acp_proxy.explain.describe.phrases import part, word
 from acp_proxy.explain.describe.session_texts import turn_error
+from acp_proxy.explain.describe.token_texts import tokens_of
 from acp_proxy.explain.findings import AGENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.explain.show.chosen_messages import (
     StoredMessage,
@@ -206,12 +207,12 @@ def _inner_error(end: StoredMessage) -> str:
 
 def _sign_of_failure(context: DiagnosisContext, turn: TurnRow, end: StoredMessage) -> str:
     """Returns a phrase for a sign that an empty turn has failed; empty without a sign."""
-    prompt, usage = context.prompts.get(turn.id, ""), part(end.part("result"), "usage")
-    if not prompt or prompt.startswith("/") or usage.get("outputTokens"):
+    prompt, output = context.prompts.get(turn.id, ""), tokens_of(end.part("result")).output
+    if not prompt or prompt.startswith("/") or output:
         return ""
     _, line = stderr_line(context, (turn.prompt_seq, end.seq))
     said = f'; stderr says "{line}"' if _ERROR_LINE.search(line) else ""
-    return said or (" or output token" if usage.get("outputTokens") == 0 else "")
+    return said or (" or output token" if output == 0 else "")
 
 
 def _is_offered(context: DiagnosisContext, error: ErrorTally) -> bool:

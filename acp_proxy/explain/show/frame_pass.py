@@ -9,7 +9,7 @@ from attrs import define, field
 from acp_proxy.base.limits import KEPT_ACTIONS, LINE_EDGE, LISTED, LONG_LIST
 from acp_proxy.base.wording import plain
 from acp_proxy.explain.describe.content_texts import changed_files, exit_state
-from acp_proxy.explain.describe.phrases import number, part, word
+from acp_proxy.explain.describe.phrases import part, word
 from acp_proxy.explain.describe.tool_texts import params_of, tool_content
 from acp_proxy.explain.message_pass import Listener, MessagePass
 from acp_proxy.explain.show.chosen_messages import (
@@ -27,7 +27,6 @@ from acp_proxy.protocol.updates import FINAL, NEW_CHILD, RUNNING, UPDATE, kind_a
 from acp_proxy.recording.recording import FrameRun
 from acp_proxy.store.queries.call_frames import call_updates_of_turn
 from acp_proxy.store.queries.exchanges import exchanges
-from acp_proxy.store.queries.frames import last_update_with
 from acp_proxy.store.reader import RecordingReader
 
 _SHOWN = re.compile(rb'"(?:title|name|tool|kind|diff)"').search
@@ -227,7 +226,6 @@ class RunningCalls:
         self._log.add(key, message.seq, message.raw, status)
 
 
-_USAGE = "usage_update"
 _METHODS = ("fs/write_text_file", "terminal/wait_for_exit", "terminal/output")
 """The requests whose answers show the work; the first one changes a file."""
 
@@ -263,13 +261,4 @@ def read_work(reader: RecordingReader, calls: Iterable[LoggedCall]) -> WorkDone:
         len(written.union(*edited)) if is_few else None,
         lines if is_whole else None,
         dict(Counter(exits.values())),
-        _tokens(reader),
     )
-
-
-def _tokens(reader: RecordingReader) -> tuple[int, int | None] | None:
-    """Returns the tokens in the model's context and its size, as the agent last reported them."""
-    raw = last_update_with(reader, _USAGE.encode(), LINE_EDGE)
-    kind, update = kind_and_update(params_of(raw or b"{}"))
-    used = number(update, "used") if kind == _USAGE else None
-    return None if used is None else (used, number(update, "size"))

@@ -9,6 +9,7 @@ from attrs import evolve
 from acp_proxy.base.limits import LISTED, LONG_LIST, SHOWN_LINE
 from acp_proxy.base.wording import plain, seconds
 from acp_proxy.explain.describe.event_texts import describe_event
+from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.findings import Finding, counts_of, in_order
 from acp_proxy.explain.message_pass import PAUSE_NS, Listener, MessagePass, Watch
 from acp_proxy.explain.observed_faults import read_faults
@@ -81,6 +82,7 @@ def summarize(
                 for turn in context.turns
             ],
             context.prompts,
+            context.tokens.turns,
         ),
         updates=counts.updates,
         tool_calls=counts.calls.tallies(),
@@ -104,6 +106,7 @@ def summarize(
         signals=[describe_event(e.kind, e.data) for e in shown if e.kind == "signal"][:LISTED],
         events=[describe_event(event.kind, event.data) for event in shown[:LONG_LIST]],
         stderr_tail=[plain(line.decode(errors="replace")) for line in lines],
+        tokens=context.tokens.whole,
         work=read_work(reader, counts.calls.calls),
         spent=spent_in(messages.intervals.turns_until(context.end_ns)),
         silent_call=_silent_call(context, messages.intervals.silences.longest),
@@ -146,8 +149,8 @@ def with_rules(
 
 def find_quickly(
     reader: RecordingReader, now_ns: int | None = None
-) -> tuple[list[Finding], list[CurrentWait]]:
-    """Finds problems of the conversation itself, and current waits, from stored rows.
+) -> tuple[list[Finding], list[CurrentWait], Tokens | None]:
+    """Finds problems of the conversation itself, current waits and tokens, from stored rows.
 
     All frames are read only if the recorder is running and a request or turn is open, since only
     the times of frames show whether it hangs. Silences that have ended are not found.
@@ -160,7 +163,7 @@ def find_quickly(
         context = counted(reader, now_ns)
     else:
         context = DiagnosisContext(reader, [*read_events(reader)], None, [], last_ns(reader))
-    return run_checks(context), find_waiting(context)
+    return run_checks(context), find_waiting(context), context.tokens.whole
 
 
 def counted(

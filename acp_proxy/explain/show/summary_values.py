@@ -2,6 +2,7 @@
 
 from attrs import define, field, frozen
 
+from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.findings import Finding
 from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.explain.waits import Silence
@@ -55,6 +56,8 @@ class TurnSummary:
     prompt: str
     outcome: str | None = None
     """The outcome of the prompt: result, error, cancelled or unanswered."""
+    tokens: Tokens | None = None
+    """The tokens that the agent reported for the turn; None if it sent none."""
 
 
 def turn_state(turn: TurnRow | TurnSummary, unended: str) -> str:
@@ -233,8 +236,6 @@ class WorkDone:
     """How many lines it added and removed in these files."""
     exits: dict[str, int] = field(factory=dict)
     """How commands in terminals ended, in words, each with the number of commands."""
-    tokens: tuple[int, int | None] | None = None
-    """How many tokens are in the model's context, and the size of the context."""
 
 
 @define
@@ -294,6 +295,8 @@ class Summary:
     events: list[str] = field(factory=list)
     """Signals, gaps, undelivered bytes and notes, in words."""
     stderr_tail: list[str] = field(factory=list)
+    tokens: Tokens | None = None
+    """The tokens that the agent reported for the whole recording; None if it sent none."""
     work: WorkDone = field(factory=WorkDone, metadata={"hidden": True})
     spent: dict[Part, int] = field(factory=dict, metadata={"hidden": True})
     """The time that each part took in all turns together, in nanoseconds; empty without a turn."""

@@ -14,12 +14,14 @@ from itertools import takewhile
 from attrs import evolve, frozen
 
 from acp_proxy.base.limits import SMALL_LINE
+from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.describe.tool_texts import params_of
 from acp_proxy.explain.message_pass import PAUSE_NS, Listener, MessagePass, messages_of
 from acp_proxy.explain.origins import known_value
 from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics, Traffic
 from acp_proxy.explain.stats.turn_times import RunningTurn, TurnTime, WholeTime
 from acp_proxy.explain.stats.waterfall import VOICE, TurnWaterfall, Waterfalls, first_words
+from acp_proxy.explain.tokens import read_tokens
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.connection_state import Transition
@@ -60,6 +62,8 @@ class Statistics:
     tool_calls: list[CallStatistics]
     """The tool calls with the most bytes."""
     waterfall: TurnWaterfall | None = None
+    tokens: Tokens | None = None
+    """The tokens that the agent reported for the whole recording; None if it sent none."""
 
 
 class TurnsAndCalls(Listener):
@@ -147,6 +151,7 @@ def gather(
         if chosen is EVERYTHING or traffic.includes(exchange):
             traffic.take(exchange)
     turns, whole = passed.times.turn_times(end_ns)
+    recorded = read_tokens(reader, read_turns(reader))
     methods = traffic.methods()
     known = partial(known_value, reader.recording)
     statistics = Statistics(
@@ -157,10 +162,12 @@ def gather(
         sum(method.bytes for method in methods),
         whole,
         [*map(known, methods)],
-        [turn for turn in turns if chosen is EVERYTHING or turn.id in traffic.turns],
+        [evolve(turn, tokens=recorded.turns.get(turn.id)) for turn in turns
+         if chosen is EVERYTHING or turn.id in traffic.turns],
         traffic.calls,
         [known(_named(reader, call, span)) for call, span in traffic.heaviest_calls(top)],
-    )
+        tokens=recorded.whole,
+    )  # fmt: skip
     return known(statistics)
 
 

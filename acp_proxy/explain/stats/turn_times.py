@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from attrs import define, evolve, field, frozen
 
+from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.waits import Party, answering_party
 from acp_proxy.protocol.connection_state import Exchange, Turn
 
@@ -97,6 +98,8 @@ class TurnTime:
     other_ns: int
     prompt: str = ""
     """The beginning of the prompt's text."""
+    tokens: Tokens | None = None
+    """The tokens that the agent reported for the turn; None if it sent none."""
 
     def part_ns(self, part: Part) -> int:
         """Returns the time of one part."""

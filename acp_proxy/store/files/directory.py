@@ -33,9 +33,9 @@ Mapped = Callable[
     [Callable[[Path], "ListedRecording"], Iterable[Path]], Iterator["ListedRecording"]
 ]
 """A function like `map`: it applies a function to paths and yields listed recordings."""
-FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str]]
-"""Returns the problems of a conversation, and a text that says what the conversation waits for; may
-raise `UnreadableRecording`."""
+FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str, Any]]
+"""Returns the problems of a conversation, a text that says what the conversation waits for, and its
+tokens; may raise `UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
 """How many bytes of a prompt are read for a list."""
@@ -172,6 +172,8 @@ class ListedRecording:
     """The command that recorded for its own use, such as ``verify``; None if a user recorded."""
     damaged: tuple[Path, ...] = ()
     """The files with the unreadable parts of the recording's log."""
+    tokens: Any = None
+    """The tokens that the agent reported; None if there are none."""
 
     @property
     def started_at(self) -> str:
@@ -217,13 +219,13 @@ def read_listed(
     try:
         # Only the start of the conversation is searched for secrets, so that a list is fast.
         with RecordingReader(path, unredacted=True) as reader:
-            (findings, waiting), why_unchecked = _find(reader, find)
+            (findings, waiting, tokens), why_unchecked = _find(reader, find)
             recording, prompt, masked = reader.recording, first_prompt(reader, _MOST_OF_PROMPT), 0
             if not (unredacted or recording.redaction in LEVELS):
                 recording, prompt, masked = _mask_start(reader, _MOST_OF_PROMPT)
                 if findings and find is not None:  # findings quote lines, so all lines are masked
                     with RecordingReader(path) as masking:
-                        (findings, waiting), why_unchecked = _find(masking, find)
+                        (findings, waiting, tokens), why_unchecked = _find(masking, find)
             return ListedRecording(
                 path,
                 recording,
@@ -239,6 +241,7 @@ def read_listed(
                 masked,
                 made_by(reader),
                 tuple(damaged_log.files(path)),
+                tokens,
             )
     except UnreadableRecording as e:
         return ListedRecording(path, None, problem=str(e), size=disk_size(path))
@@ -277,14 +280,14 @@ def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | No
 
 def _find(
     reader: RecordingReader, find: FindingSearch | None
-) -> tuple[tuple[tuple[Any, ...] | None, str], str | None]:
+) -> tuple[tuple[tuple[Any, ...] | None, str, Any], str | None]:
     """Returns the problems that were found, or why the recording could not be examined."""
     if find is None:
-        return (None, ""), None
+        return (None, "", None), None
     try:
         return find(reader), None
     except UnreadableRecording as e:
-        return (None, ""), str(e)
+        return (None, "", None), str(e)
 
 
 class OldRecording(NamedTuple):

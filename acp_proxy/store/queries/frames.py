@@ -217,20 +217,21 @@ def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
     return [row["seq"] for row in rows.query(sql, (text,))]
 
 
-def last_update_with(rows: Rows, text: bytes, most: int) -> bytes | None:
-    """Returns the last update with a text in its line, among the agent's last 2,000 frames.
+def updates_with(rows: Rows, text: bytes, spans: Iterable[Span], most: int) -> Iterator[int]:
+    """Yields the numbers of the agent's updates that contain a text, in some ranges of frames.
 
     Args:
         rows: the recording.
         text: the text.
-        most: the largest size of the line, in bytes.
+        spans: the ranges, which must not overlap.
+        most: the largest size of an update, in bytes.
     """
     sql = (
-        "SELECT raw FROM (SELECT method, raw, size FROM frames WHERE stream = 'to-client'"
-        " ORDER BY seq DESC LIMIT 2000)"
-        " WHERE method = 'session/update' AND size <= ? AND instr(raw, ?) LIMIT 1"
+        "SELECT seq FROM json_each(?) AS span CROSS JOIN frames ON seq"
+        " BETWEEN json_extract(span.value, '$[0]') AND json_extract(span.value, '$[1]')"
+        " WHERE stream = 'to-client' AND method = 'session/update' AND size <= ? AND instr(raw, ?)"
     )
-    return next((bytes(row["raw"]) for row in rows.query(sql, (most, text))), None)
+    return (row["seq"] for row in rows.query(sql, (json.dumps([*spans]), most, text)))
 
 
 def stray_errors(rows: Rows, most: int) -> list[int]:

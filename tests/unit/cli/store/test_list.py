@@ -195,6 +195,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
         "made_by": None,
         "damaged": [],
         "broken_rules": None,
+        "tokens": None,
         "size": path.stat().st_size,
     }
     assert bad["recording"] is None

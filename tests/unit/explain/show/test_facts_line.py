@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import evolve
 
+from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.show.facts_line import Fact, facts_line
 from acp_proxy.explain.show.summary import summarize
-from acp_proxy.explain.show.summary_values import ToolTally, WorkDone
+from acp_proxy.explain.show.summary_values import ToolTally
 from acp_proxy.recording.recording import LOST, Lost, Origin
 from acp_proxy.store.reader import RecordingReader
 from tests.support.audit_conversation import Talk
@@ -87,8 +88,10 @@ def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
     ],
 )
 def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
-    """The line of facts has the tokens in the context in thousands or millions."""
-    summary = evolve(summary_of(DIRECTORY / "hello.db"), work=WorkDone(tokens=tokens))
+    """The tokens in the context are written in thousands or millions."""
+    used, window = tokens
+    shown = Tokens(used=used, window=window)
+    summary = evolve(summary_of(DIRECTORY / "hello.db"), tokens=shown)
     assert facts_line(summary)[-1] == Fact(words)
 
 

@@ -1,0 +1,127 @@
+"""Reads the tokens that a message reports, and their cost, in every dialect; describes them."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attrs import field, frozen
+
+from acp_proxy.base.wording import plain
+from acp_proxy.explain.describe.phrases import Value, joined, number, part, phrase, word
+
+COUNTS = {
+    "input": "inputTokens", "output": "outputTokens", "cached_read": "cachedReadTokens",
+    "cached_write": "cachedWriteTokens", "thought": "thoughtTokens", "total": "totalTokens",
+}  # fmt: skip
+"""The names of the counts in answers, by the names of our values."""
+_MOST = 1 << 64
+_UNIT = 12
+"""The longest currency, in characters."""
+
+
+def _optional() -> Any:
+    return field(default=None, metadata={"optional": True})
+
+
+@frozen
+class Tokens:
+    """Numbers of tokens, and a cost; a value that the agent did not send is None."""
+
+    input: int | None = _optional()
+    output: int | None = _optional()
+    cached_read: int | None = _optional()
+    cached_write: int | None = _optional()
+    thought: int | None = _optional()
+    total: int | None = _optional()
+    used: int | None = _optional()
+    """How many tokens are in the model's context."""
+    window: int | None = _optional()
+    """How many tokens the context can hold."""
+    cost: float | None = _optional()
+    currency: str | None = _optional()
+    """The unit of the cost, such as USD."""
+    counted: str | None = _optional()
+    """How the counts of a recording were made from the counts of its turns: added up (turns), the
+    last counts of each session (session), or the same because it is not known (unclear)."""
+
+
+def tokens_of(holder: Value) -> Tokens:
+    """Reads the tokens in the result of a prompt, or in a session update.
+
+    Args:
+        holder: the result or the update; gemini has its counts in the metadata.
+    """
+    usage = part(holder, "usage") or part(part(part(holder, "_meta"), "quota"), "token_count")
+    values: dict[str, Any] = {
+        ours: _count(usage, name if name in usage else f"{ours}_tokens")
+        for ours, name in COUNTS.items()
+    }
+    values |= {"used": _count(holder, "used"), "window": _count(holder, "size")}
+    cost = part(holder, "cost")
+    amount = cost.get("amount")
+    if isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < _MOST:
+        values["cost"] = round(float(amount), 9)
+        values["currency"] = plain(word(cost, "currency"))[:_UNIT]
+    return Tokens(**values)
+
+
+def _count(value: Value, name: str) -> int | None:
+    count = number(value, name)
+    return count if count is not None and 0 <= count < _MOST else None
+
+
+def token_facts(tokens: Tokens | None) -> Iterator[str]:
+    """Yields the context, the counts and the cost, each in a few words; only what is known.
+
+    Args:
+        tokens: the tokens of a recording, or of a turn.
+    """
+    if tokens is not None:
+        context = context_words(tokens)
+        counts = count_words(tokens, "" if context else " tokens", short)
+        yield from filter(None, (context, counts, cost_words(tokens)))
+
+
+def context_words(tokens: Tokens) -> str:
+    """Returns the size of the context in words; empty if it is not known."""
+    of = f" of {short(tokens.window)}" if tokens.window else ""
+    return "" if tokens.used is None else f"{short(tokens.used)}{of} tokens"
+
+
+def usage_words(tokens: Tokens) -> str:
+    """Returns all counts in words, as they were sent; empty without any."""
+    cached, thought = (str(count or "") for count in (tokens.cached_read, tokens.thought))
+    more = phrase("{} cached", cached), phrase("{} thought", thought)
+    return joined(count_words(tokens, " tokens"), *more, by=", ")
+
+
+def count_words(tokens: Tokens, noun: str = "", write: Callable[[int], str] = str) -> str:
+    """Returns the counts in words, such as ``18k in, 2k out``; empty without any.
+
+    Args:
+        tokens: the tokens.
+        noun: the word after the first number.
+        write: writes a number.
+    """
+    into, out, total = (
+        "" if count is None else write(count)
+        for count in (tokens.input, tokens.output, tokens.total)
+    )
+    both, least = f"{into or '?'}{noun} in, {out or '?'} out", tokens.counted == "unclear"
+    counts = both if into or out else phrase("{} tokens", total)
+    return phrase("at least {}" if least else "{}", counts)
+
+
+def cost_words(tokens: Tokens) -> str:
+    """Returns the cost with its unit, such as ``$0.12``; empty if it is not known."""
+    if (cost := tokens.cost) is None:
+        return ""
+    amount = f"{cost:.2g}" if 0 < cost < 0.1 else f"{cost:,.2f}"
+    return f"${amount}" if tokens.currency == "USD" else joined(amount, tokens.currency or "")
+
+
+def short(count: int) -> str:
+    """Writes a large number in thousands or millions, such as ``21k`` or ``1.0M``."""
+    for unit, letter in ((10**6, "M"), (10**3, "k")):
+        if count >= unit:
+            return f"{count / unit:.{int(unit == 10**6 or count < 10 * unit)}f}{letter}"
+    return str(count)
