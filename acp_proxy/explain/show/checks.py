@@ -19,6 +19,7 @@ from acp_proxy.explain.show.failures import (
 )
 from acp_proxy.explain.show.losses import fault_effects, gaps, stalls, undelivered
 from acp_proxy.explain.show.silences import given_up, late_cancels, long_silences, silent_client
+from acp_proxy.explain.show.token_checks import full_contexts, running_totals, uncounted_turns
 from acp_proxy.explain.show.unanswered import unanswered
 from acp_proxy.recording.recording import Fact
 
@@ -42,6 +43,9 @@ CHECKS: dict[Check, tuple[Fact, ...]] = {
     refused_logins: (),
     failed_turns: (),
     empty_turns: ("middle",),
+    full_contexts: (),
+    running_totals: ("middle",),
+    uncounted_turns: (),
 }
 """All checks, each with the facts that it needs from an imported recording."""
 _WITHOUT = (prompts_of_the_draft, errors_without_requests)

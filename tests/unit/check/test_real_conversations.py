@@ -85,6 +85,8 @@ DIED: _Blamed = [("agent.ended", "environment")]
 REFUSED: _Blamed = [("answer.error", "agent")]
 PROVIDER: _Blamed = [("answer.error", "environment")]
 """The service of the model refused."""
+TOTALS: _Blamed = [("answer.usage-total", "agent")]
+"""The usage in the answers to prompts is of the session so far."""
 WENT_WRONG: dict[str, _Blamed] = {
     "claude-code-acp-0.16.2/killed.jsonl": DIED,
     "claude-code-acp-0.16.2/llmerror.jsonl": PROVIDER,
@@ -96,8 +98,9 @@ WENT_WRONG: dict[str, _Blamed] = {
     "claude-agent-acp-0.101.0.jsonl": REFUSED,
     "codex-acp-rust-0.16.0.jsonl": PROVIDER,
     "fast-agent-0.10.48.jsonl": PROVIDER,
-    "hermes-agent-0.19.0.jsonl": REFUSED,
-    "mistral-vibe-3.0.2.jsonl": REFUSED,
+    "copilot-1.0.102.jsonl": TOTALS,
+    "hermes-agent-0.19.0.jsonl": [*REFUSED, *TOTALS],
+    "mistral-vibe-3.0.2.jsonl": [*REFUSED, *TOTALS],
     "opencode-1.18.33.jsonl": REFUSED,
     "crash.db": [("agent.ended", "agent")],
     "hang.db": [("wait.unanswered", None)],
