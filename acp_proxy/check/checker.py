@@ -146,6 +146,12 @@ class Checker(Listener):
         self._result.last_seq = run.seq
         self._take_frame(run, message, transition)
 
+    @property
+    def broken(self) -> list[Finding]:
+        """The broken rules so far, without rules about the end of the conversation."""
+        touched = touched_frames(self._reader)
+        return [item for item in self._result.findings if touched.isdisjoint(item.seqs)]
+
     def finish(self) -> ConformanceResult:
         """Returns the result, after all frames are read."""
         if self._result.is_whole:

@@ -80,6 +80,8 @@ class MessagePass:
         """The time of the last frame or event that `play_to` has read, in nanoseconds."""
         self._reader = reader
         self._first = 0 if first is None else first.prompt_seq
+        self._upto = 0
+        """The number of the last frame or event that `play_to` has read."""
         self._opened_before = opened_before(recording)
         self._loading: dict[str | None, dict[int, int]] = {}
         """For each session, the numbers of the pending requests that reopen it, by exchange."""
@@ -95,7 +97,8 @@ class MessagePass:
     ) -> None:
         """Reads all frames; the intervals and then the listeners receive each frame.
 
-        The listeners and then the intervals receive each event.
+        The listeners and then the intervals receive each event. If the recorder is running, another
+        call reads the frames and events that have come since the last call.
 
         Args:
             listeners: the listeners, in the order in which they receive a frame.
@@ -104,17 +107,21 @@ class MessagePass:
             single_upto: as for `read`.
         """
         follow, takers = self.intervals.take, [listener.take for listener in listeners]
-        coming, last_ns = deque(self.events), 0
+        if self._reader.live:
+            self.events = [*read_events(self._reader)]
+        coming = deque(event for event in self.events if event.seq > self._upto)
         for run, message, transition in self.read(pause_ns, watch, single_upto):
             while coming and coming[0].seq < run.seq:
                 self._note(listeners, coming.popleft())
             follow(run, message, transition)
             for take in takers:
                 take(run, message, transition)
-            last_ns = run.last_ns
+            self._upto, self.end_ns = run.last_seq, max(self.end_ns, run.last_ns)
         for event in coming:
             self._note(listeners, event)
-        self.end_ns = max([last_ns, *(event.t_ns for event in self.events)])
+        self._upto = max([self._upto, *(event.seq for event in self.events)])
+        self._first = max(self._first, self._upto + 1)
+        self.end_ns = max([self.end_ns, *(event.t_ns for event in self.events)])
 
     def _note(self, listeners: Iterable[Listener], event: RecordedEvent) -> None:
         for listener in listeners:

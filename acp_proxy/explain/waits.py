@@ -8,6 +8,7 @@ program may run for a day. A silence counts only if a peer had to act and nothin
 import heapq
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from attrs import define, field, frozen
 
@@ -38,6 +39,19 @@ class Party(StrEnum):
 LONG_NS = {Party.AGENT: 60 * 10**9, Party.CLIENT: 10 * 10**9}
 """The length of each peer's silence, in nanoseconds, that is a hang; a model needs longer to think
 than a client needs to read a file."""
+
+
+class SilenceLimits(NamedTuple):
+    """The lengths of silences that are hangs, in nanoseconds; None if a silence never is a hang."""
+
+    agent_ns: int
+    call_ns: int | None
+    """The length if a tool call of the agent is running."""
+    client_ns: int | None = None
+
+
+HANGS = SilenceLimits(LONG_NS[Party.AGENT], None, LONG_NS[Party.CLIENT])
+"""The limits of `show`: a tool call may take as long as it needs."""
 
 
 def answering_party(direction: str, method: str | None) -> Party:
@@ -131,11 +145,24 @@ class OpenWait:
         """Whether anything was sent since the request."""
         return self.last_seq is not None and self.last_seq > self.request.seq
 
+    def left_ns(self, limits: SilenceLimits, *, has_call: bool = False) -> int | None:
+        """Returns how long the silence has to go on until it is a hang; 0 or less if it is one.
+
+        Args:
+            limits: the lengths of silences that are hangs.
+            has_call: whether a tool call of the agent is running.
+
+        Returns:
+            Nanoseconds; None if nobody has to act, or if this silence never is a hang.
+        """
+        agent_ns = limits.call_ns if has_call else limits.agent_ns
+        limit = {Party.AGENT: agent_ns, Party.CLIENT: limits.client_ns}.get(self.request.awaited)
+        return None if self.silent_ns is None or limit is None else limit - self.silent_ns
+
     @property
     def is_hang(self) -> bool:
-        """Whether a peer has to act and has been silent for too long."""
-        limit = LONG_NS.get(self.request.awaited)
-        return self.silent_ns is not None and limit is not None and self.silent_ns >= limit
+        """Whether a peer has to act and has been silent for too long, if no tool call runs."""
+        return (left := self.left_ns(HANGS)) is not None and left <= 0
 
 
 @define

@@ -204,7 +204,11 @@ def counted(
 
 
 def finished(
-    reader: RecordingReader, messages: MessagePass, now_ns: int | None = None
+    reader: RecordingReader,
+    messages: MessagePass,
+    now_ns: int | None = None,
+    *,
+    is_over: bool = True,
 ) -> DiagnosisContext:
     """Returns the facts that checks of the conversation need, after a pass over all frames.
 
@@ -212,13 +216,15 @@ def finished(
         reader: the recording.
         messages: the pass, which has read all frames.
         now_ns: as for `counted`.
+        is_over: whether the pass reads no later frames.
     """
     end_ns, intervals = messages.end_ns, messages.intervals
     origin = next((e.data.get("origin") for e in messages.events if e.kind == "start"), None)
     if reader.live and now_ns is not None and isinstance(origin, int):
         end_ns = max(end_ns, now_ns - origin)
     open_ = intervals.open(end_ns) if reader.live else []
-    intervals.end_silences(end_ns)
+    if is_over:
+        intervals.end_silences(end_ns)
     return DiagnosisContext(reader, messages.events, messages, open_, end_ns)
 
 

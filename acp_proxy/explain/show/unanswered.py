@@ -8,11 +8,24 @@ from acp_proxy.base.limits import LISTED
 from acp_proxy.base.wording import duration, named_cancels, plain
 from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.explain.show.chosen_messages import StoredMessage, request_text, requests_by_number
-from acp_proxy.explain.show.diagnosis_context import RECEIVERS, DiagnosisContext, named_calls
+from acp_proxy.explain.show.diagnosis_context import (
+    RECEIVERS,
+    DiagnosisContext,
+    named_calls,
+    quoted_prompt,
+)
 from acp_proxy.explain.show.environment import OUTSIDE, launcher, stderr_line
 from acp_proxy.explain.show.summary_values import CurrentWait, OpenRequest
 from acp_proxy.explain.stats.turn_times import PAUSE_NS
-from acp_proxy.explain.waits import OpenWait, Party, PendingRequest, Silence, named_wait
+from acp_proxy.explain.waits import (
+    HANGS,
+    OpenWait,
+    Party,
+    PendingRequest,
+    Silence,
+    SilenceLimits,
+    named_wait,
+)
 from acp_proxy.protocol.dialects import INITIALIZE, LOGIN, PROMPT
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.exchanges import TurnRow, first_cancel, release_after
@@ -188,11 +201,11 @@ def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
         return []  # an answer can no longer come
     # The agent cannot answer in a session in which it waits for the client.
     asking = {w.request.session for w in context.waits if w.request.direction == "to-client"}
-    hangs = _hangs(context)
+    hanging = hangs(context)
     waits = [
         wait
         for wait in context.waits
-        if wait.request.seq not in hangs
+        if wait.request.seq not in hanging
         and not (wait.request.direction == "to-agent" and asking & {wait.request.session, None})
     ]
     messages = requests_by_number(context.reader, (wait.request.seq for wait in waits))
@@ -285,9 +298,9 @@ def _how_long(
 def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
     if context.of_kind("exit"):
         return  # an answer can no longer come
-    hangs = _hangs(context)
-    messages = requests_by_number(context.reader, hangs)
-    for seq, wait in hangs.items():
+    hanging = hangs(context)
+    messages = requests_by_number(context.reader, hanging)
+    for seq, wait in hanging.items():
         what = request_text(wait.request.method, seq, messages.get(seq))
         who = RECEIVERS[wait.request.direction]
         text = f"the {who} has not answered {what} for {duration(wait.waited_ns)}{_silent(wait)}"
@@ -295,17 +308,31 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
         yield Finding(UNANSWERED, Severity.ERROR, who, seq, text, brief=brief)
 
 
-def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:
-    """Returns the hangs by number of the request; an agent with a running call does not hang."""
-    return {
-        wait.request.seq: wait
-        for wait in context.waits
-        if wait.is_hang
-        and not (
-            wait.request.awaited is Party.AGENT
-            and context.running_calls(wait.request.turn, wait.request.seq, wait.last_seq)
-        )
-    }
+def hangs(context: DiagnosisContext, limits: SilenceLimits = HANGS) -> dict[int, OpenWait]:
+    """Returns the hangs of a running conversation by number of the request.
+
+    Args:
+        context: the context with the open waits.
+        limits: the lengths of silences that are hangs.
+    """
+    left = ((wait, _left_ns(context, wait, limits)) for wait in context.waits)
+    return {wait.request.seq: wait for wait, ns in left if ns is not None and ns <= 0}
+
+
+def _left_ns(context: DiagnosisContext, wait: OpenWait, limits: SilenceLimits) -> int | None:
+    """Returns the result of `OpenWait.left_ns`; looks for running calls only if they matter."""
+    left, request = wait.left_ns(limits), wait.request
+    is_due = left is not None and left <= 0 and request.awaited is Party.AGENT
+    if is_due and context.running_calls(request.turn, request.seq, wait.last_seq):
+        return wait.left_ns(limits, has_call=True)
+    return left
+
+
+def hang_text(context: DiagnosisContext, wait: OpenWait) -> str:
+    """Returns a sentence such as ``agent silent 60.0 s, prompt #4 open: "fix the test"``."""
+    turn = next((turn for turn in context.turns if turn.id == wait.request.turn), None)
+    prompt = "" if turn is None else quoted_prompt(context, turn)
+    return f"{_current_wait(context, wait, None).text}{prompt and ':'}{prompt}"
 
 
 def _silent(wait: OpenWait) -> str:
