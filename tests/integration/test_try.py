@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -199,6 +200,13 @@ def test_an_agent_that_dies_is_a_finding(trials: Trials) -> None:
     with RecordingReader(trials.recording) as reader:
         assert reader.recording.exit_code == 7
     assert trials.findings() == ["agent.ended"]
+
+
+def test_the_last_words_of_an_agent_are_shown(trials: Trials) -> None:
+    """What an agent writes to its stderr after its input has ended is not lost."""
+    agent = ["sh", "-c", f"{shlex.join(PLAIN_AGENT)}; echo last words >&2"]
+    process = trials.start("--prompt", "hello", agent=agent)
+    assert process.communicate(timeout=DEADLINE_S)[1] == b"last words\n"
 
 
 def test_an_agent_that_cannot_start_is_not_a_conversation(trials: Trials) -> None:
