@@ -31,10 +31,8 @@ from acp_proxy.try_.forms import Forms, McpServer
 from acp_proxy.try_.running_commands import RunningCommands
 from acp_proxy.try_.work_files import WorkFiles
 
-_LOOK_S = 0.2
-"""Seconds between two looks at whether the agent has to act."""
 _MOMENT_S = 0.5
-"""Seconds until stderr counts as complete after the recorder has ended."""
+"""Seconds until the stderr counts as complete after the agent has ended."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_S = 5.0
 """Seconds in which an agent ends after its input was closed."""
@@ -207,29 +205,25 @@ def try_agent(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
 
 
 async def _run(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
-    recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
-    recorder += ["-o", options.recording, "--grace", str(options.grace_s), "--", *options.command]
-    with received(*_SIGNALS) as signals, Orphans() as orphans:
-        process = await trio.lowlevel.open_process(
-            recorder,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            env=environment(os.environ),
-            start_new_session=True,  # a terminal's Ctrl-C is ours, and becomes session/cancel
-        )
-        run = _Run(options, screen, process)
+    with received(*_SIGNALS) as signals:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(run.read_stderr)
-            try:
+            async with started_agent(
+                options.command, options.recording, options.grace_s, signals
+            ) as agent:
+                nursery.start_soon(_read_stderr, agent.stderr, screen)
+                run = _Run(options, screen, agent)
                 await run.play(signals)
-            finally:
-                with trio.CancelScope(shield=True):
-                    await run.end(signals)
-                    left = await orphans.end(options.grace_s)
             # A process may keep stderr open: what comes soon is still part of it.
             nursery.cancel_scope.deadline = trio.current_time() + _MOMENT_S
-    return TrialOutcome(run.ending, run.detail, run.signum, process.returncode, left)
+    code = agent.process.returncode
+    return TrialOutcome(run.ending, run.detail, agent.signum, code, agent.left_behind)
+
+
+async def _read_stderr(stderr: ReceiveStream, screen: TrialScreen) -> None:
+    """Shows the agent's stderr until its end, also while the agent is being ended."""
+    with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        while text := await stderr.receive_some(CHUNK):
+            screen.stderr(bytes(text))
 
 
 @define(eq=False)
@@ -290,14 +284,6 @@ class _Run:
         while True:
             await trio.sleep(1)
             self._screen.tick(peer.moved_ns)
-
-    async def read_stderr(self) -> None:
-        """Shows the agent's stderr until its end, also while the agent is being ended."""
-        stream = self._process.stderr
-        assert stream is not None
-        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            while text := await self._agent.stderr.receive_some(CHUNK):
-                self._screen.stderr(bytes(text))
 
     async def _stop_on_signal(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
         """Cancels the open turn on the first Ctrl-C, and stops on any other signal."""

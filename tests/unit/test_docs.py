@@ -73,6 +73,7 @@ from acp_proxy.imports.log_formats import NAMES
 from acp_proxy.playback.drivers.sweep import ClientRun
 from acp_proxy.record.capture.record_options import RECORD
 from acp_proxy.recording.recording import LOST, NamedAnswer, Origin, Recording
+from acp_proxy.store.files.annotations import set_note
 from acp_proxy.store.indexing.indexer_state import IndexerState
 from acp_proxy.store.tables.schema import VERSION
 from acp_proxy.store.tables.stored_views import STORED_VIEWS

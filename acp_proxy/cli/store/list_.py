@@ -317,7 +317,7 @@ def _cells(
         cell(byte_size(entry.size)),
         cell(count_words(tokens, "", short) or context_words(tokens)),
         cell(cost_words(tokens)),
-        cell(recording.note or (f"by {entry.made_by}" if entry.made_by else "")),
+        cell(note_in_words(recording.note) or (f"by {entry.made_by}" if entry.made_by else "")),
         cell(in_one_line(first_prompt(entry.first_prompt))[:_PROMPT]),
     ]
 

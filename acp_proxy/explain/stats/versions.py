@@ -83,7 +83,9 @@ class VersionRow:
     and for projects."""
 
 
-def measure(reader: RecordingReader, words: str, now_ns: int) -> tuple[tuple[Measures, ...], str]:
+def measure(
+    reader: RecordingReader, words: str, now_ns: int
+) -> tuple[tuple[Measures, ...], str, None]:
     """Measures a recording; the result is a `FindingSearch`.
 
     Args:
@@ -92,8 +94,8 @@ def measure(reader: RecordingReader, words: str, now_ns: int) -> tuple[tuple[Mea
         now_ns: as for `find_quickly`.
     """
     if words and next(reader.rows(chosen_in(reader, words)), None) is None:
-        return (), ""
-    findings, _ = find_quickly(reader, now_ns)
+        return (), "", None
+    findings, *_ = find_quickly(reader, now_ns)
     severities = Counter(finding.severity for finding in findings)
     ends = {f.rule for f in findings if f.severity is Severity.ERROR} & {ENDED, NOT_STARTED}
     failed = {
@@ -103,7 +105,7 @@ def measure(reader: RecordingReader, words: str, now_ns: int) -> tuple[tuple[Mea
     }
     counts = (len(failed), any(map(_is_hang, findings)), bool(ends),
               severities[Severity.ERROR], severities[Severity.WARNING])  # fmt: skip
-    return (Measures(_speeds(reader), (turn_count(reader), *counts)),), ""
+    return (Measures(_speeds(reader), (turn_count(reader), *counts)),), "", None
 
 
 @needs("middle", "durations", unknown=[])

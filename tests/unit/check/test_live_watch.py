@@ -93,7 +93,9 @@ def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.parametrize("path", [*SHIPPED, *captures.all_text_forms(), *HEALTHY], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [*SHIPPED, *captures.all_text_forms(), *HEALTHY], ids=lambda path: path.stem
+)
 def test_a_healthy_conversation_never_rings(path: Path) -> None:
     """Nothing rings in a healthy conversation, except those in `LONG`."""
     with RecordingReader(path) as reader:
