@@ -48,7 +48,7 @@ _OWNER_ALONE = 0o600 << 16
     epilog="""\b
     Examples:
       acp-proxy bundle
-          recording, conversation, summary and versions of the latest one, without secrets
+          the latest recording, as text and as pages, without secrets
       acp-proxy bundle latest -o bug.zip --level private
           also without prompts, messages and contents of files
     """,

@@ -19,7 +19,7 @@ from acp_proxy.store.reader import RecordingReader
       acp-proxy note latest 'hangs after the second permission'
           `list` shows the note, and `prune` keeps the recording
       acp-proxy note latest '#42 asks for the file that it has just read'
-          a note at frame or event 42, which `log`, `transcript` and `report` show there
+          a note at frame 42, which `log`, `transcript` and `report` show there
       acp-proxy note latest
           prints all notes
       acp-proxy note latest '#42' --clear
