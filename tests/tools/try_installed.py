@@ -18,7 +18,8 @@ from pathlib import Path
 import acp_proxy
 
 INSPECTIONS = (
-    "show", "log", "stats", "transcript", "audit", "check", "report", "bundle", "search e",
+    "show", "log", "stats", "transcript", "audit", "check --fail-on never", "report", "bundle",
+    "search e",
 )  # fmt: skip
 
 
