@@ -181,7 +181,7 @@ def test_nullable_members_may_be_null() -> None:
 
 
 def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
-    """The error about a value of a union is about the branch that the discriminator names."""
+    """The schema error about a value of a union is about the branch of its discriminator."""
     assert updated(sessionUpdate="agent_message_chunk", content={"type": "text"}) == [
         "/params/update/content/text: expected string, got nothing"
     ]
@@ -256,7 +256,7 @@ def test_unstable_types_are_right_too() -> None:
 
 @pytest.mark.parametrize("name", [17, {}, ["x"]])
 def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
-    """A member must match a version of the schema that defines it, even if another allows all."""
+    """The schema check judges a member by the versions that define it, and no others."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t"}
     assert updated(**call, name="edit_file") == updated(**call, name=None) == []
     (problem,) = updated(**call, name=name)

@@ -66,20 +66,20 @@ def story(tmp_path: Path) -> Iterator[RecordingReader]:
 def test_frames_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, expected: list[int]
 ) -> None:
-    """The frames around a frame match the filter, but always include the frame and its pair."""
+    """`log --around` shows frames that match the filter, and always the frame and its pair."""
     rows = Neighborhood(story, seq, context).rows(parse(filter_))
     assert [row["seq"] for row in rows] == expected
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """The frames around a frame know its pair, so that the pair can be marked."""
+    """`log --around` knows the pair of the frame, so that the pair can be marked."""
     assert Neighborhood(story, 6, 1).pair == 15
     assert Neighborhood(story, 16, 1).pair is None
     assert Neighborhood(story, 23, 1).pair is None
 
 
 def test_a_number_chooses_a_row(story: RecordingReader) -> None:
-    """A number selects a frame or an event; the error for an unknown number names the last."""
+    """`log --seq` shows a frame or an event; the error for an unknown number names the last."""
     assert row_of(story, 6)["method"] == "session/prompt"
     assert row_of(story, 23)["kind"] == "exit"
     assert last_number(story) == 23
@@ -96,7 +96,7 @@ def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
 
 
 def test_a_turn_of_a_live_recording_may_still_come(tmp_path: Path) -> None:
-    """A turn that does not exist yet is not an error in a live recording."""
+    """A number of a turn that does not exist yet is not an error in a live recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -120,7 +120,7 @@ def record_sessions(path: Path, *sessions: str) -> Path:
     [("ab-1", "ab-1"), ("ab-12", "ab-12"), ("x*", "x*[y]"), ("xy", "xy"), ("heard", "heard-of")],
 )
 def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) -> None:
-    """A complete session id means itself, and its characters are not a pattern."""
+    """For --session, a complete id means itself, and is not a pattern."""
     path = record_sessions(tmp_path / "x.db", "ab-1", "ab-12", "xy", "x*[y]", "xz")
     with RecordingReader(path) as reader:
         rows = list(reader.rows(of_session(reader, start)))
@@ -139,14 +139,14 @@ def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) 
 def test_an_ambiguous_or_unknown_session_is_an_error(
     tmp_path: Path, sessions: list[str], start: str, answer: str
 ) -> None:
-    """The error for an ambiguous or unknown session names a few sessions."""
+    """For --session, the error for an ambiguous or unknown id names a few sessions."""
     path = record_sessions(tmp_path / "x.db", *sessions)
     with RecordingReader(path) as reader, pytest.raises(BadFilter, match=answer):
         of_session(reader, start)
 
 
 def test_a_recording_may_have_no_sessions(tmp_path: Path) -> None:
-    """The error for a session of a recording without sessions says that it has none."""
+    """For --session, the error for a recording without sessions says that it has none."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:
@@ -218,7 +218,7 @@ def monday(path: Path) -> Iterator[RecordingReader]:
 def test_a_first_guess_works(
     monday: RecordingReader, words: str, methods: list[str | None]
 ) -> None:
-    """Filters that users tried as a first guess select what the users meant."""
+    """Filters that users tried as a first guess select the frames that the users meant."""
     chosen = [row["method"] for row in monday.frames(chosen_in(monday, words))]
     assert chosen == methods or (words == "latency:2s.." and set(chosen) == set(methods))
 
@@ -240,7 +240,7 @@ def test_a_first_guess_works(
     ],
 )
 def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | None) -> None:
-    """A filter without matches is explained with the number of frames and a suggestion."""
+    """If a filter matches nothing, the message has the number of frames and a suggestion."""
     assert not list(monday.frames(chosen_in(monday, words)))
     said = why_nothing(monday, words)
     begin = f"0 of {monday.count()} frames match {words}"

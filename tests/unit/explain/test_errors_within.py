@@ -110,7 +110,7 @@ def test_a_turn_of_v2_ends_with_the_words_of_its_error() -> None:
 
 
 def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
-    """In v2, an error that ends a turn is reported even if the stop reason is null."""
+    """In v2, `show` reports an error that ends a turn even if the stop reason is null."""
     error = {"code": 1, "message": "RATE-LIMITED by provider"}
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": None, "error": error}
     lines = [

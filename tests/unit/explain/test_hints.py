@@ -192,7 +192,7 @@ def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_each_call_has_frames_of_its_own() -> None:
-    """The span of a tool call ends before the next call with its id."""
+    """If calls share an id, the frames of a call end before the next call."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
@@ -288,7 +288,7 @@ def live(conversation: Talk) -> None:
 def test_a_history_repeats_calls(
     parts: list[Callable[[Talk], None]], count: int, tmp_path: Path
 ) -> None:
-    """A replayed history adds no tool calls to a recording that has them already."""
+    """`show` counts no tool calls of a replayed history that the recording has already."""
     conversation = Talk()
     for part in parts:
         part(conversation)
@@ -303,7 +303,7 @@ def test_a_history_repeats_calls(
 
 
 def test_calls_outside_of_turns_are_counted() -> None:
-    """Tool calls outside of turns count, as in an excerpt that begins within a turn."""
+    """`show` counts tool calls outside of turns, as in an excerpt that begins within a turn."""
     conversation = Talk()
     conversation.lines.pop()
     conversation.call("c", **READ)
@@ -316,7 +316,7 @@ def test_calls_outside_of_turns_are_counted() -> None:
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
-    """Titles in later frames of a running recording are read when needed, and only once."""
+    """`log` reads titles in later frames of a running recording when needed, and only once."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:
@@ -344,7 +344,7 @@ def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
 
 
 def test_titles_of_very_many_calls_with_one_id() -> None:
-    """If very many calls share an id, each has its own title."""
+    """`log` gives each of very many calls that share an id its own title."""
     conversation = Talk()
     for n in range(120):
         conversation.call("c", title=f"Read {n}")

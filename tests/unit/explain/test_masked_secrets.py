@@ -32,7 +32,7 @@ def test_each_place_of_a_value_is_listed(tmp_path: Path) -> None:
 
 
 def test_what_is_masked_in_the_file_is_told_apart(tmp_path: Path) -> None:
-    """A masked value is only `in_file` if the file itself has the value unmasked."""
+    """`secrets` says of a masked value whether the file itself has the value unmasked."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     masked = values(path)
     assert masked

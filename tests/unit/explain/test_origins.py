@@ -44,7 +44,7 @@ def a_recording(origin: Origin | None) -> Recording:
 
 
 def test_of_a_recording_of_ours_all_is_known() -> None:
-    """If acp-proxy made the recording, all values are known and there are no remarks."""
+    """For a recording made by acp-proxy, all values are known, and no remarks are made."""
     ours = a_recording(None)
     assert known_value(ours, WHOLE) is WHOLE
     assert known_json(ours, WHOLE)["took_ns"] == 3
@@ -53,7 +53,7 @@ def test_of_a_recording_of_ours_all_is_known() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    """Facts that an import lost remove members of values; inferred times remove durations."""
+    """Values of an import have no members that need lost facts, and no inferred durations."""
     lost = a_recording(Origin("zed", ("bytes", "times")))
     assert known_value(lost, WHOLE) == Measured(1, None, None, None, None)
     assert known_members(lost, {"seq": 1, "t_ns": 0, "size": 5}) == {
@@ -81,7 +81,7 @@ def members_of(kind: Any, known: set[type]) -> set[str]:
 
 
 def test_every_time_that_is_printed_declares_what_it_needs() -> None:
-    """Every time that is printed is listed in `MEMBERS` with the facts that it needs."""
+    """Every printed time of a recording is listed in `MEMBERS` with the facts that it needs."""
     names = {name for kind in PRINTED for name in members_of(kind, {Recording})}
     declared = {name for members in MEMBERS.values() for name in members}
     times = {name for name in (*names, *FRAME_MEMBERS) if name.endswith("_ns")}

@@ -87,7 +87,7 @@ END = says(result(1, stopReason="end_turn"))
 def test_a_pause_is_marked_from_a_tenth_of_its_turn_on(
     tmp_path: Path, pause_ns: int, turn_ns: int, *, is_marked: bool
 ) -> None:
-    """A pause of 1 s to 5 s is marked if it takes a tenth of its turn, a longer one always."""
+    """`log` marks a pause of 1 s to 5 s if it takes a tenth of its turn, and longer ones."""
     rest_ns = turn_ns - pause_ns
     steps = [step for _ in range(200) for step in (wait(rest_ns // 200), CHUNK)]
     path = record(tmp_path / "x.db", PROMPT, *steps, wait(pause_ns), END)
@@ -96,7 +96,7 @@ def test_a_pause_is_marked_from_a_tenth_of_its_turn_on(
 
 
 def test_a_pause_outside_of_turns_is_marked_from_five_seconds_on(tmp_path: Path) -> None:
-    """Without an open turn, only a pause of at least five seconds is marked."""
+    """Without an open turn, `log` marks only a pause of at least five seconds."""
     after = notification("session/cancel", sessionId="s")
     steps = (wait(4 * SECOND), PROMPT, END, wait(5 * SECOND), asks(after))
     assert pauses_of(record(tmp_path / "x.db", *steps)) == [
@@ -105,7 +105,7 @@ def test_a_pause_outside_of_turns_is_marked_from_five_seconds_on(tmp_path: Path)
 
 
 def test_a_running_recording_may_pause_now(tmp_path: Path) -> None:
-    """In a running recording, the pause since the last frame has no frame after it."""
+    """The pause since the last frame of a running recording has no frame after it."""
     recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     last = pauses_of(recorder.path, recorder.t_ns)[-1]
     recorder.abandon()
@@ -136,7 +136,7 @@ def test_an_open_answer_never_ended(tmp_path: Path) -> None:
 def test_a_request_of_the_agent_names_who_answers(
     tmp_path: Path, method: str, params: dict[str, Any], awaited: str
 ) -> None:
-    """During a pause with an open request of the agent, whoever answers it is waited for."""
+    """In a pause with an open request of the agent, whoever answers it is waited for."""
     ask = says(request(7, method, sessionId="s", **params))
     steps = (PROMPT, CHUNK, ask, wait(2 * SECOND), asks(result(7)), END)
     (pause,) = pauses_of(record(tmp_path / "x.db", *steps))
@@ -144,7 +144,7 @@ def test_a_request_of_the_agent_names_who_answers(
 
 
 def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
-    """During a pause without a turn, the agent is waited for if a client's request is open."""
+    """In a pause without a turn, the agent is waited for if a client's request is open."""
     new = asks(request(1, "session/new", cwd="/srv", mcpServers=[]))
     login = asks(request(2, "authenticate", methodId="browser"))
     steps = (new, wait(6 * SECOND), says(result(1, sessionId="s")), login, wait(9 * SECOND),

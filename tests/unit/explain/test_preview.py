@@ -192,7 +192,7 @@ def test_an_empty_result_is_ok() -> None:
 
 
 def test_an_unknown_method_is_its_members() -> None:
-    """The preview of an unknown method has its members; session and metadata only alone."""
+    """The preview of an unknown method lists its members, and the session only if alone."""
     assert show("_x/y", a=[1, "é"], sessionId="s", _meta={"b": 1}) == "a=[1, é]"
     assert show("_x/y", sessionId="s") == "sessionId=s"
     assert preview(b'{"method":"x"}', "notification", "x") == "no params"
@@ -293,7 +293,7 @@ def test_base64_within_text_is_hidden(text: str) -> None:
     ],
 )
 def test_no_text_controls_the_terminal(text: str, shown: str) -> None:
-    """Previews show control characters, and those that change the direction of text."""
+    """Previews escape control characters, and those that change the direction of text."""
     assert plain(text) == shown
     assert visible("a\nb") == "a\\nb"
 

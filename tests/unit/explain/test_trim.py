@@ -217,7 +217,7 @@ def test_every_healthy_recording_replays_after_trimming(path: Path) -> None:
 
 
 def test_spans_are_short() -> None:
-    """The list of kept turns writes consecutive numbers as a range."""
+    """The text about a trimmed recording names consecutive turns as a range."""
     assert list(spans([])) == []
     assert list(spans([3])) == ["3"]
     assert list(spans([1, 2, 4, 6, 7, 8])) == ["1..2", "4", "6..8"]

@@ -164,7 +164,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
     words: str,
     more: str,
 ) -> None:
-    """An hour in which neither peer has to act is listed as waiting, and is not a silence."""
+    """`show` lists an hour in which neither peer has to act as waiting, not as a silence."""
     go_on = begin(recorder)
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -184,7 +184,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
 
 
 def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
-    """An hour of chunks is not a hang: the turn is streaming, and its last update counts."""
+    """For `show`, an hour of chunks is not a hang, but a turn that is streaming."""
     for _ in range(120):
         recorder.t_ns += 30 * S
         chunk(recorder)
@@ -198,7 +198,7 @@ def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
-    """An unanswered prompt does not count as a hang at once, since a model may think."""
+    """For `show`, an unanswered prompt is not a hang at once, since a model may think."""
     recorder.t_ns += 59 * S
     summary = summary_of(recorder, live=True)
     assert summary.findings == []
@@ -206,7 +206,7 @@ def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
-    """An agent's own running tool call is not a hang, although nothing is sent meanwhile."""
+    """For `show`, an agent's own running tool call is not a hang, even in silence."""
     recorder.to_client(update("s", "tool_call", toolCallId="c", title="make", status="pending"))
     recorder.to_client(update("s", "tool_call", toolCallId="d", title="ls", status="pending"))
     recorder.to_client(update("s", "tool_call_update", toolCallId="d", status="completed"))
@@ -252,7 +252,7 @@ def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> N
 
 
 def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
-    """Replayed history is not a turn, and session/load is pending until its answer."""
+    """`show` does not take replayed history for a turn, but session/load for pending."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.to_agent(request(3, "session/load", sessionId="s", cwd="/srv", mcpServers=[]))
     chunk(recorder)
@@ -298,7 +298,7 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
 
 
 def test_a_client_that_does_not_answer_hangs(recorder: LogWriter) -> None:
-    """A client that does not answer a file request is to blame for the hang."""
+    """`show` blames a client that does not answer a file request for the hang."""
     recorder.to_client(request(0, "fs/read_text_file", sessionId="s", path="/srv/a.py"))
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -329,7 +329,7 @@ def test_a_hang_until_the_end_is_found(recorder: LogWriter) -> None:
 
 
 def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> None:
-    """Silence is measured in each session separately."""
+    """`show` measures silence in each session separately."""
     recorder.to_agent(request(3, "session/new", cwd="/srv", mcpServers=[]))
     recorder.to_client(result(3, sessionId="other"))
     prompt(recorder, 4, "other")
@@ -344,7 +344,7 @@ def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> N
 
 
 def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
-    """After a program has ended or is released, the agent is expected to act again."""
+    """For `show`, the agent has to act again after a program has ended or is released."""
     terminal(recorder)
     recorder.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
     recorder.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
@@ -354,7 +354,7 @@ def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
 
 
 def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: LogWriter) -> None:
-    """If the turn was cancelled, the client has to answer the open permission request itself."""
+    """For `show`, the client has to answer the open permission request of a cancelled turn."""
     permission(recorder)
     recorder.t_ns += HOUR
     assert summary_of(recorder, live=True).findings == []
@@ -386,7 +386,7 @@ def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
 
 
 def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
-    """Each request of a batch is waited for on its own."""
+    """For `show`, each request of a batch is waited for on its own."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent([request(1, "session/list"), request(2, "session/new")])
         recorder.t_ns += HOUR
@@ -419,5 +419,5 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
     ],
 )
 def test_whom_a_request_waits_for(direction: str, method: str | None, who: Party) -> None:
-    """A request waits for its receiver, or for a person or a program of the receiver."""
+    """For `show`, a request waits for its receiver, or for a person or a program there."""
     assert answering_party(direction, method) is who

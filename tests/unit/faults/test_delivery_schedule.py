@@ -87,7 +87,7 @@ def test_lines_on_stderr_are_due_at_once() -> None:
 
 
 def test_what_was_taken_is_written_before_more_is_taken() -> None:
-    """Bytes taken from the schedule must be written before more are due on their outlet."""
+    """Faulted bytes that are due must be written before more are due on their outlet."""
     schedule = added(write(b"a"), write(b"b"))
     assert schedule.outboxes[CLIENT].take(0) == b"a"
     assert schedule.outboxes[CLIENT].take(0) is None
@@ -108,7 +108,7 @@ def test_only_plain_frames_are_joined() -> None:
 
 
 def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A joined write that has reached the limit takes no more frames."""
+    """A joined write of frames without faults takes no more frames beyond the limit."""
     monkeypatch.setattr(schedule_module, "_MOST_JOINED", 4)
     schedule = added(plain(b"123"), plain(b"456"), plain(b"7"))
     assert written(schedule, 0) == [b"123456", b"7"]
@@ -116,7 +116,7 @@ def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
-    """An outlet has room for a megabyte, or for one frame, until its bytes are written."""
+    """An outlet of faulted bytes has room for a megabyte, or for one frame."""
     schedule = added(write(b"x" * (WAITING_BYTES - 1)))
     assert schedule.outboxes[CLIENT].has_room
     schedule.add(write(b"y" * WAITING_BYTES), 0)
@@ -190,7 +190,7 @@ def test_a_side_effect_without_a_moment_is_never_due() -> None:
     ],
 )
 def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
-    """A firing or a stop adds nothing to the schedule, since the engine stops directions."""
+    """The schedule of faulted bytes ignores firings and stops, which the engine handles."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []
@@ -203,7 +203,7 @@ def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
 
 
 def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
-    """An outlet is ending at once, but ends only when its waiting bytes are gone."""
+    """An outlet of faulted bytes ends only when its waiting bytes are gone."""
     schedule = added(write(b"a", 4), DirectionEnd(Direction.TO_CLIENT))
     assert schedule.outboxes[CLIENT].is_ending
     assert not schedule.outboxes[AGENT].is_ending
@@ -217,7 +217,7 @@ def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
 
 
 def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
-    """A closed outlet loses waiting and later bytes, but not those being written."""
+    """A closed outlet of faulted bytes loses waiting bytes, but not those being written."""
     schedule = added(write(b"ab"), write(b"cde", 5), KILL)
     assert schedule.outboxes[CLIENT].take(0) == b"ab"
     schedule.outboxes[CLIENT].close()

@@ -80,7 +80,7 @@ CHANCE = Chance(42, "rule", "to-client s", 7)
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    """A random draw of a fault for the same place always returns the same number."""
+    """The random number of a fault rule for one seed, scope and match is always the same."""
     first = CHANCE.draw("place")
     CHANCE.draw("other")
     assert CHANCE.draw("place") == first == Chance(42, "rule", "to-client s", 7).draw("place")
@@ -90,18 +90,18 @@ def test_the_same_question_has_the_same_answer() -> None:
     "change", [{"seed": 43}, {"rule": "r"}, {"scope": "to-agent s"}, {"match": 8}]
 )
 def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
-    """A fault's draw for another seed, rule, scope or match returns another number."""
+    """A fault rule draws another number for another seed, rule, scope or match."""
     assert CHANCE._replace(**change).draw() != CHANCE.draw()
 
 
 def test_parts_of_the_key_do_not_run_together() -> None:
-    """Two keys whose parts are divided in another way draw different random numbers."""
+    """Two keys of fault rules that are divided in another way draw different numbers."""
     assert Chance(1, "ab", "c", 1).draw() != Chance(1, "a", "bc", 1).draw()
     assert Chance(1, "a", "b", 11).draw("") != Chance(1, "a", "b", 1).draw("1")
 
 
 def test_draws_are_spread_evenly() -> None:
-    """A tenth of a fault's many draws is below 0.1, and all of them are below 1."""
+    """About a tenth of a fault rule's random numbers are below 0.1, and all are below 1."""
     draws = [Chance(0, "r", "l", match).draw() for match in range(10_000)]
     assert all(0 <= draw < 1 for draw in draws)
     assert 900 < sum(draw < 0.1 for draw in draws) < 1100
@@ -112,7 +112,7 @@ def test_draws_are_spread_evenly() -> None:
 
 
 def test_the_numbers_of_a_seed_are_written_down() -> None:
-    """A seed of a plan draws the same numbers in every version."""
+    """A seed of a fault plan draws the same numbers in every version of acp-proxy."""
     draws = [
         round(Chance(42, "drop", "to-client s", match).draw("fires"), 6) for match in (1, 2, 3)
     ]

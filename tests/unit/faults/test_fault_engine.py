@@ -29,7 +29,7 @@ def update(session: str = "s") -> bytes:
 
 
 def test_side_effects_name_their_rules() -> None:
-    """Side effects of a plan follow the firings, in the order of the plan, and name their rules."""
+    """Side effects of a fault plan follow the firings, in the plan's order, with rule names."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
@@ -49,7 +49,7 @@ def test_side_effects_name_their_rules() -> None:
 
 
 def test_a_filter_matches_what_the_recorder_labels() -> None:
-    """A rule's filter matches a reply by its request's method, session and turn."""
+    """A fault rule's filter matches a reply by its request's method, session and turn."""
     check(
         ["drop where='dir:to-client method:session/prompt turn:1 session:s kind:response'"],
         """
@@ -82,7 +82,7 @@ def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
 
 
 def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
-    """If several rules of a plan fire at a frame, each firing has the same delivered bytes."""
+    """If several fault rules fire at a frame, each firing has the same delivered bytes."""
     recorded = check(
         ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
         r"""
@@ -98,7 +98,7 @@ def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
 
 
 def test_an_injected_line_has_one_firing_in_its_place() -> None:
-    """A rule that injects a line fires once, before or after the frame."""
+    """A fault rule that injects a line fires once, before or after the frame."""
     recorded = check(
         ["stray-stdout text=x", "duplicate", "truncate keep_bytes=1"],
         r"""
@@ -130,7 +130,7 @@ def test_a_lost_frame_has_no_delivered_bytes() -> None:
 
 
 def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
-    """Frames after a stop name the stopping rule, which counts as fired once."""
+    """Frames after a fault's stop name the stopping rule, which counts as fired once."""
     recorded = check(
         ["close where=text:a"],
         """

@@ -31,7 +31,7 @@ def row(setting: Setting) -> str:
 
 @pytest.mark.parametrize("word", KINDS)
 def test_every_kind_has_its_section(word: str) -> None:
-    """The page on faults has a section for each kind, with its summary and its settings."""
+    """The page on faults has a section for each kind, with a summary and settings."""
     text = section(PAGE, word)
     manual = manual_of(KINDS[word])
     assert manual.about in text
@@ -129,7 +129,7 @@ def files_with(*words: str) -> set[str]:
 
 
 def test_a_kind_is_named_only_where_the_how_to_says() -> None:
-    """The class of a kind of fault is named only in its file, the file only in the registry."""
+    """The class of a kind of fault is named only in its own file, for easy extension."""
     listed = places("To add a kind")
     own, registry, manual, playbooks = listed
     assert (ROOT / registry).is_file()

@@ -83,7 +83,7 @@ def test_a_rule_of_the_command_line_equals_that_of_a_file() -> None:
 
 
 def test_a_text_setting_takes_a_number_as_text() -> None:
-    """A value for a text setting of a rule stays a text even if it looks like a number."""
+    """A value for a text setting of a fault stays a text even if it looks like a number."""
     assert parse_rule("stray-stdout text=5").fault.text == "5"  # type: ignore[attr-defined]
     assert parse_rule("drop name=7").name == "7"
 
@@ -106,7 +106,7 @@ def test_a_text_setting_takes_a_number_as_text() -> None:
     ],
 )
 def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    """The error about a wrong plan has the place, both values, and a hint."""
+    """The error about a wrong fault plan has the place, the wrong and the right value."""
     assert refused(tmp_path, text) == message
 
 
@@ -150,7 +150,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
     ],
 )  # fmt: skip
 def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> None:
-    """The error about a wrong setting names the place of the rule, and then the setting."""
+    """The error about a wrong setting of a fault names the rule's place, and the setting."""
     assert refused(tmp_path, f"[[fault]]\nkind = {kind}") == f"fault[0].{message}"
 
 
@@ -179,13 +179,13 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     ],
 )  # fmt: skip
 def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> None:
-    """A rule's filter is refused if it is wrong or needs values that come after the frame."""
+    """A fault rule's filter is refused if it needs values that are not known in time."""
     text = f"[[fault]]\nkind = 'drop'\nwhere = '{where}'"
     assert refused(tmp_path, text) == f"fault[0].where: {message}"
 
 
 def test_an_escape_in_a_literal_text_ends_no_line(tmp_path: Path) -> None:
-    """An escape within a literal text of a plan does not end the line."""
+    """An escape within a literal text of a fault plan does not end the line."""
     (tmp_path / "p.toml").write_text("[[fault]]\nkind = 'replace'\nframe = 'a\\nb'")
     assert load_plan(tmp_path / "p.toml").rules
 
@@ -310,7 +310,7 @@ def test_two_seeds_are_refused() -> None:
 
 
 def test_no_setting_has_the_name_of_a_trigger() -> None:
-    """No setting of a fault has the name of a trigger, or a member would be ambiguous."""
+    """No setting of a fault has the name of a trigger, since both are members of a rule."""
     reserved = {"kind", "name", *settings_of(Trigger)}
     for kind in KINDS.values():
         assert not reserved & set(settings_of(kind)), kind

@@ -249,7 +249,7 @@ def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
     ],
 )
 def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> None:
-    """A plan with stray lines adds them between the agent's lines, which stay unchanged."""
+    """The ready plan of stray lines adds them between the agent's lines, and changes none."""
     lines = applied(name).delivered(CLIENT).splitlines()
     said = original(CLIENT).splitlines()
     assert [line for line in lines if line in said] == said
@@ -259,7 +259,7 @@ def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> N
 
 @pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
 def test_doubled_frames_follow_each_other(name: str) -> None:
-    """A frame that a plan doubles arrives twice; `orphan-reply` changes the second id."""
+    """The ready plan of doubled frames sends each twice; `orphan-reply` changes the second id."""
     run = applied(name)
     for hit in run.hits:
         (copy,) = hit.injected
@@ -333,7 +333,7 @@ def test_a_crash_leaves_half_a_frame() -> None:
 
 
 def test_a_late_reply_is_the_last_of_all() -> None:
-    """If nothing is cancelled, the plan with a late reply delivers it at the very end."""
+    """If nothing is cancelled, the ready plan with a late reply delivers it at the very end."""
     run = applied("late-reply")
     assert seqs(run) == [34]
     assert run.delivered(CLIENT).endswith(run.hits[0].delivered or b"?")

@@ -48,7 +48,7 @@ def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]
     ],
 )
 def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
-    """In a rule, `after` skips matches, `every` takes each n-th match, `times` limits them."""
+    """In a fault rule, `after` skips matches, `every` takes each n-th, `times` limits them."""
     assert hits(FaultTranscript([f"drop {trigger}"]), 6) == lost
 
 
@@ -71,7 +71,7 @@ def test_a_window_opens_and_closes() -> None:
 
 
 def test_triggers_count_in_scopes() -> None:
-    """A rule counts matches separately for each session, even if sessions interleave."""
+    """A fault rule counts matches separately for each session."""
     recorded = FaultTranscript(["drop after=1 times=1 where=dir:to-client"])
     arrived = []
     for session in "ababab":
@@ -88,7 +88,7 @@ def test_a_probability_holds_over_many_frames() -> None:
 
 
 def test_a_seed_has_a_fixed_schedule() -> None:
-    """A plan with the same seed and frames gives the same faults and delays in every version."""
+    """A fault plan with the same seed and frames gives the same faults in every version."""
     assert hits(FaultTranscript(["drop name=flaky probability=0.3"], seed=42), 24) == SCHEDULE
     recorded = FaultTranscript(["latency name=slow latency_ms=100 jitter_ms=50"], seed=42)
     late = []
@@ -104,7 +104,7 @@ LATE = [128.389, 85.12, 66.8, 122.929]
 
 
 def test_other_seeds_have_other_schedules() -> None:
-    """Another seed gives a plan another schedule, but the plan's own seed takes precedence."""
+    """Another seed gives a fault plan another schedule, but the plan's own seed counts more."""
     plan = plan_of("drop probability=0.3")
     schedules = {tuple(hits(FaultTranscript(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5
@@ -135,7 +135,7 @@ def test_other_seeds_have_other_schedules() -> None:
     ],
 )
 def test_what_a_rule_reaches(rule: str, expected: list[Direction]) -> None:
-    """A rule affects the directions that its filter and its kind allow; an answer needs both."""
+    """A fault rule affects the directions that its filter and its kind allow."""
     assert reached(joined([], [parse_rule(rule)], None)) == expected
 
 
@@ -147,7 +147,7 @@ def test_what_a_plan_reaches() -> None:
 
 
 def test_rules_that_can_fire() -> None:
-    """Rules that can never fire in a direction are left out; the others keep their order."""
+    """Fault rules that can never fire in a direction are left out of it."""
     rules = [parse_rule(f"drop name={name} {rest}") for name, rest in RULES.items()]
     plan = joined([], rules, None)
     assert [rule.name for rule in firing_in(plan, A)] == ["every", "agent"]

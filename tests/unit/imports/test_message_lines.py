@@ -136,7 +136,7 @@ def test_words_are_no_mark(prefix: str) -> None:
 
 
 def test_arrows_of_an_agents_log_are_turned_round() -> None:
-    """If first methods contradict the arrows of a log, all arrows are reversed as inferred."""
+    """If the first methods of a log contradict its arrows, all arrows are reversed."""
     entries = read_as("lines", f"received {_I}\nsent {_A}\n")
     directions = [(message.stream, message.is_inferred) for message in messages(entries)]
     assert directions == [(TO_AGENT, True), (TO_CLIENT, True)]

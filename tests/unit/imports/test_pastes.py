@@ -36,7 +36,7 @@ def test_the_index_has_every_paste() -> None:
 
 @pytest.mark.parametrize("paste", _READ, ids=[paste["file"] for paste in _READ])
 def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
-    """Every message of a pasted log has a direction, and the recording notes possible gaps."""
+    """In a pasted log, every message has a direction, and possible gaps are noted."""
     code, stderr = imported(paste, tmp_path)
     assert code == 0, stderr
     with RecordingReader(tmp_path / "bug.db") as reader:

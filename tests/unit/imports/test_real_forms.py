@@ -145,7 +145,7 @@ def test_streams_without_a_direction_are_inferred() -> None:
 
 
 def test_the_journal_of_acpx_is_beside_its_messages() -> None:
-    """Lines of the acpx journal are remarks, and only a complete stream counts as acpx."""
+    """Lines of acpx's journal are remarks; only a complete stream counts as a log of acpx."""
     mark = '{"schema":"acpx.session.journal.v1","type":%s}\n'
     text = "".join(
         [
@@ -161,7 +161,7 @@ def test_the_journal_of_acpx_is_beside_its_messages() -> None:
 
 
 def test_stderr_is_told_apart() -> None:
-    """Lines of stderr among Zed's messages are recognized."""
+    """An import recognizes lines of stderr among Zed's messages."""
     sent = [Sent(STDERR, b"\x1b[2mwarn: x\x1b[0m"), Sent(TO_AGENT, INITIALIZE)]
     _, entries = read(WRITERS["zed"].write(sent))
     assert [line.stream for line in messages(entries)] == [Stream.STDERR, TO_AGENT]

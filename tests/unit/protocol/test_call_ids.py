@@ -33,7 +33,7 @@ UPDATES = {"+": NEW, "~": SAME}
 
 @pytest.mark.parametrize("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
-    """The messages of a case that begin a tool call are found.
+    """The first message of each tool call is found, even if the agent reuses ids.
 
     Each word is a message: its turn, ``+`` if it announces, ``~`` if it updates, ``?`` if it asks
     for permission, and a status.
@@ -99,7 +99,7 @@ def test_turns_count_calls_with_the_same_id() -> None:
 
 
 def test_an_evicted_call_counts_as_unknown() -> None:
-    """Only the latest tool calls are remembered; an evicted call counts as unknown."""
+    """Only the latest tool calls of a session are remembered by id; others count as unknown."""
     calls = LastCalls[int]("v1", most=2)
     begins = [calls.begins(n, 1, "session/update", SAME, None) for n in (1, 2, 3, 2, 3, 1)]
     assert begins == [True, True, True, False, False, True]

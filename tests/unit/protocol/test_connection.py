@@ -119,7 +119,7 @@ def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None
 
 
 def test_an_answer_to_nothing_belongs_to_nothing() -> None:
-    """An answer to an id that is not open in the other direction has no exchange."""
+    """An answer whose id is not open in the other direction belongs to no exchange."""
     check("""
         -> #1 a
            a, exchange 1
@@ -459,7 +459,7 @@ def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
 
 
 def test_terminals_are_followed() -> None:
-    """A terminal is named by the answer that creates it and by every later request."""
+    """A terminal is a label of the answer that creates it and of every later request."""
     check("""
         <- #5 terminal/create {"sessionId": "s", "command": "npm"}
            terminal/create, exchange 1, session s
@@ -645,7 +645,7 @@ def test_the_exchange_of_a_fork_has_the_new_session() -> None:
 
 
 def test_v1_files_without_a_session_have_none() -> None:
-    """In v1, the session of a request that names none is not inferred."""
+    """In v1, a request that names no session is not assigned to one."""
     check(
         """
         -> #1 session/prompt {"sessionId": "a", "prompt": []}

@@ -174,7 +174,7 @@ def test_updates_of_v2(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
-    """An update that v1 and v2 have shows a dialect only by the draft's envelope."""
+    """An update that v1 and v2 have does not show the dialect, unless in a draft's envelope."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
@@ -280,7 +280,7 @@ def found_by(*messages: tuple[str | None, dict[str, Any]]) -> tuple[str, str] | 
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """Later messages outweigh an initialize that is written like the draft's."""
+    """As evidence of the dialect, later messages outweigh a draft-like initialize."""
     assert found_by(DRAFT_INITIALIZE, BARE_RESULT) == (
         DRAFT,
         "capabilities and clientInfo in initialize",
@@ -329,7 +329,7 @@ def test_a_refused_request_shows_nothing() -> None:
 
 
 def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
-    """The first turn as evidence of the dialect ends with the answer, or in v2 with idle."""
+    """Evidence of the dialect is collected until the first turn ends."""
     start = asked("initialize", protocolVersion=1), BARE_RESULT
     evidence = evidence_of(*start, *V1_TURN)
     assert evidence.is_complete

@@ -85,5 +85,5 @@ def test_a_path_outside(path: object, root: str) -> None:
 
 
 def test_without_directories_no_path_is_within() -> None:
-    """No path is within an empty list of directories."""
+    """If a session has no directories, no path is within them."""
     assert not is_within("/", [])

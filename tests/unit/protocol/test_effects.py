@@ -35,7 +35,7 @@ from tests.support import protocol_documents
 def test_a_method_has_an_effect(
     method: str | None, dialect: str | None, effect: ClientEffect
 ) -> None:
-    """A method that is not listed has an unknown effect, below fs/ and terminal/ the worst."""
+    """A method that the table of effects does not list has an unknown effect."""
     assert effect_of(method, dialect) is effect
 
 

@@ -9,7 +9,7 @@ from acp_proxy.protocol.framing import Cut, Line, LineCutter, LineFramer
 
 
 def test_a_chunk_may_hold_several_lines() -> None:
-    """A chunk of a stream may have several lines, with offsets from the chunk's offset."""
+    """Lines of a log's chunk have offsets that are computed from the chunk's offset."""
     framer = LineFramer()
     assert list(framer.feed(b"a\nbc\r\n\n", 100, 7)) == [
         Line(((100, 2),), 2, 7, 7, True),
@@ -20,7 +20,7 @@ def test_a_chunk_may_hold_several_lines() -> None:
 
 
 def test_a_line_may_need_several_chunks() -> None:
-    """A line from several chunks has a segment for each, and the times of both of its ends."""
+    """A line that comes in several chunks has a segment for each, and two times."""
     framer = LineFramer()
     assert list(framer.feed(b"x\nab", 0, 1)) == [Line(((0, 2),), 2, 1, 1, True)]
     assert list(framer.feed(b"cd", 50, 2)) == []

@@ -103,7 +103,7 @@ def test_a_number_of_any_length_is_passed_over() -> None:
 
 
 def test_an_unfinished_token_is_not_whole() -> None:
-    """A JSON text that ends in a string without its quote, or in a word, is not whole."""
+    """A JSON text that ends in an open string, or in a word, is not whole."""
     assert [token.is_whole for token in tokens(b'{"a": 1, "b')] == [True] * 5 + [False]
     assert [token.is_whole for token in tokens(b"[1")] == [True, False]
 

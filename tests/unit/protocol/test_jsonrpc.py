@@ -32,7 +32,7 @@ def labels(raw: bytes) -> dict[str, object]:
     ],
 )
 def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
-    """The id of the terminal that a tool call shows is a label of the message."""
+    """The terminal that a tool call shows is a label of the message."""
     shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
     message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
     assert (message.tool_call, message.terminal) == ("c", "t")
@@ -106,7 +106,7 @@ def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> No
     ],
 )
 def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
-    """A line that is not JSON-RPC is invalid, is kept, and has a reason."""
+    """A line that is not JSON-RPC is kept as invalid, with a reason."""
     message = read(raw)
     assert (message.kind, message.parse_error, message.raw) == (Kind.INVALID, reason, raw)
     assert message.rpc_id == ("5" if b'"id":5' in raw else None)

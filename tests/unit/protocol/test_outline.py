@@ -67,7 +67,7 @@ def agrees(raw: str) -> bool:
     ],
 )
 def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
-    """The outline of a huge line has the labels of the whole line, wherever the large string is."""
+    """The labels of a huge line are read from its two ends, wherever its large string is."""
     assert agrees(line.replace("BIG", BIG))
 
 
@@ -122,5 +122,5 @@ def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
     ids=["objects", "arrays", "quotes", "keys", "spaces", "digits"],
 )
 def test_hostile_edges_are_read_in_one_pass(head: bytes) -> None:
-    """Deep nesting, escaped quotes and spaces do not make reading an outline slower."""
+    """Deep nesting, escaped quotes and spaces do not slow down reading a huge line's ends."""
     assert read_outline(head, head[-60_000:]).method == "x"

@@ -47,7 +47,7 @@ def selected(option: Any) -> dict[str, Any]:
     ],
 )
 def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool) -> None:
-    """A permission's answer may allow unless it is known to refuse, in any dialect or none."""
+    """An answer to a permission request may allow unless it is known to refuse."""
     read = read_answer(OPTIONS, answer)
     assert (read.decision, read.may_allow) == (decision, may_allow)
 
@@ -68,7 +68,7 @@ def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
 
 
 def test_options_are_distinguished_by_their_ids_alone() -> None:
-    """If two permission options share an id, the id does not reject; `reject_once` goes first."""
+    """A permission option whose id is shared with another is not chosen to reject."""
     assert rejecting_option({"params": {"options": [*OPTIONS, 7]}}) == "n"
     assert rejecting_option({"params": {"options": OPTIONS[2:]}}) is None
     always = {"optionId": "never", "kind": "reject_always"}
@@ -77,7 +77,7 @@ def test_options_are_distinguished_by_their_ids_alone() -> None:
 
 
 def test_a_draft_request_has_neither_options_nor_a_tool_call() -> None:
-    """A permission request is the draft's only if options and a tool call are missing."""
+    """A permission request is the draft's only if it has no options and no tool call."""
     assert is_draft({"params": {"operation": "read"}})
     assert not is_draft({"params": {"toolCall": {}}})
     assert not is_draft({})

@@ -61,7 +61,7 @@ def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: 
 
 
 def test_a_closed_session_stays_known() -> None:
-    """A closed session is still known to the connection."""
+    """A closed session is still known to its connection."""
     machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}
@@ -106,7 +106,7 @@ def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
 
 
 def test_a_terminal_is_followed_until_its_release() -> None:
-    """A terminal exits when its wait is answered, and is forgotten when it is released."""
+    """A terminal counts as ended when its wait is answered, and as gone when released."""
     created = """
         <- #1 terminal/create {"sessionId": "s", "command": "ls"}
         -> #1 result {"terminalId": "t"}
@@ -134,7 +134,7 @@ def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
 
 
 def test_the_number_of_unreleased_terminals_is_bounded() -> None:
-    """Only the latest terminals of a session are remembered."""
+    """A session remembers only its latest terminals."""
     lines = (
         f'<- #{n} terminal/create {{"sessionId": "s"}}\n-> #{n} result {{"terminalId": "{n}"}}'
         for n in range(1_200)

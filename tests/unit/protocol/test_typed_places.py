@@ -36,7 +36,7 @@ def places_in(text: str) -> list[tuple[str, Place]]:
     ],
 )  # fmt: skip
 def test_places_are_where_they_are_written(text: str, expected: list[tuple[str, Place]]) -> None:
-    """Typed places are found despite escaped or repeated keys and spaces, if the JSON is whole."""
+    """Typed places are found despite escaped or repeated keys, but not in broken JSON."""
     assert places_in(text) == expected
 
 
@@ -48,7 +48,7 @@ def test_a_replacement_changes_its_place_alone() -> None:
 
 
 def test_the_text_between_places_can_be_changed() -> None:
-    """A conversion of the text between typed places does not touch the places."""
+    """A conversion of the text between typed places does not change the places."""
     assert splice("axbxc", [(Span(1, 2, Place.ID), "-")], str.upper) == "A-BXC"
 
 

@@ -39,7 +39,7 @@ DEAD = ClientPresence(has_no_reader=True, lost_parent=True)
     ],
 )
 def test_overstaying(client: ClientPresence, open_request: bool | None, why: str | None) -> None:
-    """An agent overstays if its client is gone and no request with a reader is open."""
+    """An agent overstays if its client is gone and no answer is owed to a reader."""
     assert why_overstaying(client, open_request=open_request) == why
 
 

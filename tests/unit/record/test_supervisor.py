@@ -224,7 +224,7 @@ async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> N
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """Outputs of an agent that an outside process holds are abandoned a second after the kill."""
+    """A process outside of an agent's group that holds its outputs is given up after a second."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)
@@ -287,20 +287,20 @@ async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
 
 
 async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
-    """A recorder lets the agent stay while it is unknown whether a request is open."""
+    """A recorder lets an agent stay while it is unknown whether a request is open."""
     scene = await play(clock, (10, Scene.client_leaves), answers=Answers(lambda _: None))
     assert scene.agent.sent == []
 
 
 async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
-    """Silence of an agent also counts while open requests are unknown, and ends it later."""
+    """While open requests are unknown, an agent's silence is still measured."""
     answers = Answers(lambda now: None if now < 100 else False)
     scene = await play(clock, (10, Scene.client_leaves), answers=answers)
     assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
 
 
 async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
-    """If nothing is indexed, open requests are unknown, and the recorder stops no agent."""
+    """If nothing is indexed, a recorder does not know open requests and stops no agent."""
     scene = await play(clock, (10, Scene.client_leaves), answers=None)
     assert scene.agent.sent == []
 
@@ -373,7 +373,7 @@ async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
 
 
 async def test_a_descendant_that_ends_is_left_alone(clock: MockClock) -> None:
-    """If the outputs end shortly after the agent's exit, no descendant is killed."""
+    """If the outputs end soon after the agent's exit, a recorder kills no descendant."""
     scene = await play(clock, (10, Scene.agent_exits), (10 + LINGER - 0.1, Scene.outputs_end))
     assert scene.agent.sent == []
 
@@ -386,7 +386,7 @@ async def test_a_descendant_that_writes_may_stay(clock: MockClock) -> None:
 
 
 async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
-    """While the client does not read, the idle seconds of the descendants do not pass."""
+    """While the client does not read, a recorder does not count descendants as idle."""
     scene = await play(clock, (5, blocks), (10, Scene.agent_exits), (700, unblocks))
     ((at, signum),) = scene.agent.sent
     assert signum == signal.SIGKILL

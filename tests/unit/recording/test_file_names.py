@@ -130,7 +130,7 @@ def test_a_fresh_name_has_time_and_agent(command: str, agent: str) -> None:
 
 
 def test_fresh_names_sort_by_time() -> None:
-    """The file name of a later recording sorts later, whatever its agent is."""
+    """The file name of a later recording is later in order, whatever its agent is."""
     names = [fresh_name([agent], "ffff", WALL_NS + n * 10**9) for n, agent in enumerate("zya")]
     assert names == sorted(names)
 

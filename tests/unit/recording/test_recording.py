@@ -69,7 +69,7 @@ def test_lost_facts_are_unknown() -> None:
 
 
 def test_a_function_that_needs_a_lost_fact_is_skipped() -> None:
-    """A function that needs a fact that an import lost is skipped, and others run."""
+    """A function that needs a fact that an import lost is skipped."""
 
     @needs("bytes", "times", unknown="not known")
     def size(_of: object, text: str, *, unit: str) -> str:
@@ -89,7 +89,7 @@ def modules_with(pattern: str) -> set[str]:
 
 
 def test_only_these_modules_read_lost_facts() -> None:
-    """Only the listed modules read `lost`; others use `needs`, a table or the catalogue."""
+    """Only listed modules read `lost` of an import; others use `needs` or a table."""
     assert modules_with(r"origin\.(lost|unknown)\b") == {
         "recording/recording.py", "explain/origins.py", "check/catalogue.py",
         "cli/explain/show_screen.py", "cli/store/import_.py",

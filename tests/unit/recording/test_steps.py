@@ -48,14 +48,14 @@ def test_a_reply_is_in_the_lane_of_its_request() -> None:
 
 
 def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
-    """An agent's frame without a session is in the previous lane, a client's in none's."""
+    """In a replay, an agent's frame without a session is in the lane of the frame before."""
     stray = step(3, agent=True, kind="invalid")
     assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
     assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
 
 
 def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
-    """A parse error and the invalid line it answers are in the lane of the connection."""
+    """In a replay, a parse error and its invalid line are in the connection's lane."""
     first, second = step(1, kind="invalid"), step(2, kind="invalid")
     update = step(3, agent=True, session="s")
     errors = [step(n, agent=True, kind="error", rpc_id="null") for n in (4, 5, 6)]
@@ -65,14 +65,14 @@ def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
 
 
 def test_an_error_with_an_id_answers_no_invalid_line() -> None:
-    """For the lanes, an error with an id is a repeated reply, not one to an invalid line."""
+    """In a replay, an error with an id is a repeated reply, not one to an invalid line."""
     garbage, again = step(1, kind="invalid"), step(2, agent=True, kind="error", rpc_id="7")
     lanes(garbage, again)
     assert again.answers == ()
 
 
 def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
-    """A session that no request opened is in the lane that announced it, or in the latest."""
+    """In a replay, a session that no request opened is in the lane that announced it."""
 
     def opening(seq: int, session: str) -> Step:
         return step(seq, kind="request", method="session/load", session=session, exchange=seq)
@@ -135,7 +135,7 @@ def test_a_session_declares_its_servers() -> None:
 
 
 def test_an_answer_names_a_connection() -> None:
-    """The answer to ``mcp/connect`` names a connection, and later messages refer to it."""
+    """In a recording, the answer to ``mcp/connect`` names a connection for later messages."""
     answer = message(id=1, result={"connectionId": "c"})
     assert introduced("mcp/connect", answer) == ("connection c",)
     assert introduced("mcp/connect", message(id=1, params={"serverId": "s"})) == ()

@@ -87,7 +87,7 @@ def test_settings_are_secrets_only_by_name(value: str) -> None:
     ["/aB3dE6gH9jK2mN5pQ8sT", "Zq81-plain-secret", "correct horse battery", "7f3kd93kd0slq2"],
 )
 def test_anything_else_is_a_secret(value: str) -> None:
-    """Any long value of a secret variable is searched for, whatever its name is."""
+    """A known secret that is not a word, a number or a path is searched for everywhere."""
     assert values(value, named=False).forms
 
 
@@ -140,7 +140,7 @@ def test_an_escaped_value_in_an_invalid_line() -> None:
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """Pieces of a secret are found in bytes if they have at least eight bytes."""
+    """A known secret's pieces of eight bytes or more are found in a file's bytes."""
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)

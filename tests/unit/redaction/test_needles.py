@@ -49,6 +49,6 @@ def test_without_words_nothing_is_found() -> None:
 
 
 def test_places_in_bytes_are_those_in_the_text() -> None:
-    """A needle's index in the encoded text is its index in the text, for any characters."""
+    """The index of a needle in the encoded text is that in the text, for any characters."""
     text = "é中\ud83d token"
     assert Needles([b"token"]).places(one_byte_each(text)) == [(0, text.index("token"))]

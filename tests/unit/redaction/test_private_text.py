@@ -30,7 +30,7 @@ SECRET = "Wk2mXs81qPz0"
     ],
 )
 def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, shown: str) -> None:
-    """Words that a schema lists, and the start of an absolute path, stay in private text."""
+    """In private text, words that a schema lists and the start of a path are not replaced."""
     assert private_text(text, path) == shown
     assert private_text(shown, path) == shown
 

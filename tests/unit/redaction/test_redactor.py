@@ -89,7 +89,7 @@ def knowing(*values: str) -> Redactor:
     ],
 )
 def test_a_secret_comes_again(server: dict[str, Any]) -> None:
-    """Every form of a known secret gets the same marker, and nothing else is changed."""
+    """Masking gives every form of a known secret the same marker, and changes nothing else."""
     used = redactor()
     first = masked(used, new_session(**server), TO_AGENT)
     assert VALUE.encode() not in first
@@ -170,7 +170,7 @@ def test_harmless_variables_stay() -> None:
 
 @given(st.integers(1, len(VALUE) - 1), st.integers(1, 12), st.sampled_from([VALUE, KEY]))
 def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
-    """However a text is cut, hardly more than the start of a secret is left unmasked."""
+    """However a text is cut, masking leaves hardly more than the start of a secret."""
     text = f"{'x ' * start}{value} and more"
     lines = [chunk(text[n : n + size]) for n in range(0, len(text), size)]
     result = "".join(map(text_of, masked_all(knowing(VALUE), lines)))
@@ -230,7 +230,7 @@ def test_output_of_a_terminal_is_pushed_in_pieces() -> None:
 
 
 def test_a_private_key_on_stderr() -> None:
-    """The lines of a private key are masked, and the lines after the key are not."""
+    """Masking replaces the lines of a private key, and not the lines after the key."""
     used = redactor()
     body = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn"
     lines = [b"-----BEGIN RSA PRIVATE KEY-----", body.encode(), b"-----END RSA PRIVATE KEY-----"]
@@ -328,7 +328,7 @@ def test_private_text_keeps_its_length() -> None:
 
 
 def test_other_places_and_patterns() -> None:
-    """Values at the user's paths and matches of the user's patterns are masked."""
+    """Masking replaces values at the user's paths and matches of the user's patterns."""
     used = redactor(paths=(("params", "update", "title"),), extra=(re.compile(r"ticket (\d+)"),))
     update = {"sessionUpdate": "tool_call", "title": "anything", "x": "see ticket 4711."}
     line = message(method="session/update", params={"sessionId": "s", "update": update})
@@ -374,7 +374,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """A secret is also masked where it stands before the place that reveals it."""
+    """Masking also replaces a secret before the place that reveals it."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -433,7 +433,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """Lines that masking searched together are searched again only after a new secret."""
+    """Masking searches lines again only after a new secret has become known."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))

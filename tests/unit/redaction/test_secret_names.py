@@ -17,7 +17,7 @@ from acp_proxy.redaction.secret_names import is_harmless_variable, is_secret_nam
     ],
 )  # fmt: skip
 def test_a_secret_name(name: str) -> None:
-    """The name of a secret is recognized in any spelling, and at the end of a longer name."""
+    """For masking, a secret's name is recognized in any spelling, also at a name's end."""
     assert is_secret_name(name)
 
 
@@ -31,12 +31,12 @@ def test_a_secret_name(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_harmless_name(name: str) -> None:
-    """Names of counts, positions and directories are not names of secrets."""
+    """For masking, names of counts, positions and directories are not names of secrets."""
     assert not is_secret_name(name)
 
 
 def test_a_variable_may_be_a_key() -> None:
-    """`key`, `session` and `sig` are names of secrets for headers, variables and URLs only."""
+    """For masking, `key` and `session` name secrets only in headers, variables and URLs."""
     assert is_secret_name("STRIPE_KEY", variable=True)
     assert is_secret_name("X-Session", variable=True)
     assert is_secret_name("sig", variable=True)
@@ -57,6 +57,6 @@ def test_the_kind_of_a_name() -> None:
 
 
 def test_harmless_variables() -> None:
-    """Harmless variables are recognized in any case, with all variables of the locale."""
+    """For masking, harmless variables are known in any case, with all of the locale."""
     assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "GPG_KEY"]))
     assert not is_harmless_variable("OPENAI_API_KEY")

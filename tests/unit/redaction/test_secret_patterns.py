@@ -24,7 +24,7 @@ MIXED = "Zf3D0LXCM3" + "EIMbgJpUNn" + "kRtOfOueHz"
     ],
 )  # fmt: skip
 def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> None:
-    """The range of a found secret is exactly the secret, without the text around it."""
+    """The range of a secret that is found in a text is exactly the secret."""
     text = before + secret + after
     expected = [SecretMatch(len(before), len(before) + len(secret), kind)]
     assert find(text, loose=False) == expected
@@ -50,7 +50,7 @@ def test_a_named_value_is_secret_in_loose_text() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_harmless_texts_are_left_alone(loose: bool) -> None:
-    """At most 0.5 % of more than 2,000 harmless texts are masked."""
+    """Of more than 2,000 harmless texts, at most 0.5 % are masked."""
     texts = look_alikes()
     assert len(texts) >= 2000
     masked = [text for text in texts if find(text, loose=loose)]
@@ -101,7 +101,7 @@ def test_no_text_takes_quadratic_time(piece: str) -> None:
     ],
 )  # fmt: skip
 def test_a_password_in_a_command(before: str, after: str) -> None:
-    """A password within a command is found, and the words around it are not."""
+    """A password within a command is found as a secret, but not the words around it."""
     matches = find(f"{before}hunter22{after}", loose=False)
     assert [(match.start, match.end) for match in matches] == [(len(before), len(before) + 8)]
 
@@ -139,6 +139,6 @@ def test_other_ends_begin_no_secret() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_the_value_of_an_option_may_go_on(loose: bool) -> None:
-    """The value of an option such as `--token` may be a secret in any text."""
+    """In any text, the value of an option such as `--token` may be a secret."""
     text = "run --token abc"
     assert tail(text) == tail(text, search(text, loose=loose)) == 4

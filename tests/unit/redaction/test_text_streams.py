@@ -64,7 +64,7 @@ def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
 
 
 def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
-    """A piece of text does not pass if a secret's first word is split before it."""
+    """A piece of text does not pass the masking if a needle began in the piece before."""
     assert streams.passes("k", "a pass")
     assert not streams.passes("k", "word: hunter")
 

@@ -70,7 +70,7 @@ def pictures(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", [*SHIPPED, *all_text_forms()], ids=lambda path: path.stem)
 def test_entries_are_those_of_transcript(path: Path) -> None:
-    """A report has the entries of `transcript --json` with whole texts.
+    """A report has the entries of `transcript --json`, with whole texts.
 
     Entries of several frames have no texts.
     """
@@ -103,7 +103,7 @@ def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
 
 
 def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
-    """A block of a report's entries has a fixed number, and the last one has the rest."""
+    """Each block of a report has the same number of entries, except for the last."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(2 * ENTRIES):
             recorder.to_agent(request(number, "session/list"))
@@ -114,7 +114,7 @@ def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
 
 
 def test_an_empty_report_has_no_entries() -> None:
-    """A report without rows has an index without entries."""
+    """The data of a report without rows has an index without entries."""
     report = read(SHIPPED[0], filter="method:none")
     assert (report.conversation, report.images, report.meta["entries"]) == ([], [], 0)
 

@@ -91,14 +91,14 @@ def test_a_regular_expression_sees_each_string_by_itself() -> None:
 
 
 def test_a_text_across_chunks_is_found_at_its_first_frame() -> None:
-    """A search finds a text across chunks at its first frame, and knows its last frame."""
+    """A search reports a text across chunks at its first frame, and also names its last frame."""
     hits = search("hello world", chunks("Oh! Hel", "lo wor", "ld."))
     assert numbers(hits) == [(1, 3)]
     assert hits[0].excerpt == ("Oh! ", "Hello world", ".")
 
 
 def test_a_frame_is_a_hit_once() -> None:
-    """In a search, a frame is a hit once, even if a second match begins in it."""
+    """In a search, a frame is listed once, even if a second match begins in it."""
     assert numbers(search("aba", chunks("aba", "ba"))) == [(1, 1)]
     assert numbers(search("aa", chunks("a", "a", "a"))) == [(1, 2), (2, 3)]
 
@@ -165,7 +165,7 @@ def test_messages_with_ids_may_be_interleaved() -> None:
 
 
 def test_hits_come_in_order() -> None:
-    """Hits of a search are in the order of first frames, even if a match completes later."""
+    """A search lists hits in the order of their first frames."""
     first, two = chunks("Hel", "lo", first=1)
     between = frame(2, {}, stream="stderr", kind="stderr", method=None, raw=b"hello")
     assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3), (2, 2)]
@@ -187,7 +187,7 @@ def test_a_match_of_a_regular_expression_goes_across_chunks() -> None:
 
 
 def test_an_end_assertion_waits_for_the_end_of_the_message() -> None:
-    """In a search, an assertion of the end does not match while the message continues."""
+    """In a search, ``$`` does not match while the message of a chunk continues."""
     many = ["x" * 100] * 400
     assert numbers(search(r"lo\Z", chunks("hel", "lo", *many), is_regex=True)) == [(2, 2)]
     assert search(r"hello\Z", chunks("hel", "lo", *many), is_regex=True) == []

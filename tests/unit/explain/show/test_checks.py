@@ -309,7 +309,7 @@ def test_unknown_error_codes_have_no_name(code: Any, dialect: str | None, name: 
 
 
 def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -> None:
-    """The finding about undelivered bytes names the missing reader, their number and frames."""
+    """The finding about undelivered bytes names the missing reader, and counts the bytes."""
     turn(recorder)
     recorder.to_client(CUSTOM)
     recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)
@@ -319,7 +319,7 @@ def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -
 
 
 def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
-    """The finding about an agent that stops reading has the time, the frame, and the bytes."""
+    """The finding about an agent that stops reading has the time, the frame and the bytes."""
     turn(recorder)
     since = ORIGIN_NS + recorder.t_ns
     recorder.to_agent(CUSTOM)
@@ -332,7 +332,7 @@ def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
 
 
 def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
-    """A summary of stall events with missing or wrong fields raises nothing."""
+    """Stall events with missing or wrong fields raise nothing in a summary."""
     recorder.event(capture_log.NOTE, TO_AGENT, action="stalled")
     recorder.event(capture_log.NOTE, TO_CLIENT, action="stalled", since=1 << 62, bytes="many")
     recorder.event(capture_log.NOTE, action="stalled")

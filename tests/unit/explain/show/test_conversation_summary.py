@@ -15,7 +15,7 @@ PROTOCOL = Path(__file__).parents[3] / "data" / "protocol"
 
 
 def test_enabled_capabilities_of_v1_are_listed() -> None:
-    """Of the handshake, true flags and objects are capabilities; false and null are not."""
+    """In a handshake, true flags and objects are capabilities; false and null are not."""
     params = {
         "clientCapabilities": {
             "fs": {"readTextFile": True, "writeTextFile": False},
@@ -28,7 +28,7 @@ def test_enabled_capabilities_of_v1_are_listed() -> None:
 
 
 def test_empty_groups_of_v1_are_no_capabilities() -> None:
-    """In v1, an empty group has no capabilities."""
+    """In v1, an empty group of the handshake has no capabilities."""
     groups: dict[str, Any] = {
         "promptCapabilities": {},
         "mcpCapabilities": {},
@@ -39,7 +39,7 @@ def test_empty_groups_of_v1_are_no_capabilities() -> None:
 
 
 def test_capabilities_of_v1_are_named_by_path() -> None:
-    """A peer's capability of v1 is named by its path in the message."""
+    """`show` names a capability of v1 by its path in the message."""
     result = {
         "agentCapabilities": {
             "loadSession": True,
@@ -57,7 +57,7 @@ def test_capabilities_of_v1_are_named_by_path() -> None:
 
 
 def test_custom_capabilities_come_last() -> None:
-    """Custom capabilities, below _meta or with an underscore, are listed last."""
+    """`show` lists custom capabilities, below _meta or with an underscore, last."""
     params = {
         "clientCapabilities": {"_meta": {"zed.dev": {"workspace": True}}, "terminal": True},
         "capabilities": {"_own": {"x": 1}, "fs": {"read": True}},
@@ -79,7 +79,7 @@ def test_an_empty_object_is_a_capability_in_v2() -> None:
 
 
 def test_capabilities_of_the_draft_have_values() -> None:
-    """Lists and numbers of a handshake are shown; required client capabilities are separate."""
+    """`show` prints lists and numbers of a handshake, and required capabilities separately."""
     result = {
         "capabilities": {
             "mcpCapabilities": {"transport": ["stdio", "http"]},
@@ -95,7 +95,7 @@ def test_capabilities_of_the_draft_have_values() -> None:
 
 
 def test_login_methods_are_listed_by_id() -> None:
-    """Login methods of an agent are listed by id, in the agent's order, in either dialect."""
+    """`show` lists an agent's login methods by id, in the agent's order."""
     ways = [{"id": "oauth", "name": "Browser"}, {"methodId": "key"}, {"name": "Guest"}, {}, 7]
     assert auth_method_ids({"authMethods": ways}) == ["oauth", "key", "Guest"]
 
@@ -111,7 +111,7 @@ def test_login_methods_are_listed_by_id() -> None:
     ],
 )
 def test_odd_capabilities_are_named(half: Any) -> None:
-    """A peer's capability with an unusual JSON value has a name of one line."""
+    """`show` names a capability with an unusual JSON value on one line."""
     assert all(0 < len(name) <= 201 for name in capabilities(half))
     assert capabilities(half, "requiredClientCapabilities") == auth_method_ids(half) == []
 

@@ -104,7 +104,7 @@ def words(chat: LogWriter) -> str:
 def test_an_agent_that_never_spoke_may_not_be_to_blame(
     chat: LogWriter, code: int, line: str, by: str
 ) -> None:
-    """Exit codes of launchers and words on stderr show that the environment failed."""
+    """`show` blames the environment if stderr or a launcher's exit code shows a failed start."""
     chat.to_agent(INITIALIZE)
     if line:
         stderr(chat, line)
@@ -123,7 +123,7 @@ def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
 
 
 def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
-    """A client is to blame for a signal that ends the agent before the recorder sees it."""
+    """`show` blames a client for a signal that ends the agent before the recorder sees it."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.event(capture_log.EXIT, signal=signal.SIGTERM)
@@ -163,7 +163,7 @@ def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
 
 
 def test_an_agent_that_does_nothing_after_an_answer_is_named(chat: LogWriter) -> None:
-    """An agent that never starts a call after its permission was answered is to blame for it."""
+    """`show` blames an agent that never starts a call after its permission was answered."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make"), PERMISSION)
@@ -174,7 +174,7 @@ def test_an_agent_that_does_nothing_after_an_answer_is_named(chat: LogWriter) ->
 
 
 def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWriter) -> None:
-    """A client that leaves within a tenth of a second is to blame for the open question."""
+    """`show` blames a client that leaves within a tenth of a second for the open question."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(PERMISSION)
@@ -189,7 +189,7 @@ def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWrit
 def test_an_agent_does_not_wait_for_a_login_for_ever(
     chat: LogWriter, minutes: int, severity: str, by: str | None
 ) -> None:
-    """An agent that waits for a login for a quarter of an hour is to blame for the hang."""
+    """`show` blames an agent that waits for a login for a quarter of an hour."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, authMethods=[{"id": "m", "name": "M"}]))
     chat.to_agent(request(1, "authenticate", methodId="m"))
@@ -199,7 +199,7 @@ def test_an_agent_does_not_wait_for_a_login_for_ever(
 
 
 def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
-    """The client has to answer a permission request whose turn it has cancelled."""
+    """`show` waits for the client to answer a permission request whose turn it has cancelled."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(PERMISSION)
@@ -235,7 +235,7 @@ def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> No
     [(2, "warning"), (4, "info")],
 )
 def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expected: str) -> None:
-    """After initialize a client has to continue, but after session/new a person may write."""
+    """For `show`, the client has to go on after initialize, but may wait after session/new."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     if frames == 4:
@@ -247,7 +247,7 @@ def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expe
 
 
 def test_a_client_that_refuses_a_question_is_named(chat: LogWriter) -> None:
-    """A client that answers a valid permission request with an error is to blame."""
+    """`show` blames a client that answers a valid permission request with an error."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client({**PERMISSION, "params": {**PERMISSION["params"], "options": [
@@ -269,7 +269,7 @@ def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
 
 
 def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> None:
-    """The finding about a hanging call quotes the last line of stderr, and blames nobody."""
+    """For a hanging tool call, `show` quotes the last line of stderr, and blames nobody."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
@@ -292,7 +292,7 @@ def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> No
 def test_an_agent_has_to_heed_a_cancel_whatever_runs(
     chat: LogWriter, seconds: int, expected: tuple[str, str, str | None]
 ) -> None:
-    """An agent that had time to obey a cancel is to blame, and ignored cancels are counted."""
+    """`show` blames an agent that had time to obey a cancel, and counts ignored cancels."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
@@ -305,7 +305,7 @@ def test_an_agent_has_to_heed_a_cancel_whatever_runs(
 
 
 def test_an_agent_that_ignored_a_cancel_was_killed_for_it(chat: LogWriter) -> None:
-    """An agent that is killed after it ignored a cancel is to blame for its end."""
+    """`show` blames an agent for its end if it was killed after it ignored a cancel."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.t_ns += 3 * MINUTE
@@ -327,7 +327,7 @@ def test_an_agent_that_ignored_a_cancel_was_killed_for_it(chat: LogWriter) -> No
 def test_a_turn_ends_soon_after_its_cancel(
     chat: LogWriter, seconds: int, asked: bool, expected: list[tuple[str, str, str | None]]
 ) -> None:
-    """A turn that ends half a minute after its cancel is a problem, unless the client was slow."""
+    """For `show`, a turn that ends half a minute after its cancel is a problem."""
     opened(chat)
     chat.to_agent(PROMPT)
     if asked:
@@ -355,7 +355,7 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
     is_cancelled: bool,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """An agent is to blame for minutes of silence before a cancel, unless a person was asked."""
+    """`show` blames an agent for minutes of silence before a cancel, unless a person was asked."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(*meanwhile)
@@ -373,7 +373,7 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
 def test_a_released_terminal_is_not_waited_for(
     chat: LogWriter, seconds: int, expected: tuple[str, str | None]
 ) -> None:
-    """A client that released a terminal has to answer the open wait for the terminal's exit."""
+    """For `show`, a client that released a terminal has to answer the open wait for its exit."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(request(0, "terminal/create", sessionId="s", command="make"))
@@ -398,7 +398,7 @@ def test_a_released_terminal_is_not_waited_for(
 def test_a_client_that_leaves_at_a_long_line_is_named(
     chat: LogWriter, size: int, later_ms: int, expected: tuple[str, str, str | None]
 ) -> None:
-    """A client that leaves right after a line of over 64 KiB is to blame for its small buffer."""
+    """`show` blames a client that leaves after a line of over 64 KiB for its small buffer."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "agent_message_chunk", content=text("x" * size)))
@@ -425,7 +425,7 @@ def test_an_empty_turn_that_has_failed_is_named(
     line: str,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """An empty turn failed if it has no tokens or an error on stderr, unless it ran a command."""
+    """For `show`, an empty turn failed if it has no tokens, unless it ran a command."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     if line:
@@ -456,7 +456,7 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     meta: dict[str, str],
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """The finding about an empty turn quotes its metadata's error; without one it is a hint."""
+    """For an empty turn, `show` quotes the error in its metadata, or has at most a hint."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     chat.t_ns += after_ms * MS
@@ -469,7 +469,7 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     ("message", "severity"), [("it failed", "warning"), ("not supported", "error")]
 )
 def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, severity: str) -> None:
-    """An internal error is a finding, and an error if it refuses an announced method."""
+    """For `show`, an internal error is a finding, and an error for an announced method."""
     chat.to_agent(
         request(0, "initialize", protocolVersion=1,
                 clientCapabilities={"fs": {"readTextFile": True}})
@@ -486,7 +486,7 @@ def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, sever
     [("Directory does not exist: /p", "client"), ("Internal error: Cannot open /p", "agent")],
 )
 def test_a_directory_that_is_not_there_is_the_clients(chat: LogWriter, words: str, by: str) -> None:
-    """If an error says that the directory of a new session is missing, the client is to blame."""
+    """`show` blames the client if an error says that a new session's directory is missing."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(1, "session/new", cwd="/p", mcpServers=[]))
@@ -496,7 +496,7 @@ def test_a_directory_that_is_not_there_is_the_clients(chat: LogWriter, words: st
 
 
 def test_a_session_is_lost_whatever_the_error_calls_it(chat: LogWriter) -> None:
-    """If an error says that the id of an open session was not found, the agent is to blame."""
+    """`show` blames the agent if an error says that an open session's id was not found."""
     opened(chat)
     chat.to_agent(PROMPT)
     failure = {"code": -32002, "message": "Resource not found", "data": {"uri": "s"}}
@@ -519,7 +519,7 @@ def test_a_session_is_lost_whatever_the_error_calls_it(chat: LogWriter) -> None:
 def test_an_agent_takes_the_login_that_it_offers(
     chat: LogWriter, method: str, line: str, by: str | None
 ) -> None:
-    """An agent that refuses a login that it offers is to blame, unless stderr names a cause."""
+    """`show` blames an agent that refuses a login that it offers, unless stderr names a cause."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, authMethods=[{"id": "google", "name": "Google"}]))
     chat.to_agent(request(1, "authenticate", methodId=method))
@@ -567,7 +567,7 @@ def test_an_error_of_the_models_provider_is_recognized(
 def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
     chat: LogWriter, code: int, message: str, by: str | None
 ) -> None:
-    """An agent is to blame for errors that are not about the prompt or the environment."""
+    """`show` blames an agent for errors that are not about the prompt or the environment."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, code, message))
@@ -576,7 +576,7 @@ def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
 
 
 def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> None:
-    """A session's failed opening does not count if the client then opens another session."""
+    """`show` ignores a session's failed opening if the client then opens another session."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(7, "session/new", cwd="/gone", mcpServers=[]))
@@ -588,13 +588,13 @@ def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> 
 
 
 def test_an_empty_recording_is_no_clean_one(chat: LogWriter) -> None:
-    """A recording without messages has a finding, even if the agent ended normally."""
+    """`show` reports a recording without messages, even if the agent ended normally."""
     chat.event(capture_log.EXIT, code=0)
     assert judged(chat) == [("recording.empty", "error", None)]
 
 
 def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path: Path) -> None:
-    """A recording without messages has a finding, however the client ended the recording."""
+    """`show` reports a recording without messages, however the client ended the recording."""
     with LogWriter(tmp_path / "closed.db") as closed:
         closed.event(capture_log.END, capture_log.TO_AGENT, reason="end of file")
         closed.event(capture_log.EXIT, code=1)

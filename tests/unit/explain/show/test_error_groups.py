@@ -60,7 +60,7 @@ def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> st
 
 
 def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
-    """In v1, a client that sends the draft's ``content`` is to blame for each refusal, once."""
+    """In v1, `show` blames a client that sends the draft's ``content``, once."""
     for rpc_id in range(1, 16):
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
         recorder.to_client(error(rpc_id, -32602, "Invalid params"))
@@ -112,7 +112,7 @@ def test_violations_of_a_request_are_described(
 
 
 def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> None:
-    """An agent that asks for a file without its path is to blame for the client's refusal."""
+    """`show` blames an agent that asks for a file without its path for the refusal."""
     recorder.to_client(request(7, "fs/read_text_file", sessionId="s"))
     recorder.to_agent(error(7, -32602, "no"))
     assert sentences(recorder) == [
@@ -122,7 +122,7 @@ def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> No
 
 
 def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) -> None:
-    """A client that loads a session although the agent does not offer that is to blame."""
+    """`show` blames a client that loads a session although the agent does not offer that."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(0, "initialize", protocolVersion=1))
     recorder.to_client(result(0, **AGENT))
@@ -161,7 +161,7 @@ def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict
 
 
 def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
-    """A request that is refused until a login is fine if the session opens later."""
+    """For `show`, a request that is refused until a login is fine if the session opens later."""
     recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
     recorder.to_client(error(1, -32000, "log in"))
     recorder.to_agent(request(2, "authenticate", methodId="m"))
@@ -183,7 +183,7 @@ def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
 
 
 def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
-    """Refused logins and failed turns of the draft are problems, although not error answers."""
+    """For `show`, refused logins and failed turns of the draft are problems."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     login = {"method": "api_key", "credentials": {"apiKey": "x"}}
     recorder.to_agent({"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": login})
@@ -250,13 +250,13 @@ def made(recorder: LogWriter, message: Any) -> None:
 
 @pytest.mark.parametrize("example", official(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_official_documents_show_is_allowed(example: Example) -> None:
-    """No request of the official documents breaks a rule of v1."""
+    """`show` finds no broken rule of v1 in any request of the official documents."""
     assert complaint(example, "v1") == ""
 
 
 @pytest.mark.parametrize("example", draft(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_draft_shows_is_allowed(example: Example) -> None:
-    """No request of the draft's documents breaks a rule of the draft."""
+    """`show` finds no broken rule of the draft in any request of the draft."""
     assert complaint(example, "draft-1.0") == ""
 
 

@@ -59,7 +59,7 @@ def test_the_facts_of_the_shipped_recordings() -> None:
 
 
 def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
-    """In the line of facts, the turns have their longest wait, and calls their failures."""
+    """The line of facts in `show` has the longest wait of the turns, and failures of calls."""
     path = record_waiting_chat(tmp_path / "x.db").path
     assert line_of(summary_of(path)) == (
         "2 turns, 1 never ended ✗ · 83.3 s, 67% a person · 1 call failed ✗"
@@ -69,7 +69,7 @@ def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", LOST)
 def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
-    """In the line of facts, a fact that an import lacks is left out, and is not 0."""
+    """The line of facts in `show` leaves out a fact that an import lacks, instead of saying 0."""
     summary = summary_of(DIRECTORY / "hang.db")
     recording = evolve(summary.recording, origin=Origin("zed", (lost,)))
     line = line_of(evolve(summary, recording=recording))
@@ -88,10 +88,8 @@ def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
     ],
 )
 def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
-    """The tokens in the context are written in thousands or millions."""
-    used, window = tokens
-    shown = Tokens(used=used, window=window)
-    summary = evolve(summary_of(DIRECTORY / "hello.db"), tokens=shown)
+    """The line of facts in `show` has the tokens in the context in thousands or millions."""
+    summary = evolve(summary_of(DIRECTORY / "hello.db"), work=WorkDone(tokens=tokens))
     assert facts_line(summary)[-1] == Fact(words)
 
 
@@ -106,7 +104,7 @@ def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
     ],
 )
 def test_calls_are_counted_by_their_ends(statuses: dict[str, int], fact: Fact) -> None:
-    """In the line of facts, calls that failed or never ended are trouble; others are good."""
+    """The line of facts in `show` marks calls that failed or never ended."""
     tally = ToolTally("other", sum(statuses.values()), statuses)
     summary = evolve(summary_of(DIRECTORY / "hello.db"), tool_calls=[tally])
     assert facts_line(summary)[-1] == fact
@@ -133,7 +131,7 @@ def edit(path: str, old: str | None, new: str, status: str = "completed") -> dic
 def test_changed_files_are_counted_once(
     tmp_path: Path, edits: list[Any], writes: list[str], words: str
 ) -> None:
-    """In the line of facts, a changed file counts once, its lines only if all diffs succeeded."""
+    """The line of facts in `show` counts a changed file once."""
     conversation = Talk()
     conversation.to_client(*(edit(*values) for values in edits))
     for path in writes:
@@ -145,7 +143,7 @@ def test_changed_files_are_counted_once(
 
 
 def test_the_last_usage_is_read(tmp_path: Path) -> None:
-    """In the line of facts, the last report of the agent about its context counts."""
+    """The line of facts in `show` has the agent's last report about its context."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for used in (900, 21_400):
             recorder.to_client(update("s", "usage_update", used=used, size=262_144))

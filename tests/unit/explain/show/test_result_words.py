@@ -34,7 +34,7 @@ def ended(**values: Any) -> Recording:
     ],
 )
 def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
-    """The stored rows alone show the result of each shipped recording."""
+    """The result of each shipped recording in `list` is found from the stored rows alone."""
     with RecordingReader(DIRECTORY / f"{name}.db") as reader:
         findings, *_ = find_quickly(reader)
         assert result_words(findings, reader.recording) == words
@@ -58,7 +58,7 @@ def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
     ],
 )  # fmt: skip
 def test_an_ending_is_in_words(values: dict[str, Any], reason: str, words: str) -> None:
-    """The ending of a recording has no bare number of a signal, and says who stopped the agent."""
+    """The ending of a recording says who stopped the agent, and has no bare signal number."""
     assert ending_words(ended(**values), reason) == words
 
 

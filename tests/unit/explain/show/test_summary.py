@@ -148,7 +148,7 @@ def test_an_empty_recording_has_a_summary(tmp_path: Path) -> None:
 
 
 def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
-    """In a summary, an error answer counts as an error, unless the request was cancelled."""
+    """In a summary, an error answer counts as an error, unless its request was cancelled."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "a"), request(2, "a"), request(3, "a"))
@@ -170,7 +170,7 @@ def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
     ],
 )
 def test_a_first_prompt_is_text_or_nothing(raw: bytes | None, prompt: str) -> None:
-    """The first prompt of a summary is a prompt's text on one line, or else empty."""
+    """A summary has a prompt's text on one line as first prompt, or else an empty text."""
     words: Any = first_prompt(raw)
     assert words.startswith(prompt)
     assert bool(words) == bool(prompt)

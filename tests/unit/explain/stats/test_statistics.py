@@ -45,7 +45,7 @@ def test_everything_is_counted_once(tmp_path: Path) -> None:
 
 
 def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
-    """The progress bar of `stats` counts each head of a frame."""
+    """The progress bar of `stats` counts every frame."""
     numbers: list[int] = []
 
     def watch(heads: Iterator[StoredFrame]) -> Iterator[StoredFrame]:
@@ -59,7 +59,7 @@ def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
 
 
 def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
-    """For `stats`, only the agent's own text is a first chunk: no commands, echoes or calls."""
+    """For `stats`, the first chunk of a turn is the agent's own text, not a tool call's."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * 500)]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))

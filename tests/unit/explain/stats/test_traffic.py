@@ -97,7 +97,7 @@ def test_activity_divides_the_time_of_the_recording() -> None:
 
 
 def test_the_cached_part_is_the_computed_one() -> None:
-    """`stats` counts activity with a cached part of the time as without the cache."""
+    """`stats` counts activity in the same parts of time with and without its cache."""
     for end in (1, 5, 24, 25, 997):
         traffic = Traffic(end)
         expected = [0] * BUCKETS
@@ -108,7 +108,7 @@ def test_the_cached_part_is_the_computed_one() -> None:
 
 
 def test_a_sparkline_shows_the_busiest_part_highest() -> None:
-    """A sparkline has a space for no frame and a full block for the most, and shows one frame."""
+    """A sparkline of `stats` has a space for no frame, and shows even a single frame."""
     assert sparkline([0, 1, 50, 100]) == " ▁▄█"
     assert sparkline([0, 0]) == "  "
     assert sparkline([]) == ""

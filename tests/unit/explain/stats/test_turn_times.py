@@ -201,7 +201,7 @@ def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> N
 
 
 def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> None:
-    """If two turns are open, a request without a session belongs to neither turn."""
+    """For `stats`, a request without a session belongs to neither of two open turns."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(request(0, "mcp/message", connectionId="m"))
@@ -230,7 +230,7 @@ def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
 def test_the_draft_waits_for_files_in_two_open_turns(
     tmp_path: Path, path: str, waited: tuple[int, int]
 ) -> None:
-    """The path of a file request decides which of two open turns waits for the client."""
+    """In `stats`, the path of a file request decides which of two open turns waits for it."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     for number, name in enumerate("ab"):
         recorder.to_agent(

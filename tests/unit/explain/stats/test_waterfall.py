@@ -151,7 +151,7 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 
 def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
-    """If two turns are open at once, each waterfall has its turn's own steps only."""
+    """If two turns are open at once, each one's waterfall in `stats` has its own steps only."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_agent(prompt(2, "t"))
         recorder.to_client(request(0, "_x/y"))
@@ -165,7 +165,7 @@ def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
 
 
 def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
-    """If only one turn is open, a request without a session belongs to that turn."""
+    """In a waterfall of `stats`, a request without a session belongs to the only open turn."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(request(0, "_x/y", why="z"))
         recorder.to_agent(result(0))

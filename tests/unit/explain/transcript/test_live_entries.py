@@ -42,7 +42,7 @@ def essence(entry: TranscriptEntry) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_live_entries_are_those_of_the_transcript(path: Path) -> None:
-    """Live entries have the same prompts, calls, permissions, plans and texts as a transcript."""
+    """`try` prints the same prompts, calls, permissions and texts as a transcript."""
     with RecordingReader(path) as reader:
         wanted = [
             item for item in TranscriptReader(reader).read() if isinstance(item, TranscriptEntry)
@@ -75,7 +75,7 @@ def _call(status: str, **more: Any) -> bytes:
 
 
 def test_a_call_is_shown_when_it_has_ended() -> None:
-    """A live entry shows a running call by its title; calls that never end come at the end."""
+    """`try` shows a running call by its title, and calls that never end at the end."""
     entries = LiveEntries()
     assert not [*entries.take(Direction.TO_CLIENT, _call("pending", title="Read a.txt"))]
     assert entries.running == ["Read a.txt"]

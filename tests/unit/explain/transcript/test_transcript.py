@@ -372,7 +372,7 @@ def test_a_turn_that_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_its_state() -> None:
-    """In a transcript of v2, a turn ends with a state update: the answer only accepts it."""
+    """In a transcript of v2, a turn ends with a state update, not with the answer."""
     conversation = Talk("v2")
     stop(conversation, accepted=True)
     conversation.update("state_update", state="running")
@@ -468,7 +468,7 @@ def test_limits_cut_and_leave_out() -> None:
 
 
 def test_the_raw_output_stands_beside_the_content_in_full() -> None:
-    """A transcript shows the raw output of a call only in full, or if there is no content."""
+    """A transcript shows a call's raw output only in full, or if the call has no content."""
     conversation = Talk()
     shown = [{"type": "content", "content": {"type": "text", "text": "1 file"}}]
     conversation.ends("a", content=shown, rawOutput={"count": 1})

@@ -33,14 +33,14 @@ def _hear_nothing(_: int, __: object) -> None:
 
 
 def test_ignored_signals_are_not_handled() -> None:
-    """A signal that was ignored at the start, as under `nohup`, is not handled."""
+    """A playback does not handle a signal that was ignored at the start, as under `nohup`."""
     assert handled(*STOPPING) == [*STOPPING]
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGTERM]
 
 
 def test_foreign_handlers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal handler that Python did not install is kept, since it cannot be restored."""
+    """A playback keeps a signal handler that Python did not install."""
     before = signal.getsignal(signal.SIGHUP)
     monkeypatch.setattr(signal, "getsignal", lambda s: None if s == signal.SIGTERM else before)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGHUP]
@@ -58,7 +58,7 @@ def test_a_verification_handles_what_is_not_ignored() -> None:
 
 
 async def test_a_handled_signal_is_received() -> None:
-    """The event loop receives a handled signal, and not an ignored signal."""
+    """A playback receives a signal that it handles, and not an ignored signal."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with received(*STOPPING) as signals:
         signal.raise_signal(signal.SIGHUP)
@@ -67,7 +67,7 @@ async def test_a_handled_signal_is_received() -> None:
 
 
 async def test_all_signals_may_be_ignored(autojump_clock: MockClock) -> None:
-    """If all signals are ignored, the event loop receives none, and no handler changes."""
+    """If all signals are ignored, a playback receives none, and changes no handler."""
     for signum in STOPPING:
         signal.signal(signum, signal.SIG_IGN)
     with received(*STOPPING) as signals, trio.move_on_after(3600) as waiting:

@@ -70,7 +70,7 @@ async def test_orphans_can_be_killed_at_once(
 
 
 async def test_our_own_children_are_left_alone() -> None:
-    """The clean-up of orphaned processes does not end children that we had before."""
+    """Ending orphaned processes does not end children that we had before."""
     with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
@@ -81,7 +81,7 @@ async def test_our_own_children_are_left_alone() -> None:
 
 
 async def test_the_subreaper_is_reset() -> None:
-    """Orphaned processes are adopted only until the context has ended."""
+    """We adopt orphaned processes only within the context that ends them."""
     with Orphans() as orphans:
         pass
     pid = leave_one(_STAYS)

@@ -188,7 +188,7 @@ async def test_what_ends_an_agent_ends_the_replay(
 async def test_a_pause_stops_the_output_until_it_is_resumed(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """A fault that pauses a replay holds back the agent's output, but not the client's input."""
+    """A fault that pauses a replay's agent holds back its output, but not the client's input."""
     replayed = await started(nursery, "pause where=text:one", "resume where=text:wake")
     await replayed.out(b"one\ntwo\n")
     mock_clock.jump(60)

@@ -150,7 +150,7 @@ async def test_a_missing_message_is_noticed_in_time(
 async def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A silent client ends the replay after the timeout, with the verdict of a stall."""
+    """A silent client ends a replay after the timeout, with the verdict of a stall."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         await client.send(1)
@@ -163,7 +163,7 @@ async def test_a_silent_client_stalls_the_replay(
 async def test_a_client_that_does_not_read_stalls_the_replay(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """If the client does not read for the timeout, the replay ends with the verdict of a stall."""
+    """If the client does not read for the timeout, a replay ends with the verdict of a stall."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         client.sink.send_stream.send_all_hook = trio.sleep_forever
@@ -179,7 +179,7 @@ async def broken() -> None:
 
 
 async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """If writing to the client fails, the replay continues until the client's input ends."""
+    """If writing to the client fails, a replay continues until the client's input ends."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         client.sink.send_stream.send_all_hook = broken

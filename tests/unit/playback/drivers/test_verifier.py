@@ -113,7 +113,7 @@ async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockCloc
 
 
 async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockClock) -> None:
-    """When a verification has sent everything, it closes the sink and still reads messages."""
+    """When `verify` has sent everything, it closes the agent's input and still reads."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)

@@ -41,6 +41,6 @@ def test_each_outcome_has_a_description(method: str, reply: Any, words: str) -> 
 
 
 def test_a_cancelled_permission_is_an_outcome_of_its_own() -> None:
-    """In a replay, a cancelled permission has its own outcome, which a cancelled turn excuses."""
+    """In a replay, a cancelled permission is an outcome that a cancelled turn excuses."""
     reply = {"result": {"outcome": {"outcome": "cancelled"}}}
     assert outcome("session/request_permission", None, reply) == CANCELLED

@@ -23,6 +23,6 @@ def test_a_lane_remembers_a_limited_number_of_messages() -> None:
 
 
 def test_the_latest_of_two_moments() -> None:
-    """The latest of two moments has the larger live time and the larger recorded time."""
+    """In a replay, the latest of two moments is latest by live and by recorded time."""
     assert latest(None, 5, 7) == (5, 7)
     assert latest((6, 3), 5, 7) == (6, 7)

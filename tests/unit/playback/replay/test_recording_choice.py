@@ -27,5 +27,5 @@ ANSWER = ("response", "session/new")
 def test_session_ids_of_equal_lines_are_paired(
     first: str, other: str, pairs: list[tuple[str, str]] | None
 ) -> None:
-    """If two lines are equal except for session ids at typed places, the ids are paired."""
+    """For a replay, session ids of two lines are paired if nothing else differs."""
     assert session_pairs(first.encode(), other.encode(), *ANSWER) == pairs

@@ -70,7 +70,7 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_a_recorded_marker_stands_for_itself_besides() -> None:
-    """A recorded marker matches itself, too, unless the live peer does not echo markers."""
+    """In playback, a recorded marker may also match itself."""
     echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
     for pairs in (echoed, own):
         pairs.add(pair(A, X))

@@ -26,7 +26,7 @@ def naming(call: str | None, session: str | None = "s") -> dict[str, Any]:
 
 
 def test_updates_change_only_the_members_that_they_have() -> None:
-    """An update of a tool call changes only members it has; null removes one in v2 only."""
+    """For `verify`, an update of a tool call changes only the members that the update has."""
     for null_clears in (False, True):
         calls = ToolCalls(null_clears=null_clears)
         announce(calls, kind="read", title="t")
@@ -66,7 +66,7 @@ def test_a_tool_call_with_an_unreadable_update_equals_no_other() -> None:
 
 
 def test_a_request_names_its_tool_call_in_any_dialect() -> None:
-    """A permission request names its tool call in one of several places."""
+    """`verify` finds the tool call of a permission request in one of several places."""
     for params in (
         {"toolCall": {"toolCallId": "c"}},
         {"subject": {"toolCall": {"toolCallId": "c"}}},

@@ -174,7 +174,7 @@ def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, 
 
 
 def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
-    """Members of the params may say what a permission applies to, even beside a subject."""
+    """For `verify`, params outside the tool call may also say what a permission applies to."""
     for name in ("toolCall", "subject"):
         assert not names_something({"params": {name: {"kind": "edit"}}})
         assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})
@@ -200,5 +200,5 @@ def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
 def test_reports_name_a_request(
     params: dict[str, Any], announced: dict[str, Any], title: str
 ) -> None:
-    """Reports name a permission request by title, or else by operation or command."""
+    """Reports of `verify` name a permission request by its title, operation or command."""
     assert title_of({"params": params}, announced) == title

@@ -36,7 +36,7 @@ def parity(item: RecordedRequest) -> Keys:
 
 
 def test_requests_are_found_by_method_and_key() -> None:
-    """Recorded requests are found by method, or by method and key, until they are made."""
+    """`verify` finds recorded requests by method, or by method and key, until they are made."""
     requests = [request(1), request(2), request(3), request(4, "other")]
     result = collection(*requests)
     assert [*result.of("m")] == requests[:3]
@@ -49,7 +49,7 @@ def test_requests_are_found_by_method_and_key() -> None:
 
 
 def test_the_first_request_that_was_made_is_found_by_key() -> None:
-    """Among recorded requests with one key, the first that was made is found."""
+    """Of recorded requests with one key, `verify` finds the first that was made."""
     requests = [request(1), request(3)]
     result = collection(*requests)
     assert result.first_made("m", (1, 1), parity) is None
@@ -61,7 +61,7 @@ def test_the_first_request_that_was_made_is_found_by_key() -> None:
 
 
 def test_requests_are_awaited_in_order() -> None:
-    """Recorded requests are awaited in order until they are made or given up."""
+    """`verify` awaits recorded requests in order until they are made or given up."""
     requests = [request(1), request(3), request(5)]
     result = collection(*requests)
     assert (result.are_made_before(1), result.are_made_before(2)) == (True, False)
@@ -73,7 +73,7 @@ def test_requests_are_awaited_in_order() -> None:
 
 
 def test_requests_that_are_cleared_are_never_matched() -> None:
-    """Recorded requests that were cleared are not found in any collection."""
+    """`verify` finds no recorded requests that were cleared."""
     item = request(1)
     lane, unnamed = collection(item), collection(item)
     lane.clear()
@@ -89,7 +89,7 @@ def test_requests_that_are_cleared_are_never_matched() -> None:
     ],
 )
 def test_equal_values_have_equal_keys(first: Any, other: Any) -> None:
-    """Two requests have the same key if only spelling, order of members or ``_meta`` differs."""
+    """For `verify`, two requests are equal if only spelling, order or ``_meta`` differs."""
     assert key_of(first) == key_of(other)
 
 
@@ -97,19 +97,19 @@ def test_equal_values_have_equal_keys(first: Any, other: Any) -> None:
     ("first", "other"), [([1, 2], [2, 1]), ({"a": 1}, {"a": 2}), ({"a": 1}, {"b": 1}), ([], {})]
 )
 def test_different_values_have_different_keys(first: Any, other: Any) -> None:
-    """Two requests have different keys if the order of a list or a member's name differs."""
+    """For `verify`, two requests differ if the order of a list or a member's name differs."""
     assert key_of(first) != key_of(other)
 
 
 def test_ignored_values_do_not_count() -> None:
-    """Values at ignored paths do not change a request's key; ``*`` is any name or index."""
+    """For `verify`, values at ignored paths do not make two requests different."""
     ignored = [("a", "*", "b")]
     assert key_of({"a": [{"b": 1}]}, ignored=ignored) == key_of({"a": [{"b": 2}]}, ignored=ignored)
     assert key_of({"a": [{"c": 1}]}, ignored=ignored) != key_of({"a": [{"c": 2}]}, ignored=ignored)
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """A recorded request's key has the live form of typed values, without sessions and ids."""
+    """`verify` looks requests up by the live form of typed values, without sessions and ids."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}
@@ -122,7 +122,7 @@ def test_values_at_typed_places_count_by_their_live_names() -> None:
 
 
 def test_a_deep_value_has_a_key() -> None:
-    """A recorded request with a value that is nested too deeply has a key, too."""
+    """`verify` can look up a recorded request with a value that is nested too deeply."""
     deep: Any = 1
     for _ in range(100_000):
         deep = [deep]

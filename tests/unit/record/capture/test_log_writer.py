@@ -103,7 +103,7 @@ def test_a_log_can_be_removed(log: CaptureLog) -> None:
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """A null log accepts everything and keeps nothing; it replaces a log that cannot be made."""
+    """If no log can be made, a null log takes its place, which keeps nothing."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -150,7 +150,7 @@ def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: by
 
 
 def test_anything_can_be_unpacked() -> None:
-    """Fields of an event in a log can be read from any bytes."""
+    """Fields of an event in a log can be read from any bytes without an error."""
     assert unpack_fields(b"a\0=\0\0\xff=\xfe") == {"a": [""], "": ["", ""], "\udcff": ["\udcfe"]}
 
 
@@ -266,7 +266,7 @@ def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
 
 
 def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
-    """A log in a gap is not trimmed, since the record of the gap would be lost."""
+    """A log with an open gap is not trimmed, since the record of the gap would be lost."""
     broken.append(STDERR, 2, b"lost")
     assert not broken.trim(broken.size)
 
@@ -355,7 +355,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """The bytes of a note count against --max-size only if they differ from the line's bytes."""
+    """The bytes of a note in a log count against --max-size only if they differ."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])
@@ -393,7 +393,7 @@ def test_the_size_cap_is_a_gap() -> None:
 
 
 def test_the_database_counts_towards_the_cap() -> None:
-    """The size of the database counts towards --max-size of the log."""
+    """The size of the database counts towards --max-size, too."""
     with new_log(max_size=RESERVE + 10_000) as log:
         log.allow(database_size=9_900)
         log.append(TO_AGENT, 1, b"x" * 100)

@@ -37,7 +37,7 @@ def test_bad_sizes(text: str) -> None:
 
 
 def test_a_size_beyond_all_numbers_is_refused() -> None:
-    """A number that is too large for a float is refused as a size and as an age."""
+    """As a size or an age in an option, a number too large for a float is refused."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size("9" * 400)
     for unit in ("d", "kB"):
@@ -108,7 +108,7 @@ def test_outputs() -> None:
 
 
 def test_names() -> None:
-    """A recording's name is valid as a file name and does not look like an option."""
+    """A recording's name must be valid as a file name and not look like an option."""
     assert read_name("my run.1") == "my run.1"
     assert read_name("你好 é 😀") == "你好 é 😀"
     assert read_name("x" * 200)
@@ -119,7 +119,7 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("text", ["a\nb", "a\x1b[31m", "a\x9b", "a\u202eb", "a\u2028b", "a\udcffb"])
 def test_a_name_can_be_printed(text: str) -> None:
-    """A recording's name with control characters or invalid UTF-8 is refused with escapes."""
+    """The error about a name with control characters or invalid UTF-8 shows them as escapes."""
     with pytest.raises(ValueError, match="cannot be a name") as refusal:
         read_name(text)
     assert str(refusal.value).isprintable()

@@ -28,7 +28,7 @@ def test_a_line_is_read_behind_the_name() -> None:
 
 
 def test_members_are_living_descendants_in_the_group() -> None:
-    """A process group in the table has the living descendants of a process, without itself."""
+    """The process table lists the living descendants of a process in one group."""
     table = [
         process(1, 0),  # the client
         process(2, 1),  # we

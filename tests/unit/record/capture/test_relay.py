@@ -54,7 +54,7 @@ def start(relay: Relay, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relay of a recorder starts three pumps and a thread that waits for the agent."""
+    """A relay starts three pumps and a thread that waits for the agent."""
     room = Room(large=10, small=0)
     start(relay, room, monkeypatch)
     assert len(room.begun) == 4
@@ -72,7 +72,7 @@ def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPa
 def test_a_thread_that_ends_at_once_is_noticed(
     relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If memory is short, a relay's started thread can fail before its first line."""
+    """A thread of a relay that cannot run for lack of memory stops the relay's start."""
     with pytest.raises(RuntimeError):
         start(relay, Room(large=2, small=2), monkeypatch)
     assert relay.is_short_of_memory

@@ -344,7 +344,7 @@ async def test_a_flood_of_stderr(clock: MockClock) -> None:
 
 
 async def test_a_reader_that_is_gone(clock: MockClock) -> None:
-    """Bytes that faults delay are noted as undelivered if their reader has left."""
+    """Delayed bytes whose reader has left are noted as undelivered, with all later bytes."""
     connection = play(clock, "latency latency_ms=1000 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -371,7 +371,7 @@ async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
-    """When no task keeps time, delayed bytes go out in order, and no fault fires again."""
+    """When the timing task of faults has ended, delayed bytes go out in order."""
     connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
     connection.read(A + B)
     assert connection.arrived() == b""
@@ -424,7 +424,7 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
 
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
-    """A direction without faults has a plain pump; a pump with faults waits to be started."""
+    """A direction without faults has a plain pump; with faults, the pump waits for a start."""
     connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
         connection.log,
@@ -443,7 +443,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
-    """A relay with faults that no task adopts passes all bytes as if without faults."""
+    """Before its faults are loaded, a relay without a task passes all bytes unchanged."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))

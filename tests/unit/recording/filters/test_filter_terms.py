@@ -83,7 +83,7 @@ def chosen(text: str) -> list[int]:
     ],
 )
 def test_meaning(text: str, expected: list[int]) -> None:
-    """A filter matches exactly the rows that its row of the test's table lists."""
+    """A filter matches exactly the rows that the table of examples names."""
     assert chosen(text) == expected
 
 
