@@ -108,7 +108,7 @@ def found_in(verdicts: dict[str, Any]) -> Kinds:
 def test_each_failure_is_found_and_told(
     batches: Batches, expected: Kinds, whole: list[str]
 ) -> None:
-    """A batch of verify prints a line for each failure, and keeps a new run of each."""
+    """A batch of `verify` prints a line for each failure, and keeps a new run of each."""
     verdicts = batches.verdicts("whole.jsonl")
     assert found_in(verdicts) == expected
     assert whole[-1].startswith(
@@ -154,7 +154,7 @@ def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected:
 
 
 def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
-    """The verdict of a batch on a run that cannot be recorded has the recorder's reason."""
+    """Ctrl-C ends the running agents of a batch, keeps results, and counts the missing ones."""
     names = [f"recs/{name}" for name in expected if "stalls" in name or "clean" in name]
     words = (*names, "--stall-timeout=0", "--results=stopped.jsonl", "--jobs=2", "-o", "stopped")
     started = batches.begin("verify", *words)
@@ -171,7 +171,7 @@ def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
 
 
 def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> None:
-    """A verdict of a batch on a run that cannot be recorded has the recorder's reason."""
+    """A batch's verdict on a run that cannot be recorded has the recorder's reason."""
     name = next(name for name in expected if "clean" in name)
     code, lines = batches.end("verify", f"recs/{name}", "--results=no.jsonl", "-o", "/proc")
     assert (code, len(lines)) == (2, 2)
@@ -239,7 +239,7 @@ def servers() -> list[int]:
 
 @pytest.mark.soak
 def test_a_thousand_recordings(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> None:
-    """Each recording of a thousand of every kind has its verdict in a batch."""
+    """A batch of a thousand recordings of every kind has a verdict on each."""
     batches = Batches(acp_proxy, tmp_path, fork_server)
     expected = write_recordings(tmp_path / "recs", 1000, VERIFIED)
     batches.end("verify", "recs", "--results=whole.jsonl", *MANNER)

@@ -31,7 +31,7 @@ def name(path: Path) -> str:
 
 @pytest.mark.parametrize("path", all_text_forms(), ids=name)
 def test_a_recorded_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
-    """A recorded conversation passes unchanged through a recorder and is recorded again."""
+    """A recorded conversation passes a recorder unchanged and is recorded unchanged."""
     capture = tmp_path / "capture.jsonl"
     save(load_text_form(path), capture)
     assert_passes(acp_proxy, tmp_path, capture)

@@ -106,7 +106,7 @@ def test_what_goes_in_and_comes_out_is_documented(kind: str) -> None:
 
 
 def test_the_page_uses_what_there_is() -> None:
-    """The page about CI uses only existing inputs, hooks, and template variables."""
+    """The page about CI uses only existing inputs of the action, and existing hooks."""
     workflows = [block for block in BLOCKS if "jobs" in block]
     steps = [
         step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]
@@ -212,7 +212,7 @@ def test_with_never_no_verdict_fails_the_job(
     verdict_: str,
     passes: bool,
 ) -> None:
-    """With `never`, no verdict fails the action's job, but unreadable files do."""
+    """With `never`, no verdict fails the job of the action, but unreadable files do."""
     recorded(program, tmp_path, code)
     job = gate(recordings="x", agent="y", version="installed", fail_on="never")
     assert job.run()["verdict"] == verdict_

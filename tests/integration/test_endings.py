@@ -38,7 +38,7 @@ def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) 
 
 @needs_proc
 def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_path: Path) -> None:
-    """Output of a process in the agent's group still arrives after the agent's exit."""
+    """Output of an agent's descendant still arrives after the agent's exit."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('(read go <"$1"; echo later) & printf "%08d\n" $$', gate.path))
     conversation.run(until=lambda: len(conversation.received) == 9)
@@ -73,7 +73,7 @@ def test_an_agent_that_closes_its_input_can_still_write(record: Recorder, tmp_pa
 
 
 def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Path) -> None:
-    """An agent's closed output ends the client's stream at once, but input still passes."""
+    """If an agent closes its output, its client reads the end at once, and can still write."""
     conversation = record(
         shell('echo bye; exec >&-; read line; echo "$line" >"$1"; exit 7', tmp_path / "received")
     )
@@ -86,7 +86,7 @@ def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Pat
 
 
 def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path: Path) -> None:
-    """Bytes without a newline are recorded, although the client never closed its end."""
+    """Bytes without a newline are recorded even if the client never closed its end."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('head -c 8 >"$1"; echo received; read go <"$2"', tmp_path / "received", gate.path)
@@ -171,7 +171,7 @@ def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, 
 def test_nothing_is_left_behind_by_a_stopped_agent(
     record: Recorder, tmp_path: Path, way: str
 ) -> None:
-    """If the agent or the proxy is stopped, the agent's processes end too."""
+    """If the agent or the proxy is stopped, all of the agent's processes end."""
     conversation = record(leaver(tmp_path, "trap 'exit 0' TERM;", "read line"), "--grace", "1000")
     left = left_by(conversation)
     conversation.process.send_signal(signal.SIGTERM if way == "stopped" else signal.SIGKILL)

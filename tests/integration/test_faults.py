@@ -176,7 +176,7 @@ def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Pa
 def test_a_rule_ends_the_agent(
     forked: Recorder, rule: str, code: int, data: dict[str, Any]
 ) -> None:
-    """If a fault ends the agent, our exit code is the agent's, and the recording has the reason."""
+    """If a fault ends the agent, the proxy exits with the agent's code."""
     conversation = forked(ECHO, *faults(f"{rule} where='method:b dir:to-client'"))
     conversation.write(A)
     conversation.expect(A)
@@ -223,7 +223,7 @@ def test_a_paused_agent_does_not_outlive_the_proxy(record: Recorder) -> None:
 
 
 def test_stderr_flood_writes_to_our_stderr(forked: Recorder) -> None:
-    """The fault `stderr-flood` writes lines to our stderr like the agent's, and is recorded."""
+    """The fault `stderr-flood` writes lines to stderr like the agent, and is recorded."""
     conversation = forked(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
     assert conversation.exchange(A + B + C) == A + B + C
     assert conversation.wait() == 0
@@ -412,7 +412,7 @@ def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None
 def test_a_bad_plan_is_refused(
     forked: Recorder, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
-    """A bad fault plan gives a line and exit code 2; no agent starts, nothing is recorded."""
+    """A bad fault plan gives a line and exit code 2, and no agent is started."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     conversation = forked(shell('echo started >"$1"', tmp_path / "started"), *options)
     assert conversation.wait() == 2
@@ -498,7 +498,7 @@ def test_a_kill_of_the_proxy_loses_nothing(
 
 
 def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
-    """A stop signal ends the proxy although a fault lets nothing pass."""
+    """A signal to stop the proxy works although a fault lets nothing pass."""
     conversation = record(ECHO, *faults("stall where=dir:to-client"))
     conversation.write(A)
     conversation.wait_for_rows("select 1 from events where kind = 'fault'")
@@ -528,7 +528,7 @@ def test_delayed_frames_arrive_before_the_end(forked: Recorder) -> None:
 
 
 def test_nothing_is_lost_while_faults_are_imported(record: Recorder, tmp_path: Path) -> None:
-    """A direction with faults begins late and loses nothing; one without them does not wait."""
+    """A direction with faults begins late and loses nothing; one without faults begins at once."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('echo early; read go <"$1"; exec cat', gate.path),

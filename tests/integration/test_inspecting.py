@@ -68,7 +68,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_verdict_is_the_exit_code_also_without_a_reader(
     acp_proxy: Path, words: list[str], code: int
 ) -> None:
-    """The exit code of a command is right even if the reader of stdout has left."""
+    """The exit code of a command is its verdict even if the reader of stdout has left."""
     reader, writer = os.pipe()
     os.close(reader)
     command: list[str | Path] = [acp_proxy, *words]
@@ -80,7 +80,7 @@ def test_a_verdict_is_the_exit_code_also_without_a_reader(
 
 
 def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
-    """A command whose reader has read enough ends with code 0 and nothing on stderr."""
+    """A command whose output nobody reads to the end exits with 0 and an empty stderr."""
     with LogWriter(home / "recordings" / "long.db") as recorder:
         for number in range(3000):
             recorder.to_client(update("s", "agent_message_chunk", content=text(f"{number}" * 50)))
@@ -107,7 +107,7 @@ def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
 def test_a_pipe_that_is_closed_already(
     fork_server: ForkServer, home: Path, command: list[str]
 ) -> None:
-    """A reader of stdout that has already gone is not an error, however short the output is."""
+    """For a command, a reader of stdout that has already gone is not an error."""
     ours, theirs = os.pipe()
     os.close(ours)
     assert run_in(fork_server, command, theirs, home) == (0, b"")
@@ -130,7 +130,7 @@ def in_a_locale(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
 
 @pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
 def test_any_locale_works(in_a_locale: ForkServer, home: Path, command: list[str]) -> None:
-    """Printed characters that stdout cannot encode become escapes for a person; JSON is UTF-8."""
+    """Characters that stdout cannot encode are printed as escapes; JSON is UTF-8."""
     with tempfile.TemporaryFile() as file:
         assert run_in(in_a_locale, command, file.fileno(), home) == (0, b"")
         printed = written(file)

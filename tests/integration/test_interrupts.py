@@ -89,7 +89,7 @@ def test_importing_does_not_change_ctrl_c() -> None:
 
 
 def test_an_ignored_interrupt_stays_ignored(tmp_path: Path) -> None:
-    """An ignored interrupt stays ignored, as for a background command of a script."""
+    """An ignored Ctrl-C stays ignored, as for a background command of a script."""
     script = [sys.executable, "-P", "-c", INTERRUPTED, "click", "script", "acp-proxy", "--version"]
     result = subprocess.run(
         script,

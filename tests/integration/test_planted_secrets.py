@@ -313,7 +313,7 @@ def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str
 
 @pytest.mark.parametrize("level", ["secrets", "none"])
 def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
-    """Lines that a fault cuts, changes or duplicates are masked as received and as delivered."""
+    """The recorder masks lines that a fault cuts, changes or duplicates."""
     made = conversation("unstable", large=0, hidden=4)
     rules = [word for rule in FAULTS for word in ("--fault", rule)]
     recorded = record(made, "--redact", level, "--seed", "1", *rules).end()

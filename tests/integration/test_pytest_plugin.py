@@ -381,7 +381,7 @@ PRINTED = {
 
 
 def test_each_test_has_its_outcome_and_its_report(suite: Suite) -> None:
-    """A test whose conversation diverges fails, although its own assertions hold."""
+    """With the pytest plugin, a test fails if its conversation diverges."""
     suite.configure("acp_agent_patience = 1")
     suite.recorded("hello", "tour")
     shutil.copy(suite.recordings / "hello.db", suite.recordings / "story.db")
@@ -565,7 +565,7 @@ def test_it_can_be_switched_off(suite: Suite) -> None:
 
 
 def test_parallel_runs_are_independent(suite: Suite) -> None:
-    """Two runs of the same tests at the same time have agents of their own."""
+    """Two runs of pytest at the same time have agents of their own."""
     suite.recorded("hello")
     suite.tests("""
         @pytest.mark.acp_recording("hello")
@@ -641,7 +641,7 @@ class side_by_side:  # noqa: N801  a context manager
 
 
 def test_the_example_passes(tmp_path: Path) -> None:
-    """The test suite of the example editor plugin passes as documented."""
+    """The test suite of the example of an editor plugin passes as documented."""
     directory = tmp_path / "editor_plugin"
     shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     ran = Suite(directory).run("-rA")
@@ -650,7 +650,7 @@ def test_the_example_passes(tmp_path: Path) -> None:
 
 
 def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
-    """An editor plugin that answers differently from the recording fails its test."""
+    """If an editor plugin answers differently from the recording, its test fails."""
     directory = tmp_path / "editor_plugin"
     shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     plugin = directory / "editor_plugin.py"

@@ -204,7 +204,7 @@ def talks(request: pytest.FixtureRequest) -> Talks:
 
 
 def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Path) -> None:
-    """Client and agent note the same with a recorder in between, and the client with a replay.
+    """The client and the agent notice no recorder between them, and the client no replay.
 
     The recording is complete: each message that the agent noted, in its order, and no other.
     """
@@ -220,7 +220,7 @@ def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Pa
 
 
 def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
-    """The recording of an SDK's client has exactly its frames, with its escapes of characters."""
+    """A recording of a client on an SDK has exactly the SDK's frames, with all escapes."""
     client = Wire.load(python.client.directory / "client.wire")
     assert python.recording.wire() == Wire(received=client.sent, sent=client.received)
     sent = [json.dumps(m, separators=(",", ":")).encode() for m in python.proxied.agent.sent]
@@ -230,7 +230,7 @@ def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
 
 @pytest.mark.slow
 def test_both_sdks_see_the_same(python: Talks, typescript: Talks) -> None:
-    """The clients on both SDKs print the same for the same conversation."""
+    """The clients on the Python and TypeScript SDKs print the same for one conversation."""
     assert json.loads(typescript.proxied.printed) == json.loads(python.proxied.printed)
 
 

@@ -78,7 +78,7 @@ def cannot_index(path: Path, why: str) -> str:
 
 @pytest.mark.slow
 def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path) -> None:
-    """If another program holds the database until after the end, the log is the recording."""
+    """If another program locks the database to the end, the recording is left in its log."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -98,7 +98,7 @@ def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path)
 
 
 def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If the database's lock is released before the end, the recording is one plain file."""
+    """If the lock on the database ends in time, the recording is one plain file."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -219,7 +219,7 @@ def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> Non
 
 @needs_prlimit
 def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
-    """A gap that is open when the agent exits is closed by the log's last records."""
+    """The gap in a log that is open at the agent's exit is closed by the last records."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("before")

@@ -43,7 +43,7 @@ _SEARCHES = (
 
 
 def test_a_report_finds_what_the_command_line_finds(npm_packages: Path) -> None:
-    """Every filter and search of a report page gives the same rows or mistake as on the line."""
+    """Each filter and search of a report page finds what the command line finds."""
     filters = _filters()
     asked = [(path, filters, list(_SEARCHES)) for path in RECORDINGS]
     expected, given = [], []

@@ -70,7 +70,7 @@ def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packa
 def test_what_was_printed_runs_where_path_is_short(
     tmp_path: Path, acp_proxy: Path, client: str
 ) -> None:
-    """In the entry of `setup`, a script as agent finds its interpreter with a short PATH."""
+    """An agent that is a script finds its interpreter through the entry that `setup` makes."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, line in {"goose": "/usr/bin/env goose-runs", "goose-runs": "/bin/sh"}.items():

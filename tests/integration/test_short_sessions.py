@@ -38,7 +38,7 @@ def short_talk(record: Recorder, tmp_path: Path) -> Talk:
 
 
 def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> None:
-    """A short session leaves its log, and an empty file for the database.
+    """A session that ends during start-up leaves its log, and an empty database file.
 
     That file is made at the start, for its owner alone, so that no other user can put one there.
     """
@@ -49,7 +49,7 @@ def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> Non
 
 
 def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -> None:
-    """`inspect` finds the session of a log alone complete, and makes it one plain file."""
+    """`inspect` finds a session complete that left only its log, and makes one file of it."""
     conversation = short_talk(record, tmp_path)
     (entry,) = map(json.loads, record.inspect("list", tmp_path, "--json").splitlines())
     assert (entry["recording"]["state"], entry["frames"]) == ("complete", 2)

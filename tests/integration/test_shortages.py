@@ -27,7 +27,7 @@ def limited(limit: str) -> list[str]:
 
 
 def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
-    """An agent without a guardian runs, and a message names the guardian."""
+    """If a guardian cannot be started, the agent runs, and a message names the guardian."""
     conversation = record(["cat"], wrapper=UNGUARDED)
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0
@@ -55,7 +55,7 @@ def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
 
 
 def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
-    """With --require-recording, no agent runs without a recording, even if memory is short."""
+    """With --require-recording, no agent runs unrecorded, even if descriptors are too few."""
     conversation = record(["cat"], "--require-recording", wrapper=limited("-n 9"))
     assert conversation.read_all() == b""
     assert conversation.wait() == 1
@@ -63,7 +63,7 @@ def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
 
 
 def test_a_missing_agent_is_named(record: Recorder) -> None:
-    """A missing agent is named even if it would have replaced our process."""
+    """If too few descriptors are left, the error about a missing agent still names the agent."""
     conversation = record(["/nowhere/agent"], wrapper=limited("-n 10"))
     assert conversation.read_all() == b""
     assert conversation.wait() == 127

@@ -89,7 +89,7 @@ def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: sign
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_nothing_is_left_of_a_launcher(record: Recorder, launcher: str) -> None:
-    """A launcher's child that ignores SIGTERM and holds the pipes is gone after the grace."""
+    """After the grace, a recorder kills a launcher's child that ignores SIGTERM."""
     conversation = record(shell(LAUNCHERS[launcher]), "--grace", "0.3")
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -103,7 +103,7 @@ def test_nothing_is_left_of_a_launcher(record: Recorder, launcher: str) -> None:
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> None:
-    """A launcher and its child do not outlive a proxy that was killed."""
+    """If a recorder is killed, a launcher and its child are ended."""
     conversation = record(shell(LAUNCHERS[launcher]))
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -114,7 +114,7 @@ def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> 
 
 
 def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
-    """A stopped agent (SIGSTOP) is continued, so that it can handle the forwarded signal."""
+    """A recorder continues an agent that is stopped (SIGSTOP), so that it gets the signal."""
     conversation = record(shell("echo $$; kill -s STOP $$; exit 9"), "--grace", "1000")
     conversation.run(until=lambda: conversation.received.endswith(b"\n"))
     pid = int(conversation.received)
@@ -138,7 +138,7 @@ def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool
 
 
 def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) -> None:
-    """The output and exit code of an agent that handles SIGTERM are passed on."""
+    """A recorder passes on the output and exit code of an agent that handles SIGTERM."""
     conversation = record(
         shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done")
     )

@@ -99,14 +99,14 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_million_frames_are_inspected_in_flat_memory(
     million: Path, acp_proxy: Path, arguments: list[str]
 ) -> None:
-    """Every query streams the million frames of a recording and does not hold them."""
+    """Each query yields the million frames of a recording one by one."""
     command, *rest = arguments
     target = [*rest, str(million)] if command == "search" else [str(million), *rest]
     assert _peak([str(acp_proxy), "inspect", command, *target]) < PEAK_READING
 
 
 def test_two_million_frames_are_compared(million: Path, acp_proxy: Path) -> None:
-    """Queries use memory for the numbers and ids of a million frames, not for payloads."""
+    """Queries for a million frames use memory for numbers and ids, not for payloads."""
     command = [str(acp_proxy), "inspect", "diff", str(million), str(million)]
     assert _peak(command) < PEAK_READING
 

@@ -56,7 +56,7 @@ def test_switched_off_a_missing_agent_is_127(record: Recorder) -> None:
 
 
 def test_stderr_passes_and_is_recorded(record: Recorder, tmp_path: Path, speech: bytes) -> None:
-    """The agent's stderr is passed on byte for byte and recorded; stdout has nothing but stdout."""
+    """The proxy passes on and records the agent's stderr, and keeps it apart from stdout."""
     (tmp_path / "errors").write_bytes(speech)
     conversation = record(shell('echo "{}"; cat "$1" >&2; echo "{}"', tmp_path / "errors"))
     assert conversation.read_all() == b"{}\n{}\n"
@@ -178,7 +178,7 @@ def test_standard_descriptors_that_are_closed(
 
 @needs_proc
 def test_closed_descriptors_are_not_reused(record: Recorder, tmp_path: Path) -> None:
-    """After both sides have closed, 0 and 1 do not become files that a print would reach."""
+    """Descriptors 0 and 1 that both sides have closed never become other files."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('cat; exec >&-; read go <"$1"', gate.path))
     assert conversation.exchange(b"{}\n") == b"{}\n"

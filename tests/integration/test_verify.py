@@ -211,7 +211,7 @@ QUICK = ("--expect=outcome", "--ignore=/result/agentCapabilities", "--grace=0.2"
 def test_every_agent_comes_to_an_end(
     verify: Verifier, way: str, code: int, kinds: list[str]
 ) -> None:
-    """`verify` ends with every agent, with an exit code and no process left."""
+    """`verify` ends with an exit code and no process left, whatever the agent does."""
     limit = ["--stall-timeout=1"] if way in ("hang", "deaf") else []
     result = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
     assert (result.code, result.kinds) == (code, kinds), result.stdout + result.stderr
@@ -438,7 +438,7 @@ def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> No
 def test_an_agent_that_cannot_start_is_wrong_use(
     verify: Verifier, agent: list[str], words: str
 ) -> None:
-    """An agent that cannot start gives one line of `verify` and leaves no recording."""
+    """If the agent cannot start, `verify` prints one line and leaves no recording."""
     result = verify("hello", agent)
     assert (result.code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()

@@ -33,7 +33,7 @@ def assert_sound(a: list[int], b: list[int], pairs: list[tuple[int, int]]) -> No
 
 @given(few, few)
 def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
-    """Aligned pairs are equal and in order; in short sequences, no more pairs are possible."""
+    """Aligned pairs are equal and in order, and in short sequences as many as possible."""
     pairs = align(a, b)
     assert_sound(a, b, pairs)
     if len(a) * len(b) <= 1024:
@@ -51,7 +51,7 @@ def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random)
 
 @pytest.mark.parametrize("kinds", [2, 3, 50, 100_000])
 def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
-    """A few changes cost an alignment few pairs even with few distinct items."""
+    """A few changes of a sequence cost few aligned pairs, even with few distinct items."""
     chance = random.Random(kinds)
     a = [chance.randrange(kinds) for _ in range(20_000)]
     b = list(a)
@@ -67,7 +67,7 @@ def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
 
 
 def test_a_chain_of_anchors_takes_linear_work() -> None:
-    """The number of items that the alignment reads has a linear bound."""
+    """The number of items that an alignment reads grows linearly."""
 
     class Seen(list[str]):
         looked = 0
@@ -86,7 +86,7 @@ def test_a_chain_of_anchors_takes_linear_work() -> None:
 
 @given(st.lists(st.integers(0, 30), max_size=30))
 def test_the_longest_increasing_choice(places: list[int]) -> None:
-    """The longest increasing choice of positions increases strictly, and no longer one exists."""
+    """The longest increasing subsequence increases, and no longer one exists."""
     pairs = list(enumerate(places))
     chosen = longest_in_order(pairs)
     assert_sound([0] * 31, [0] * 31, chosen)

@@ -116,7 +116,7 @@ def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject)
     "path", all_captures(), ids=lambda path: str(path.relative_to(ROOT)).partition(".jsonl")[0]
 )
 def test_real_conversations_are_labelled_completely(path: Path) -> None:
-    """In every capture all responses are paired, and all turns end except a killed one."""
+    """In every captured conversation all responses are paired, and all turns end but one."""
     labels, exchanges, turns, state = correlate(captured(path), range(len(captured(path))))
     assert state.handshake.dialect == "v1"
     for label, (_, _, raw) in zip(labels, captured(path), strict=True):
@@ -161,7 +161,7 @@ def flattened(conversation: list[tuple[Direction, Any]]) -> list[tuple[Direction
 def test_a_response_belongs_to_the_oldest_open_request(
     conversation: list[tuple[Direction, Any]], dialect: str
 ) -> None:
-    """A response is paired with the oldest open request of the other direction with its id."""
+    """A connection pairs a response with the oldest open request with its id."""
     waiting: list[tuple[Direction, str, int]] = []
     expected: list[int | None] = []
     for direction, message in flattened(conversation):

@@ -64,7 +64,7 @@ def lines_of(drawn: Sequence[Frame], direction: Direction) -> list[bytes]:
 @given(drawn=frames)
 @settings(max_examples=5)
 def test_a_plan_whose_rules_never_fire_is_transparent(kind: str, drawn: list[Frame]) -> None:
-    """With rules that never fire, every byte arrives at once and in order."""
+    """With fault rules that never fire, every byte arrives at once and in order."""
     for trigger in NEVER:
         outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')} {trigger}"), drawn)
         for direction in Direction:
@@ -184,7 +184,7 @@ def interleaved(order: random.Random) -> list[Frame]:
 
 
 def test_interleaving_changes_nothing() -> None:
-    """The same fault plan and seed give the same faults in a hundred other interleavings."""
+    """A fault plan gives the same faults however the sessions interleave."""
     expected = what_fired(RULES, interleaved(random.Random(0)))
     assert len(expected) > 20
     for run_number in range(1, 101):
@@ -194,7 +194,7 @@ def test_interleaving_changes_nothing() -> None:
 @pytest.mark.parametrize("added", ["noop", "noop probability=0.5", "duplicate name=more times=1"])
 @pytest.mark.parametrize("place", [0, 2, 4])
 def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
-    """If a rule is added to a plan, the existing rules still fire at the same frames."""
+    """If a rule is added to a fault plan, the other rules still fire at the same frames."""
     drawn = interleaved(random.Random(3))
 
     def fired(rules: list[str]) -> set[tuple[str, int]]:

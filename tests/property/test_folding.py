@@ -82,7 +82,7 @@ def test_folding_loses_nothing(rows: list[Row]) -> None:
 
 @given(rows=timelines(), alone=st.sets(st.integers(1, 30)))
 def test_folding_is_idempotent(rows: list[Row], alone: set[int]) -> None:
-    """Folding puts no row into a run that must stay alone; every other item is one row."""
+    """Folding never puts a row into a run that must stay alone."""
     items = list(fold(rows, alone))
     for item in items:
         if isinstance(item, ChunkRun):

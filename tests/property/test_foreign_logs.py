@@ -46,7 +46,7 @@ stderr = words.filter(str.strip).map(lambda text: Sent(STDERR, text.encode()))
 
 
 def test_every_format_has_a_writer() -> None:
-    """Each format of foreign logs is written by a writer of `WRITERS`, so that it is compared."""
+    """Each format of foreign logs is tested by writing logs in that format."""
     assert {writer.format for writer in WRITERS.values()} == {*NAMES}
 
 

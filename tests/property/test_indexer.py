@@ -100,7 +100,7 @@ def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: 
 
 @given(random_chunks | conversations(), st.sets(streams), st.sampled_from([1, 100, WHOLE]))
 def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -> None:
-    """The indexed lines of a stream and their newlines, joined, are the bytes that passed."""
+    """The indexed lines and newlines of a stream are the bytes that passed."""
     with log_of(chunks, ends) as recorder, new_database() as connection:
         index(recorder, connection, [limit])
         for stream in (1, 2, 3):
@@ -115,7 +115,7 @@ def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -
 def test_large_lines_are_indexed_as_lines(
     chunks: Chunks, ends: set[int], limit: int, large: int
 ) -> None:
-    """An indexed line too large for memory differs at most in the labels read from it."""
+    """An indexed line that is too large for memory differs only in labels."""
     read_from_line = {"kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call"}
     read_from_line |= {"terminal", "parse_error"}
 

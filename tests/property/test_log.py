@@ -75,7 +75,7 @@ def test_a_torn_log_is_a_prefix(appended: list[tuple[int, bytes]], data: st.Data
 def test_junk_between_records_is_skipped(
     appended: list[tuple[int, bytes]], junk: bytes, limit: int, data: st.DataObject
 ) -> None:
-    """Foreign bytes between two records of a log cost no record."""
+    """Foreign bytes between two records of a log do not hide any record."""
     with new_log() as log:
         write(log, appended)
         place = BASE_SIZE + data.draw(

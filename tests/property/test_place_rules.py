@@ -24,7 +24,7 @@ def means(parts: tuple[str, ...], way: tuple[str, ...]) -> bool:
 @given(st.lists(st.tuples(patterns, st.booleans()), max_size=4), st.lists(keys, max_size=4))
 @example([(["**", "a"], True), (["a", "*"], False)], ["a", "a"])
 def test_a_state_agrees_with_the_rules(drawn: list[tuple[list[str], bool]], way: list[str]) -> None:
-    """A state of the automaton of `diff` rules ignores or names a place as single rules do."""
+    """The combined rules of `diff` ignore or name a place exactly if a single rule does."""
     rules = [PlaceRule(pointer(parts), None if out else "name") for parts, out in drawn if parts]
     state = compiled(tuple(rules))
     for key in way:

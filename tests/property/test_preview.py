@@ -78,7 +78,7 @@ def spoiled(draw: st.DrawFn, value: Any) -> Any:
 def test_any_bytes_have_a_preview(
     raw: bytes, kind: str, method: str | None, error: str | None
 ) -> None:
-    """Any bytes with any labels have a preview."""
+    """Any frame has a preview, whatever its bytes and labels are."""
     assert is_plain(preview(raw, kind, method, error))
 
 
@@ -93,7 +93,7 @@ def test_any_message_has_a_preview(method: str, value: Any) -> None:
 
 @given(st.sampled_from(EXAMPLES), st.data())
 def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> None:
-    """A message of the documentation with replaced values has a preview."""
+    """A message of the documentation has a preview, whatever its values are replaced by."""
     message = data.draw(spoiled(example.message))
     kind = "error" if "error" in example.message else example.kind
     assert is_plain(preview(json.dumps(message).encode(), kind, example.method))

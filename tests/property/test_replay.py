@@ -75,7 +75,7 @@ def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
 def test_a_message_left_out_is_named_unless_it_is_optional(
     conversations: list[Conversation],
 ) -> None:
-    """If a replay does not report an omitted message, the log names unanswered requests."""
+    """If a replay does not report an omitted message, its log names unanswered requests."""
     clean = 0
     for conversation in conversations:
         may_be = [say for say in conversation.frames if say.step.is_optional]
@@ -197,7 +197,7 @@ def test_one_mistake_is_one_divergence(
     mistake: Callable[[Step, bytes], list[bytes]],
     chosen: Callable[[list[Place]], list[Place]],
 ) -> None:
-    """A client's mistake at a required message gives a replay one primary divergence there.
+    """A client's mistake at a required message is one primary divergence of a replay.
 
     There are two exceptions. Among equal requests it is unknown which one is missing or surplus.
     And if the agent closed its output, nothing is read from the client after the last frame.

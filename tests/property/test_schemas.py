@@ -75,7 +75,7 @@ def types_of(name: str) -> DialectSchema:
 def test_a_message_of_a_version_fits_its_dialect(
     dialect: str, name: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
-    """A message that one version allows is not wrong in the whole dialect, nor are its members.
+    """A message that one version of the protocol allows is right in the whole dialect.
 
     A single version is closed like the dialect, so no other version has typed a member of it.
     """

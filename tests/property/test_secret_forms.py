@@ -139,7 +139,7 @@ PLACES = ("env", "header", "argument", "path", "query", "member", "variable")
 def test_a_secret_by_its_place_is_stored_nowhere(
     tmp_path: Path, place: str, first: str, way: str | int
 ) -> None:
-    """A secret is masked both before and after the place that reveals it."""
+    """Masking replaces a secret both before and after the place that reveals it."""
     path, secret = tmp_path / "x.db", "Vb7QxL2mRk9TzWp4/Yc8NdHf5"
     if place in ("path", "query"):
         secret = secret.replace("/", "-")

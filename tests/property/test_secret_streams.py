@@ -41,7 +41,7 @@ def test_a_line_with_a_secret_is_not_passed_over(
 
 @given(st.lists(st.sampled_from(look_alikes()), max_size=4).map(" ".join), st.booleans())
 def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> None:
-    """If a full search finds a secret in a text, the quick check says that it may have one."""
+    """If the full search finds a secret, the quick check has said that there may be one."""
     if find(text, loose=loose):
         assert may_hold(text.encode())
         assert may_hold(json.dumps(text).encode())
@@ -75,7 +75,7 @@ def too_early(text: str) -> bool:
 
 
 def test_harmless_texts_are_seldom_kept_back() -> None:
-    """Masking keeps back little text of the manual and of agents, cut after any word."""
+    """Masking keeps back little text of the manual and of agents, wherever it is cut."""
     cuts = kept = 0
     for text in list(written())[::5]:
         for place, character in enumerate(text):

@@ -127,7 +127,7 @@ def value_or_nothing(data: bytes) -> Any:
 @settings(max_examples=200)
 @given(documents())
 def test_the_parser_reads_what_the_oracle_reads(data: bytes) -> None:
-    """In settings, comments and trailing commas are ignored, and positions of values are right."""
+    """Settings are read with comments and trailing commas, and with positions of values."""
     root = parse(decode(data))
     assert (None if root is None else root.value) == value_of(data)
     text = decode(data)
@@ -138,7 +138,7 @@ def test_the_parser_reads_what_the_oracle_reads(data: bytes) -> None:
 @settings(max_examples=200)
 @given(documents())
 def test_an_entry_is_added_beside_the_others(data: bytes) -> None:
-    """Settings with an added entry keep the old text in one or two parts."""
+    """Adding an entry keeps the old text of the settings in one or two parts."""
     change = insertion(data, SECTION, NAME, ENTRY)
     old = value_or_nothing(data)
     assert value_of(change.after) == {**old, SECTION: {**old.get(SECTION, {}), NAME: ENTRY}}
@@ -169,7 +169,7 @@ def test_an_entry_is_removed_wherever_it_stands(data: bytes, other: bytes) -> No
 
 @given(documents(), st.sampled_from(["file", "link", "missing"]))
 def test_undo_restores_every_byte(data: bytes, kind: str) -> None:
-    """Undo restores a settings file, the target of a symbolic link, and a missing file."""
+    """`setup --undo` restores a file, the target of a symbolic link, and a missing file."""
     with tempfile.TemporaryDirectory() as place:
         path = settings_in(Path(place), data, kind)
         before = surroundings(path)
@@ -187,7 +187,7 @@ def test_undo_restores_every_byte(data: bytes, kind: str) -> None:
 def test_undo_after_another_change_removes_the_entry_alone(
     data: bytes, where: int, value: Any
 ) -> None:
-    """Text added in the meantime around the entry of settings is kept by undo."""
+    """`setup --undo` keeps text that was added around the entry in the meantime."""
     change = insertion(data, SECTION, NAME, ENTRY)
     edits = [
         change.after.rstrip() + b" // more\n",
@@ -220,7 +220,7 @@ def _added(data: bytes, section: str, name: str, value: Any) -> bytes:
 
 @given(documents())
 def test_a_change_in_between_is_refused(data: bytes) -> None:
-    """A settings file that changed after it was read is not overwritten."""
+    """`setup` does not overwrite a settings file that changed after it was read."""
     with tempfile.TemporaryDirectory() as place:
         path = settings_in(Path(place), data, "file")
         file = read(path)
@@ -234,7 +234,7 @@ def test_a_change_in_between_is_refused(data: bytes) -> None:
 
 @given(documents(), st.booleans())
 def test_read_only_is_refused(data: bytes, is_directory: bool) -> None:
-    """A read-only settings file, or one in a read-only directory, is not changed."""
+    """`setup` does not change a read-only settings file, or one in a read-only directory."""
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place, "config")
         directory.mkdir()
@@ -253,7 +253,7 @@ def test_read_only_is_refused(data: bytes, is_directory: bool) -> None:
 
 @given(documents(), documents())
 def test_undo_of_a_changed_entry_is_refused(data: bytes, other: bytes) -> None:
-    """Undo refuses an entry of settings that was changed or removed since it was added."""
+    """`setup --undo` refuses an entry that was changed or removed since it was added."""
     file = SettingsFile(Path("x"), Path("x"), data)
     change = insertion(data, SECTION, NAME, ENTRY)
     with tempfile.TemporaryDirectory() as place:

@@ -100,7 +100,7 @@ uses other tool call ids. Nothing that the clients send before distinguishes the
 def test_each_start_plays_its_own_recording(
     conversations: list[Conversation], agent: str, played: str
 ) -> None:
-    """The replay of one of several recordings sends the recorded bytes, except session ids.
+    """Any of several recordings is replayed with its recorded bytes, except session ids.
 
     All clients with `played` in their names are played, with all recordings of their agent.
     """

@@ -88,7 +88,7 @@ def recorded(happened: list[tuple[Any, int, Any]], closed: bool, dialect: str) -
 def test_a_recording_comes_back_from_its_text(
     happened: list[tuple[Any, int, Any]], closed: bool, dialect: str
 ) -> None:
-    """Recordings of any bytes and events, ended or killed, are read back from their text."""
+    """Recordings of any bytes and events are read back from their text form."""
     with recorded(happened, closed, dialect) as path:
         assert_comes_back(path)
 

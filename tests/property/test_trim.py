@@ -58,7 +58,7 @@ def test_some_turns_replay(words: list[tuple[str, int]], first: int, more: int) 
 
 @given(steps, st.integers(1, 5))
 def test_only_whole_exchanges_are_left(words: list[tuple[str, int]], turn: int) -> None:
-    """Trimming keeps a request with its response, and a response with its request."""
+    """Trimming a recording keeps a request with its response, and vice versa."""
     with reader_of(lines_of(words)) as reader:
         if turn not in turns_of(reader):
             return

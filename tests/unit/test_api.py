@@ -48,7 +48,7 @@ def test_importing_it_loads_nothing() -> None:
 
 
 def test_the_package_has_the_names_of_the_library() -> None:
-    """The package has all names of the library, including the values that recordings return."""
+    """The package exports all names of the library, with the values that recordings return."""
     assert all(getattr(acp_proxy, name) is not None for name in acp_proxy.__all__)
     assert set(acp_proxy.__all__) <= set(dir(acp_proxy))
     values = {name for name in vars(library_values) if name.startswith("Recorded")}

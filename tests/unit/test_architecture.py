@@ -162,7 +162,7 @@ def test_the_table_names_rooms_that_there_are(source: Source) -> None:
 
 
 def test_no_modules_import_each_other(source: Source) -> None:
-    """Modules import each other in no circle, not even lazily or for types."""
+    """No modules of the package import each other in a circle, not even lazily."""
     assert architecture.circles(source) == []
 
 

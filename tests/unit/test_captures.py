@@ -47,7 +47,7 @@ def write_capture(path: Path, *lines: dict[str, object]) -> Path:
 
 
 def test_all_are_found() -> None:
-    """The test data has 39 captures: 17 scenarios of two agents, and five of a third."""
+    """The test data has 39 captured conversations of three agents."""
     assert len(all_captures()) == 39
     assert {path.parent.name.partition("-")[0] for path in all_captures()} == {
         "claude",
@@ -58,7 +58,7 @@ def test_all_are_found() -> None:
 
 @pytest.mark.parametrize("path", all_captures(), ids=name)
 def test_each_is_whole(path: Path) -> None:
-    """In a capture, each line is a JSON object, times do not go back, and the exit is last."""
+    """In a captured conversation, each line is a JSON object, and the exit is last."""
     capture = load(path)
     for joined in capture.stream_bytes("to-agent"), capture.stream_bytes("to-client"):
         assert joined.endswith(b"\n")
@@ -69,7 +69,7 @@ def test_each_is_whole(path: Path) -> None:
 
 
 def test_eight_recordings_are_of_twelve_turns() -> None:
-    """Eight captures have twelve turns each, with permissions and cancels."""
+    """Eight captured conversations have twelve turns each, with permissions and cancels."""
     whole = [path for path in all_text_forms() if path.stem[-1].isdigit()]
     assert (len(whole), len(all_text_forms())) == (8, 11)
     for capture in map(load_text_form, whole):
@@ -81,14 +81,14 @@ def test_eight_recordings_are_of_twelve_turns() -> None:
 
 @pytest.mark.parametrize("path", all_text_forms(), ids=name)
 def test_a_recording_becomes_a_capture(path: Path, tmp_path: Path) -> None:
-    """A capture that was saved can be read again."""
+    """A captured conversation that was saved can be read again."""
     capture = load_text_form(path)
     save(capture, tmp_path / "capture.jsonl")
     assert load(tmp_path / "capture.jsonl") == capture
 
 
 def test_recordings_name_no_machine() -> None:
-    """The captures name only an invented home directory, and their texts are small."""
+    """The captured conversations name only an invented home, and their texts are small."""
     for path in all_text_forms():
         text = path.read_text()
         assert len(text) < 200_000
@@ -97,7 +97,7 @@ def test_recordings_name_no_machine() -> None:
 
 
 def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
-    """Every kind of line in a capture is read: reads, ends, signals and exits."""
+    """Every kind of line in a captured conversation is read: reads, ends, signals and exits."""
     path = write_capture(
         tmp_path / "x.jsonl",
         {"t": 0.5, "dir": "c2a", "n": 3, "text": "é\n"},
@@ -118,14 +118,14 @@ def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
 
 
 def test_a_wrong_length_is_an_error(tmp_path: Path) -> None:
-    """In a capture, a read whose length is wrong is refused with the number of its line."""
+    """In a captured conversation, a read of the wrong length is refused with its line number."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "dir": "c2a", "n": 4, "text": "abc"})
     with pytest.raises(ValueError, match=r"x\.jsonl:2: expected 4 bytes, got 3"):
         load(path)
 
 
 def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
-    """In a capture, a line that is not one of the five kinds is refused."""
+    """In a captured conversation, a line of an unknown kind is refused."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "event": "lunch"})
     with pytest.raises(ValueError, match="lunch"):
         load(path)
@@ -133,7 +133,7 @@ def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["gemini-0.61.0", "claude-code-acp-0.16.2"])
 def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
-    """In a played capture, an agent killed within a turn dies while its input is still open."""
+    """When a captured conversation is played, a killed agent dies with its input open."""
     path = ROOT / agent / "killed.jsonl"
     capture = load(path)
     process = subprocess.Popen(
@@ -149,7 +149,7 @@ def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
 
 
 def test_the_agent_notices_one_wrong_byte() -> None:
-    """A capture's played agent exits at one wrong byte of the client, unless it is lenient."""
+    """The played agent of a captured conversation exits at one wrong byte of the client."""
     said = load(HANDSHAKE).stream_bytes("to-agent").replace(b'"id":1', b'"id":2')
     result = act("agent", HANDSHAKE, said=said)
     assert result.returncode == player.TOLD_SOMETHING_ELSE
@@ -166,7 +166,7 @@ def test_the_agent_notices_one_wrong_byte() -> None:
     ],
 )
 def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: str) -> None:
-    """The played client fails in one line if the agent ends, or sends wrong bytes or none."""
+    """The played client of a captured conversation fails in one line if the agent differs."""
     command = [sys.executable, "-c", program]
     result = act("client", "--deadline", deadline, HANDSHAKE, "--", *command)
     assert result.returncode == 1

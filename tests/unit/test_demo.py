@@ -80,7 +80,7 @@ def test_what_to_type_next_works(
 def test_the_program_is_named_as_it_can_be_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`make demo` prints the program's name if PATH finds it, otherwise a short path."""
+    """`make demo` suggests commands by the program's name if PATH finds it, or by a path."""
     proxy = tmp_path / "checkout/.venv/bin/acp-proxy"
     proxy.parent.mkdir(parents=True)
     proxy.touch(mode=0o755)

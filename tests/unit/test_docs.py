@@ -160,7 +160,7 @@ def test_every_option_of_every_command_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_choice_of_an_option_is_documented(name: str) -> None:
-    """The row of an option in the manual has all of its values."""
+    """The manual's row of an option has all values of the option."""
     rows = [line for line in page_of(name).splitlines() if line.startswith("| `-")]
     for option in options(COMMANDS[name]):
         flag = re.compile(rf"[ `]{long_flag(option)}[ `]")
@@ -273,7 +273,7 @@ READ = ("LOG", "SHOW", "STATS")
 def test_the_variables_of_inspect_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """A variable of ours has the same effect as its option."""
+    """A variable of acp-proxy has the same effect as its option."""
     path = record_conversation(tmp_path / "x.db")
     command = variable.split("_")[2].lower()
     flag = f"--{'-'.join(variable.split('_')[3:]).lower()}"
@@ -518,7 +518,7 @@ def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
 
 
 def test_every_loss_of_an_origin_is_documented() -> None:
-    """The page of the database lists the words of `LOST` in their order."""
+    """The page about the database lists the words for lost facts in their order."""
     assert first_cells(section(page("database.md"), "Origin"))[-len(LOST) :] == list(LOST)
 
 
@@ -560,7 +560,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
 
 
 def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each command on the page of the database finds something in a recording with a turn."""
+    """Each command on the page about the database finds something in a recording."""
     monkeypatch.chdir(tmp_path)
     record_conversation(tmp_path / "run.db")
     text = page("database.md")
@@ -683,7 +683,7 @@ def test_every_page_can_be_reached() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_examples_name_recordings_that_are_there(path: Path) -> None:
-    """Commands pasted from the manual find their recordings in a checkout."""
+    """Commands that are pasted from the manual find their recordings in a checkout."""
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"(?<![\w./~-])recordings/[\w-]+\.(?:db|jsonl)", text):
         assert (ROOT / name).exists() or (ROOT / "examples/editor_plugin/tests" / name).exists(), (

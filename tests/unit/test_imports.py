@@ -88,7 +88,7 @@ def test_starting_loads_small_modules_only() -> None:
 
 @pytest.mark.parametrize("path", CAPTURE, ids=lambda path: path.stem)
 def test_no_module_of_capture_imports_more(path: Path) -> None:
-    """At the top of a module, `record/capture` imports only the allowed modules and its own."""
+    """At the top of its modules, `record/capture` imports only the allowed modules."""
     tree = ast.parse(path.read_text())
     everywhere = set(imports(ast.walk(tree)))
     at_once = set(imports(tree.body))

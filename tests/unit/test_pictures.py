@@ -30,7 +30,7 @@ def test_each_is_in_the_readme() -> None:
 
 
 def test_colours_are_read() -> None:
-    """Colours of a picture are read from escape codes: numbers, bold, and the end of both."""
+    """The tool for pictures reads colours from escape codes: numbers, bold, and their ends."""
     line = "a \x1b[1;38;5;196mb\x1b[0m c\x1b[38;5;244md\x1b[0m"
     assert [piece for piece in pieces(line) if piece[0]] == [
         ("a ", None, False),

@@ -31,7 +31,7 @@ def recorded(name: str) -> list[tuple[str, bytes]]:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_it_sends_every_recorded_byte_in_order(name: str) -> None:
-    """When the agent without the SDK reads a message, it has sent all bytes recorded before."""
+    """The agent without the SDK sends exactly the bytes that were recorded with the SDK."""
     out, expected = io.BytesIO(), bytearray()
 
     def lines() -> Iterator[bytes]:

@@ -40,7 +40,7 @@ def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
 
 @pytest.mark.parametrize("line", ["initialize {}", "2 -> #0 initialize {}", "-> | x", "1 => #0 x"])
 def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
-    """A transcript's line with a wrong form, a wrong number or a wrong arrow is refused."""
+    """A playbook's line with a wrong form, a wrong number or a wrong arrow is refused."""
     if line == "-> | x":
         record(tmp_path, line).close()  # a number may be left out
         return
@@ -59,6 +59,6 @@ def test_what_goes_out_is_compared(recorded: RecordedTranscript) -> None:
 def test_frames_that_pass_as_recorded_are_written_in_one_line(
     recorded: RecordedTranscript,
 ) -> None:
-    """The helper for transcripts sends each frame of a range in the recorded direction."""
+    """The helper for playbooks sends each frame of a range in the recorded direction."""
     assert [*recorded.lines("1-3\n-> end")] == ["-> 1", "<- 2", "<- 3", "-> end"]
     recorded.replay().check("1-3")

@@ -28,7 +28,7 @@ def test_each_pattern_tells_its_examples_apart(pattern: Pattern, tmp_path: Path)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_name_that_says_nothing_is_found(name: str, tmp_path: Path) -> None:
-    """The check of English reports a variable, a parameter and a function with a bad name."""
+    """The check of English reports variables, parameters and functions with bad names."""
     path = tmp_path / "module.py"
     path.write_text(f"{name} = 1\n\n\ndef f({name}):\n    pass\n\n\ndef {name}():\n    pass\n")
     assert sorted(hit.line for hit in hits_of(path)) == [1, 4, 8]

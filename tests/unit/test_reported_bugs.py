@@ -138,7 +138,7 @@ def test_the_score_of_the_reports(among: Collection, read: int | None, least: in
 
 @pytest.mark.parametrize("among", COLLECTIONS, ids=named)
 def test_every_report_names_frames_of_its_recording(among: Collection) -> None:
-    """Expected findings of a rebuilt bug name frames or events, and a side or nobody."""
+    """An expected finding of a rebuilt bug report names frames or events, and a culprit."""
     for entry in among.reports:
         rows = (among.path / entry["file"]).read_text(encoding="utf-8").splitlines()[1:]
         assert entry["frames"], entry["file"]

@@ -32,7 +32,7 @@ NAMES = [*FILES, *FORMER]
 
 
 def test_every_file_is_made() -> None:
-    """No schema file of a version or of a dialect is left over; each version has a dialect."""
+    """No schema file is left over, and each version of the protocol has a dialect."""
     assert {path.stem for path in VERSIONS.iterdir()} == {*NAMES}
     assert {name for names in DIALECTS.values() for name in names} == {*NAMES}
     assert {path.stem for path in DIRECTORY.iterdir()} == {*DIALECTS, DRAFT}
@@ -41,7 +41,7 @@ def test_every_file_is_made() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_says_what_it_was_made_of(name: str) -> None:
-    """After another version of a schema is pinned, `make schemas` has to be run."""
+    """The schemas are made of the pinned versions; else `make schemas` has to be run."""
     version, file = FORMER.get(name) or (pinned()[0], FILES[name])
     types = of_version(name)
     assert (types["source"], types["version"]) == (f"{PACKAGE} {file}", version)
@@ -58,12 +58,12 @@ def test_a_file_has_no_prose(name: str) -> None:
 
 
 def test_what_requests_require_is_what_the_types_say() -> None:
-    """The small schema file for blaming refusals agrees with the types of the dialects."""
+    """The schema file for blaming refusals agrees with the types of the dialects."""
     assert REQUIRED.read_text() == required_params()
 
 
 def test_words_that_stay_in_private_text_are_those_that_types_enumerate() -> None:
-    """The small schema file of words is made of the types of the dialects."""
+    """The schema file of words is made of the types of the dialects."""
     assert ENUMERATED.read_text() == enumerated()
 
 
@@ -75,7 +75,7 @@ def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
-    """All branches, optional members and values of a version are right in the merged types."""
+    """The merged types of a dialect have all branches, members and values of a version."""
     (dialect,) = (item for item, names in DIALECTS.items() if name in names)
     schema = DialectSchema.of_dialect(dialect)
     assert [

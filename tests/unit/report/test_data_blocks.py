@@ -199,7 +199,7 @@ def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> None:
-    """A report of hostile tables has what can be read, or the recording is refused."""
+    """A report on a database with hostile tables has what can be read, or is refused."""
     path = tmp_path / "x.db"
     shutil.copy(SHIPPED[0], path)
     with contextlib.closing(sqlite3.connect(path)) as connection:

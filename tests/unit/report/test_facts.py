@@ -73,13 +73,13 @@ def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, wor
 
 
 def test_the_words_of_a_verdict_name_no_frame() -> None:
-    """The words of a report's verdict say what happened, and its sentence names the frame."""
+    """The words of a report's verdict say what happened; the frame is named beside them."""
     assert find_verdict(summary_of("hang")).words == "Never answered"
     assert find_verdict(summary_of("crash")).words == "Crashed: SIGABRT"
 
 
 def test_only_a_note_about_the_conversation_is_part_of_a_good_verdict() -> None:
-    """In a report, a note about a rule is behind a link."""
+    """A report's good verdict has a note about the conversation, but no note about a rule."""
     assert find_verdict(summary_of("tour")).hint is None
     assert find_verdict(hello(evolve(BROKEN, severity=Severity.INFO), HINT)).hint == HINT
 
@@ -100,7 +100,7 @@ def test_a_warning_is_named_but_is_no_trouble() -> None:
 
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
-    """In a report, a fault's effects are not a peer's problem, but come first."""
+    """In a report, a fault's effects come first, but are not a peer's problem."""
     assert find_verdict(hello(HINT, FAULT)) == Verdict(FAULT, "", "Fault")
     assert find_verdict(hello(FAULT, GAP)).finding == GAP
     assert Verdict(FAULT, "").is_trouble

@@ -28,7 +28,7 @@ def test_the_header_gives_type_and_size(name: str) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_data_is_no_image(name: str) -> None:
-    """A report shows no images that are cut off or whose headers promise too much."""
+    """A report shows no image that is cut off, or whose header promises too much."""
     assert read_image(encoded(REFUSED[name])) is None
 
 

@@ -169,7 +169,7 @@ def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
 
 
 def test_nothing_is_allowed_but_the_two() -> None:
-    """A page's policy allows the script and the style by hash, images as data, and a worker."""
+    """The policy of a report page allows its script and style by hash, its images, and a worker."""
     script, style = "let a = 'ä';", "a { b: c }"
     actual = dict(
         part.split(" ", 1) for part in content_policy((script, script), style).split("; ")
@@ -189,7 +189,7 @@ def test_nothing_is_allowed_but_the_two() -> None:
 
 
 def test_the_policy_allows_what_the_page_has() -> None:
-    """A page's policy allows one script and one style, and comes before all recorded text."""
+    """The policy of a report page comes before all recorded text."""
     page = Page(page_of(facts_of(everything())))
     (loader,), (style,) = page.scripts, page.styles
     script = zlib.decompress(b64decode(page.inert["script"])).decode()
@@ -204,7 +204,7 @@ def test_the_policy_allows_what_the_page_has() -> None:
 
 
 def test_the_assets_load_nothing() -> None:
-    """Assets of a page load nothing, and cannot end the element that contains them."""
+    """The script and style of a page load nothing, and cannot end their own elements."""
     made = assets()
     assert not re.search(r"url\(\"?[^\"#]|@import|@font-face", made.style)
     for text in (made.loader, made.script, made.worker, made.style):
@@ -278,7 +278,7 @@ def _compare_turns(page: Page, show: Any, stats: Any) -> None:
 
 
 def test_every_frame_of_the_verdict_is_a_link() -> None:
-    """Each frame number in a page's verdict links to the frame, also after a word."""
+    """Each frame number in the verdict of a report page links to the frame."""
     html = page_of(facts_of(data_of(DIRECTORY / "hang.db")))
     verdict = html[html.index('<p class="verdict') :].partition("</p>")[0]
     assert re.findall(r'href="#seq=(\d+)"', verdict) == ["6", "6", "9", "10", "11"]
@@ -293,7 +293,7 @@ def test_every_frame_of_the_verdict_is_a_link() -> None:
     ],
 )
 def test_a_prompt_in_a_title_has_no_marks_of_markdown(prompt: str, title: str) -> None:
-    """A page's heading and table of turns show a prompt as one line of plain words."""
+    """A report page shows a prompt in its heading and its table of turns on one line."""
     data = data_of(DIRECTORY / "hang.db")
     turns = [evolve(turn, prompt=prompt) for turn in data.summary.turns]
     html = page_of(facts_of(evolve(data, summary=evolve(data.summary, turns=turns))))

@@ -50,7 +50,7 @@ def join(app: str, **others: str) -> str:
 
 
 def test_modules_become_one_strict_function() -> None:
-    """Joined modules of the page's script are in the order of their imports, each once."""
+    """The report page's script has its modules in the order of their imports, each once."""
     made = joined("shell/app.js", FILES.__getitem__)
     assert made == (
         '(() => {\n"use strict";\n'
@@ -65,7 +65,7 @@ def test_modules_become_one_strict_function() -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_script_does_what_the_modules_do() -> None:
-    """The joined script of the page does the same as its modules when Node runs it."""
+    """The report page's script does the same as its modules when Node runs it."""
     made = joined("shell/app.js", FILES.__getitem__)
     result = subprocess.run(["node", "-"], input=made, capture_output=True, text=True, check=True)
     assert result.stdout == "a!!!62//kept/* kept */\n"
@@ -100,20 +100,20 @@ def test_the_script_does_what_the_modules_do() -> None:
     ],
 )
 def test_other_forms_are_refused(text: str, words: str) -> None:
-    """The error about an unsupported form in a page's module names its place."""
+    """The error about an unsupported form in a script of the report page names its place."""
     with pytest.raises(NotJoined) as refused:
         join(text, b="export const one = 1;\nconst hidden = 2;\n")
     assert str(refused.value).startswith(words)
 
 
 def test_types_are_left_out() -> None:
-    """Type annotations within a line are left out of the page's joined script."""
+    """In the report page's script, type annotations within a line are left out."""
     line = "const a = /** @type {{b?: () => void}} */ (/** @type {any} */ (c)).b;"
     assert "const a = ((c)).b;" in join(line)
 
 
 def test_modules_that_import_each_other_are_refused() -> None:
-    """The error about page modules that import each other names the circle."""
+    """The error about scripts of the report page that import each other names the circle."""
     first = 'import {two} from "./b.js";\nexport const one = 1;'
     second = 'import {one} from "./app.js";\nexport const two = 2;'
     with pytest.raises(NotJoined, match=r"each other: app\.js -> b\.js -> app\.js"):
@@ -129,5 +129,5 @@ def test_modules_that_import_each_other_are_refused() -> None:
     ],
 )
 def test_ticks_may_be_quoted(line: str) -> None:
-    """In the page's script, quoted backticks do not end a template literal."""
+    """In the report page's script, quoted backticks do not end a template literal."""
     assert line in join(line)

@@ -51,7 +51,7 @@ def test_the_messages_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("path", [TOUR, SHIPPED[0]], ids=lambda path: path.stem)
 def test_it_is_what_the_commands_print(path: Path) -> None:
-    """The report has the values that `show`, `check` and `stats` print."""
+    """A report has the values that `show`, `check` and `stats` print."""
     meta, stats = meta_of(path), printed("stats", path)
     assert meta["summary"] == printed("show", path)
     assert meta["stats"] == {**stats, "waterfall": None}
@@ -74,7 +74,7 @@ def test_only_the_beginning_of_a_large_recording_is_checked(
 
 
 def test_a_wrong_filter_is_an_error_at_once() -> None:
-    """An invalid filter or an unknown turn is an error of `report` at once."""
+    """`report` refuses an invalid filter or an unknown turn at once."""
     with RecordingReader(TOUR) as reader:
         for options in (ReportOptions("kind:nothing"), ReportOptions(turn=99)):
             with pytest.raises(BadFilter):

@@ -58,7 +58,7 @@ def test_the_page_lists_all_columns() -> None:
 
 
 def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
-    """A report's flags and cells show cut, copied and withheld frames, and delivered bytes."""
+    """A report marks cut, copied and withheld frames, and shows the delivered bytes."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(4):
             recorder.to_client(notification("a", n=n))
@@ -225,7 +225,7 @@ def test_an_older_recording_that_is_still_made_can_be_read(
 
 
 def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
-    """In a report, the agent's requests go to a person, to files or to terminals."""
+    """In a report, an agent's request waits for a person, for files or for a terminal."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(request(1, "fs/read_text_file"))
         recorder.to_agent(result(1, content=""))
@@ -260,7 +260,7 @@ def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
 
 
 def test_messages_of_a_batch_are_in_its_line(tmp_path: Path) -> None:
-    """In a report, each message of a batch has columns, a text and a place."""
+    """In a report, each message of a batch has its own columns and text, even if two are equal."""
     messages = [request(1, "a"), notification("b"), notification("b"), result(9, ok=True)]
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(messages)
@@ -298,7 +298,7 @@ def test_numbers_come_back(values: list[int | None]) -> None:
 
 
 def test_a_column_is_as_wide_as_its_largest_number() -> None:
-    """A column of a report has as many bytes for each number as its largest number needs."""
+    """A column of a report has as many bytes per number as its largest number needs."""
     assert planes(number_codes([None, None])) == (0, b"")
     assert planes(number_codes([None, 0, -1, 1])) == (1, bytes([0, 1, 2, 3]))
     assert planes(number_codes([126, -127])) == (1, bytes([253, 254]))
@@ -308,7 +308,7 @@ def test_a_column_is_as_wide_as_its_largest_number() -> None:
 
 @given(st.lists(st.lists(st.none() | st.text())))
 def test_each_text_is_once_in_the_list(chunks: list[list[str | None]]) -> None:
-    """A report's list has each text once, in the order of first use; the code is the place."""
+    """A report's list of texts has each text once, in the order of first use."""
     texts, actual = Texts(), list[str]()
     for values in chunks:
         codes = texts.codes(values)

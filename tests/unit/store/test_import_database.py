@@ -65,7 +65,7 @@ def test_a_name_from_a_text_stays_in_its_directory(tmp_path: Path, name: str, fi
 
 
 def test_a_recording_can_get_another_name(tmp_path: Path) -> None:
-    """If an import gets a new name, the name is stored in the recording's row."""
+    """A new name for an import is stored in the row of the recording."""
     with RecordingReader(make(HEADER, tmp_path, name="mine")) as reader:
         assert reader.recording.name == "mine"
 

@@ -41,7 +41,7 @@ def names(path: Path) -> list[str]:
 
 
 def test_every_kept_recording_has_all_views() -> None:
-    """A copy made by `export -o X.db` has all views, even from an older recording."""
+    """A database that `export -o X.db` writes has all views, even from an old recording."""
     for path in RECORDINGS:
         assert set(STORED_VIEWS) <= set(names(path)), path
 

@@ -92,7 +92,7 @@ def test_a_running_recording_is_live(tmp_path: Path) -> None:
 
 
 def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
-    """A frame is readable as soon as it is in the log, indexed or not."""
+    """A frame is readable as soon as it is in the log, whether it is indexed or not."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         for number in range(5):
             recorder.to_client(chunk(number))
@@ -102,7 +102,7 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
-    """A follower knows the number of the last frame or event, and so reads none twice."""
+    """A follower of a recording knows the number of its last frame, so it reads none twice."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         reader.refresh()
@@ -211,7 +211,7 @@ def test_the_end_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
-    """After a recorder's end, the last reader leaves one file, with its write-ahead log in it."""
+    """After a recorder's end, the last reader merges the write-ahead log into one file."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -435,7 +435,7 @@ def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> No
 def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reader that fails to finish a recording restores the log's permissions and its lock."""
+    """A reader that fails to finish a recording restores the log's permissions."""
 
     def have_no_room(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
@@ -451,7 +451,7 @@ def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
 
 
 def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> None:
-    """A recording is not finished while another reader reads the tail of its log."""
+    """A reader does not finish a recording while another reader reads the log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as log:
@@ -483,7 +483,7 @@ def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
 def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
-    """A reader that fails to lock a log restores its permissions, unless another has them."""
+    """A reader that fails to lock a log restores its permissions, unless another holds it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as late, recorder.log_path.open("rb") as early:
@@ -519,7 +519,7 @@ def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
 
 
 def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None:
-    """If a log was emptied and all rows are in the database, a reader reports no loss."""
+    """A reader reports no loss if a log was emptied after all of it was indexed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -728,7 +728,7 @@ def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
 
 
 def test_no_query_reads_another_view_of_the_file() -> None:
-    """No query of the store reads an unmasked view of a file."""
+    """No query of the store reads an unmasked view of a recording's file."""
     others = "|".join(STORED_VIEWS.keys() - {"frames"})
     reads_one = re.compile(rf"\b(FROM|JOIN) ({others})\b")
     for module in (Path(acp_proxy.__file__).parent / "store").glob("*.py"):
@@ -765,7 +765,7 @@ def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable
 )
 @pytest.mark.parametrize("what", ["database", "log", "rest of a log"])
 def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> None:
-    """A reader reads a damaged file, or reports that it cannot be read."""
+    """A reader reads a damaged recording, or reports that it cannot be read."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, {"database": 12, "log": 0, "rest of a log": 4}[what])
         recorder.close()

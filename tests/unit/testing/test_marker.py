@@ -66,7 +66,7 @@ def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
 
 
 def test_options_become_arguments_of_replay() -> None:
-    """Options of a marker become values, switches, or an option for each of several pointers."""
+    """Options of the pytest marker become values, switches, or several options of `replay`."""
     assert replay_arguments({}) == []
     assert replay_arguments({"agent": ["x"], "lenient": False, "idle_cap": None}) == []
     assert replay_arguments({"timing": "x0.5", "idle_cap": 2, "rewrite_text": True}) == [
@@ -78,6 +78,6 @@ def test_options_become_arguments_of_replay() -> None:
 
 @pytest.mark.parametrize("options", [{"ordr": "x"}, {"ignore": 3}, {"ignore": ["/a", 3]}])
 def test_unknown_options_are_refused(options: dict[str, object]) -> None:
-    """A misspelt option of a marker, or a value of another type, is an error."""
+    """A misspelt option of the pytest marker, or a value of another type, is an error."""
     with pytest.raises(BadOption):
         replay_arguments(options)

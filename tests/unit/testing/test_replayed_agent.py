@@ -53,7 +53,7 @@ def clean() -> dict[str, object]:
 
 
 def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
-    """The start of a test's agent counts as running until its process has released the lock."""
+    """A test's agent counts as running until its process has released its lock."""
     (tmp_path / "2.lock").touch()
     command = [sys.executable, "-c", HOLD, str(tmp_path / "1.lock")]
     with (
@@ -72,7 +72,7 @@ def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
 
 
 def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
-    """The check whether an agent's start is over takes no lock from another process."""
+    """To see whether a test's agent has ended takes no lock from another process."""
     leave(tmp_path, 1, None)
     (run,) = runs_in(tmp_path)
     assert run.is_over()
@@ -84,7 +84,7 @@ def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
 
 
 def test_starts_are_in_order(tmp_path: Path) -> None:
-    """Starts of a test's agent are sorted by number: the tenth comes after the ninth."""
+    """The starts of a test's agent are sorted by number: the tenth comes after the ninth."""
     for number in (10, 9, 1):
         leave(tmp_path, number, None)
     assert [run.number for run in runs_in(tmp_path)] == [1, 9, 10]
@@ -116,7 +116,7 @@ def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -
 
 
 def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, object]) -> None:
-    """The error about an agent's start without a report has the reason, if one was left."""
+    """If a test's agent leaves no report, the error has the reason that it left."""
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")

@@ -84,7 +84,7 @@ async def test_a_request_of_the_agent_is_answered_while_another_waits() -> None:
 
 
 async def test_a_refused_request_gets_an_error() -> None:
-    """An error of the handler is the answer of `try` to the agent's request."""
+    """If `try` cannot serve an agent's request, the error is its answer to the agent."""
 
     async def handler(_method: str, _message: Any) -> Any:
         raise RequestError(-32601, "unknown")
@@ -99,7 +99,7 @@ async def test_a_refused_request_gets_an_error() -> None:
 
 
 async def test_the_members_of_a_batch_are_taken_one_by_one() -> None:
-    """`try` answers requests of a batch, and finds the answers in one."""
+    """`try` answers the requests in a batch, and finds answers in a batch."""
 
     async def handler(method: str, _message: Any) -> Any:
         return method

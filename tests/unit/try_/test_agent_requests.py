@@ -77,7 +77,7 @@ async def test_nothing_is_done_that_was_rejected(
 async def test_each_write_and_each_command_is_asked_about(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """The user of `try` sees the whole request; every answer but the first means no."""
+    """`try` shows its user the whole request; every answer but the first means no."""
     ask = Asked(1, 0, None, 0)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     assert isinstance(await client.ask("fs/write_text_file", path="a", content="x"), int)
@@ -145,7 +145,7 @@ async def test_a_cancelled_turn_withdraws_the_question(
 
 
 async def test_the_draft_has_its_own_answers(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """In the draft, `try` grants permissions by other members, and offers no terminals."""
+    """In the draft, `try` answers permissions in the draft's form, and offers no terminals."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked(), DRAFT)
     granted = await client.ask("session/request_permission", operation="file_write", resource="a")
     assert granted == {"granted": True}

@@ -42,7 +42,7 @@ def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
     [(V1, 1, V1), (V1, 2, V2), (V2, 1, V1), (V1, "x", V1), (V1, None, V1), (DRAFT, 1, DRAFT)],
 )
 def test_the_version_in_the_answer_is_followed(asked: str, version: Any, followed: str) -> None:
-    """`try` uses the version that the agent answers, if the version is known."""
+    """`try` speaks the version that the agent answers, if it knows the version."""
     assert Forms(asked).following({"protocolVersion": version}).dialect == followed
 
 

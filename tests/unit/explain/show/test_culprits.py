@@ -199,7 +199,7 @@ def test_an_agent_does_not_wait_for_a_login_for_ever(
 
 
 def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
-    """`show` waits for the client to answer a permission request whose turn it has cancelled."""
+    """`show` blames a client that leaves a permission request open whose turn it has cancelled."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(PERMISSION)

@@ -371,7 +371,7 @@ async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
-    """When the timing task of faults has ended, delayed bytes go out in order."""
+    """When faults are given up, delayed bytes go out in order, and no rule fires any more."""
     connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
     connection.read(A + B)
     assert connection.arrived() == b""
@@ -443,7 +443,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
-    """Before its faults are loaded, a relay without a task passes all bytes unchanged."""
+    """A relay that no task with faults adopts passes all bytes unchanged."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))

@@ -122,7 +122,7 @@ def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
 
 
 def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
-    """In the text form, a line names unusual line endings, slow arrival and invalid JSON."""
+    """In the text form, a line names an unusual line ending, slow arrival or invalid JSON."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_AGENT, b'{"a"')
         recorder.t_ns += 500_001
@@ -155,7 +155,7 @@ def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
     ],
 )
 def test_styles_of_serializers(raw: bytes, style: Style) -> None:
-    """For the text form, each known style of JSON serializers has a name."""
+    """The text form has a name for each known style of writing JSON."""
     style_found = find_style(raw)
     assert style_found is not None
     assert style_found[1] is style
@@ -171,7 +171,7 @@ def test_styles_of_serializers(raw: bytes, style: Style) -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_another_tool_might_change_is_kept_as_text(raw: bytes) -> None:
-    """In the text form, a value that some tools would change is written as a string."""
+    """The text form writes a value as a string that some tools would change."""
     assert find_style(raw) is None
 
 
@@ -224,7 +224,7 @@ def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
 
 
 def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten times as many lines of a text form need no more memory in export and import."""
+    """Exporting ten times as many lines as text, or importing them, needs no more memory."""
     monkeypatch.setattr("acp_proxy.store.copies.text_import._BATCH", 256)  # so many lines are held
     peaks = {}
     for count in (500, 5_000):

@@ -61,7 +61,7 @@ def test_remarks_may_occur_anywhere() -> None:
 
 
 def test_a_text_can_be_written_by_hand() -> None:
-    """A text form written by hand needs a header of four members, streams and messages only."""
+    """A text form that is written by hand needs a short header, streams and messages only."""
     rows = rows_of_text(
         HEADER
         + b'{"stream":"to-agent","message":{"id":1,"method":"session/prompt"}}\n'
@@ -206,7 +206,7 @@ def test_another_file_is_not_a_recording(text: bytes) -> None:
 
 
 def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
-    """A recording in which a frame and an event have the same number is damaged."""
+    """A text form in which a frame and an event have the same number is damaged."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")

@@ -71,7 +71,7 @@ def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
-    """A running recording of version 1 is read although its tables have no column for notes."""
+    """A running recording of version 1 is read although it has no column for notes."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -125,7 +125,7 @@ def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
 def test_a_locked_recording_is_reported_as_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While another program writes a recording, the error of `note` suggests to try again."""
+    """While another program writes to a recording, `note` suggests to try again."""
     monkeypatch.setattr("acp_proxy.store.files.annotations._PATIENCE_S", 0.0)
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -137,7 +137,7 @@ def test_a_locked_recording_is_reported_as_locked(
 
 
 def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
-    """A foreign file is refused for a note and not changed."""
+    """`note` refuses a file that is not a recording, and does not change the file."""
     (tmp_path / "text.db").write_text("hello")
     with contextlib.closing(sqlite3.connect(tmp_path / "songs.db")) as other:
         other.execute("CREATE TABLE recording (id, note)")

@@ -50,7 +50,7 @@ def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
 
 
 def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
-    """A recording's closed database has no write-ahead log, and needs none afterwards."""
+    """A closed recording has no write-ahead log, and needs none when it is opened again."""
     database.close(database.create(tmp_path / "x.db"))
     assert names(tmp_path) == {"x.db"}
     with contextlib.closing(database.open_readonly(tmp_path / "x.db")) as connection:
@@ -59,7 +59,7 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
-    """A write-ahead log that a reader kept open is folded in once the reader is gone."""
+    """When a reader that kept the write-ahead log open is gone, the log is merged."""
     path = tmp_path / "x.db"
     writer = database.create(path)
     with contextlib.closing(database.open_readonly(path)) as reader:
@@ -78,7 +78,7 @@ def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: 
 
 
 def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
-    """A database of another program is refused and gets none of our tables."""
+    """A recorder refuses another program's database, and adds no tables to it."""
     path = tmp_path / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE songs (title)")
@@ -170,5 +170,5 @@ def _read(path: Path) -> None:
 
 
 def test_an_error_is_one_line(tmp_path: Path) -> None:
-    """An error about a recording is one line, even if it quotes line ends from a file."""
+    """An error about a recording is one line, even if it quotes line ends from the file."""
     assert str(DamagedRecording(tmp_path, "no such\ncolumn")).count("\n") == 0

@@ -36,7 +36,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_a_log_alone_counts(tmp_path: Path) -> None:
-    """The recordings of a directory are its databases, and the logs without a database."""
+    """The recordings of a directory are its databases, and its logs without a database."""
     record_conversation(tmp_path / "b.db")
     with LogWriter(tmp_path / "a.db"):
         pass
@@ -47,7 +47,7 @@ def test_a_log_alone_counts(tmp_path: Path) -> None:
 
 
 def test_a_missing_directory_has_no_recordings(tmp_path: Path) -> None:
-    """A path without a directory, used as the recordings directory, has no recordings."""
+    """If the recordings directory does not exist or is a file, it has no recordings."""
     (tmp_path / "file").touch()
     assert paths(tmp_path / "nowhere") == paths(tmp_path / "file") == []
 
@@ -123,7 +123,7 @@ def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> Non
 
 
 def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
-    """A recording with an unknown stream code is still listed; masking skips that frame."""
+    """A recording with a frame of an unknown stream is still listed."""
     path = alter(
         record_conversation(tmp_path / "x.db"),
         "UPDATE recording SET redaction = NULL",

@@ -38,7 +38,7 @@ def library(tmp_path: Path) -> Path:
     "word", ["second", "second.db", "aabb22", "aab", "sec", "second.d", "con", "cond"]
 )
 def test_a_part_of_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None:
-    """A recording is found by parts of its names and by unambiguous starts of its id."""
+    """A recording is found by a part of its name, and by an unambiguous start of its id."""
     assert resolve(word, library, HERE) == library / "second.db"
 
 
@@ -155,7 +155,7 @@ def test_latest_skips_unreadable_recordings(library: Path) -> None:
 
 
 def test_a_start_that_fits_several_names_them(library: Path) -> None:
-    """An ambiguous start of an id is an error that lists the matching recordings."""
+    """An ambiguous start of a recording's id is an error that lists the matching recordings."""
     with pytest.raises(NoSuchRecording) as caught:
         resolve("aa", library, HERE)
     assert str(caught.value) == (
@@ -167,7 +167,7 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
 @pytest.mark.parametrize("length", [10, 300, 3000])
 @pytest.mark.parametrize("arguments", [1, 900, 1000])
 def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
-    """A text in a recording's bytes is found even if it continues on the next page."""
+    """A text in a recording's file is found in the bytes even if it continues on the next page."""
     here = "/" + "abcdefghij" * (length // 10)
     command = ["x" * 3] * arguments
     path = record_conversation(tmp_path / "x.db", cwd=here, arg=command, id="feedbeef0001")
@@ -178,7 +178,7 @@ def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, argumen
 
 
 def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> None:
-    """The error about an unknown recording suggests the most similar name."""
+    """The error about an unknown recording suggests the most similar name of a recording."""
     with pytest.raises(NoSuchRecording, match=r"did you mean second\?"):
         resolve("secnod", library, HERE)
 
@@ -214,7 +214,7 @@ def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -
 def test_few_recordings_are_read_to_find_the_newest(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To find `latest`, files last changed before the newest recording began stay closed."""
+    """To find `latest`, files that are older than the newest recording are not opened."""
     for name, began in (("first", 10**9), ("second", 2 * 10**9), ("third", 3 * 10**9)):
         os.utime(library / f"{name}.db", (began, began))
     opened = []
@@ -293,7 +293,7 @@ def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
 
 
 def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
-    """A recording and its text form count as one recording, and the database is used."""
+    """A recording and its text form of the same name count as one; the database is used."""
     path = record_conversation(tmp_path / "x.db", name="story")
     (tmp_path / "exported.jsonl").write_bytes(text_of(path))
     for word in ("story", "c0ffee"):

@@ -176,7 +176,7 @@ ENTRIES: dict[str, Callable[[Path], object]] = {
 def test_a_neighbour_that_is_no_side_file_is_left_alone(
     root: Path, recording: str, slot: str, kind: str
 ) -> None:
-    """A pipe, directory, link or text in place of a side file is neither used nor changed."""
+    """A pipe or link in place of a side file of a recording is neither used nor changed."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     place = Path(f"{path}{slot}")
@@ -227,7 +227,7 @@ def command(root: Path, name: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name: str) -> None:
-    """No command gives SQLite a journal that names another file."""
+    """No command gives SQLite a rollback journal that names another file."""
     record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
@@ -259,7 +259,7 @@ def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_journal_of_a_killed_writer_is_rolled_back(root: Path, recording: str) -> None:
-    """The journal of a killed writer of ours is rolled back, and no frame is lost."""
+    """The rollback journal of a killed writer of ours is used, and no frame is lost."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     if recording != "log":
@@ -327,7 +327,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """A WAL index of three bytes is accepted, since SQLite writes one while rebuilding."""
+    """A write-ahead log's index of three bytes is accepted, since SQLite may leave one."""
     path = root / "report" / "x.db"
     record_conversation(path)
     index = Path(f"{path}-shm")
@@ -339,7 +339,7 @@ def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
 
 
 def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: Path) -> None:
-    """A write-ahead log of another database may change rows of a recording, but not tables."""
+    """A foreign write-ahead log may change rows of a recording, but not its tables."""
     path = root / "report" / "x.db"
     record_conversation(path)
     foreign = root / "home" / "foreign.db"
@@ -356,7 +356,7 @@ def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: 
 
 
 def test_a_link_to_a_recording_is_read_where_the_recording_is(root: Path) -> None:
-    """Side files of a recording are searched beside the target of a link, as SQLite does."""
+    """Side files of a linked recording are searched beside the target, as SQLite does."""
     record_conversation(root / "home" / "real.db")
     path = root / "report" / "x.db"
     path.symlink_to(root / "home" / "real.db")

@@ -96,7 +96,7 @@ def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_recorder_that_was_killed(tmp_path: Path) -> None:
-    """The reader that finishes a killed recording masks its earlier rows, indexed or not."""
+    """The reader that finishes a killed recording also masks the recording's earlier rows."""
     with masking_log(tmp_path / "x.db") as recorder:
         write(recorder)
         recorder.index()
@@ -152,7 +152,7 @@ def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
 
 
 def test_what_takes_too_long_is_left_to_the_next_reader(tmp_path: Path) -> None:
-    """If masking earlier rows takes too long, no row is changed and the work stays due."""
+    """If masking earlier rows takes too long, no row is changed, and the next reader tries."""
 
     def watch(rows: Iterable[Any], _: int) -> Iterator[Any]:
         yield from islice(rows, 3)

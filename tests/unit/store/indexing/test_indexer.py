@@ -134,7 +134,7 @@ def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connectio
 def test_the_recording_follows_the_conversation(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The row of a recording has the facts of the start, of both peers, and of the end."""
+    """The row of a recording in its database has facts of the start, the peers and the end."""
     index(recorder, rows)
     begun = recording(rows)
     assert begun["command"] == '["agent", "--acp"]'
@@ -176,7 +176,7 @@ def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> No
 
 
 def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """A text that many frames share is stored once, in the batch where it first appears."""
+    """The indexer stores a text that many frames share once."""
     for _ in range(3):
         recorder.to_client(update("s", "plan"), update("t", "plan"))
         index(recorder, rows, limit=1)
@@ -235,7 +235,7 @@ def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) ->
 
 
 def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Settling a log makes frames of unfinished lines, and the recording incomplete."""
+    """At the end of a log, unfinished lines become frames, and the recording is incomplete."""
     for stream in (STDERR, TO_CLIENT, TO_AGENT):
         recorder.chunk(stream, b"unfinished")
     settle(recorder.log_path, rows)
@@ -255,7 +255,7 @@ def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.C
 def test_settling_a_whole_recording_changes_nothing(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """A complete recording stays complete however often its log is settled."""
+    """A complete recording stays complete however often a reader finishes it."""
     write_conversation(recorder)
     recorder.close()
     index(recorder, rows)
@@ -360,7 +360,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_lines_are_never_held(
     recorder: LogWriter, rows: sqlite3.Connection, newline: bytes
 ) -> None:
-    """A line that is too large for memory is indexed with the bytes and labels of a small one."""
+    """A line that is too large for memory is indexed with all its bytes and labels."""
     raw = line(request(7, "fs/read", sessionId="s", x=["y" * 200, "\\n" * 50]))[:-1] + newline
     for start in range(0, len(raw), 30):
         recorder.chunk(TO_CLIENT, raw[start : start + 30])
@@ -390,7 +390,7 @@ def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """While the database is locked, nothing is indexed; later, all records are indexed once."""
+    """While a recording's database is locked nothing is indexed; afterwards, everything is."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         handshake(recorder)
         with (
@@ -420,7 +420,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """While a batch of rows is not committed, the index does not count as complete."""
+    """While a batch of rows is not committed, a recorder's log is not fully indexed."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -456,7 +456,7 @@ def test_a_fresh_indexer_goes_on_from_the_last_commit(
 
 
 def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> None:
-    """A stored state of the indexer that cannot be read is a ValueError."""
+    """An indexer's stored state that cannot be read raises a ValueError."""
     assert load_state(rows).offset == 0
     for state in ("", "null", '{"offset": "x"}', '{"framers": {"to-agent": 1}}', "nonsense"):
         with rows:

@@ -70,7 +70,7 @@ def lines(rows: sqlite3.Connection) -> list[tuple[bytes, int]]:
 
 
 def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Masked lines are marked as masked; all other lines stay unchanged."""
+    """The indexer marks masked lines as masked, and does not change other lines."""
     recorder.to_agent(new_session())
     recorder.to_client({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s1"}})
     recorder.stderr(f"started with {SECRET}")
@@ -168,7 +168,7 @@ def test_every_indexer_makes_the_same_rows(
     trims: set[int],
     size: int,
 ) -> None:
-    """Masked rows are the same from one indexer, one per batch, or after the log was emptied."""
+    """Masked rows are equal whether one indexer wrote them or many did."""
     directory = tmp_path_factory.mktemp("logs")
     with (
         masking_log(directory / "a.db") as whole,
@@ -206,7 +206,7 @@ def test_every_indexer_makes_the_same_rows(
 def test_what_masking_remembers_cannot_be_read(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """With an unreadable state, masking starts again, with the secrets that a line shows."""
+    """If the indexer's state is unreadable, masking knows only secrets of later lines."""
     with LogWriter(recorder.path.with_name("y.db")) as other:
         other._record(capture_log.MASKING, 0, b"nonsense")
         other.to_agent(new_session())
@@ -245,7 +245,7 @@ def test_undelivered_frames_are_found_by_what_was_received(
 
 
 def test_what_faults_changed_is_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Lines that a fault received, delivered or injected are masked."""
+    """The indexer masks lines that a fault received, delivered or injected."""
     recorder.to_agent(new_session())
     recorder._record(capture_log.PART, TO_AGENT, line(new_session())[:-20])
     recorder.event(capture_log.FAULT, TO_AGENT, rule="r", action="truncate")

@@ -94,7 +94,7 @@ def check(connection: Any) -> None:
 
 @pytest.mark.parametrize("limit", [1, 60, 1 << 18])
 def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
-    """Records about faults give the same rows and marks in batches of any size."""
+    """Records about faults give the same rows in batches of any size."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -159,7 +159,7 @@ def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
 
 
 def test_how_late_lines_went_out(tmp_path: Path) -> None:
-    """The row of a line that a fault made late has its delay, also that of a held line."""
+    """The row of a line that a fault made late has the delay."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         for more in ({"late": 20}, {"held": 1}, {}):
             recorder.chunk(TO_CLIENT, b"line\n")
@@ -189,7 +189,7 @@ def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> None:
-    """Undelivered bytes are counted without the frames that a fault dropped."""
+    """The undelivered bytes of a stream are counted without the frames that a fault dropped."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\ntwo\n")
         fault(recorder, delivered="none")

@@ -44,7 +44,7 @@ def add(write: RowWriter, stream: Stream, message: Any, t_ns: int = 0, **more: A
 
 
 def test_frames_and_events_share_a_numbering() -> None:
-    """Rows of frames and events share one numbering, in which the caller may skip numbers."""
+    """Frames and events of a recording share one numbering, which may have gaps."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/new"))
@@ -75,7 +75,7 @@ def test_faults_and_masks_are_kept() -> None:
 
 
 def test_a_large_line_is_copied_piece_by_piece() -> None:
-    """A large line is copied piece by piece at the commit, and again if the commit failed."""
+    """The indexer copies a large line piece by piece, and again if the commit failed."""
     asked: list[int] = []
 
     def parts() -> list[bytes]:
@@ -130,7 +130,7 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
 
 
 def test_state_is_stored_only_for_a_next_indexer() -> None:
-    """Only resumable batches of rows store where they end."""
+    """Only batches of rows that can be resumed store where they end in the log."""
     with new_database() as rows:
         RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()
         assert query(rows, "SELECT * FROM indexing") == []
@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """In v1 the answer to a prompt ends the turn, in v2 it only accepts the prompt."""
+    """In v1 the answer to a prompt ends the turn; in v2 it only accepts the prompt."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:
@@ -242,7 +242,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """After an index wrote its labels again, the stored state has the detected dialect."""
+    """After an indexer wrote labels again, its stored state has the detected dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:
@@ -254,7 +254,7 @@ def test_another_indexer_goes_on_after_the_labels_were_written_again(
 def test_a_commit_that_fails_labels_again_the_next_time(
     tmp_path: Path, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Labels, rows and state of an index change together or not at all."""
+    """An indexer changes labels, rows and state together or not at all."""
     used = "acp_proxy.store.indexing.row_writer.label_again"
 
     def fail(*arguments: Any) -> Any:

@@ -52,7 +52,7 @@ def splice(log: CaptureLog, place: int, junk: bytes, *, instead: int = 0) -> Non
 
 
 def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
-    """Reading a log can continue after any record, in another call or by another reader."""
+    """A log can be read from any record on, in another call or by another reader."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert records(other, first.end) == [second, third]
@@ -100,7 +100,7 @@ def test_records_may_be_larger_than_a_block() -> None:
 
 
 def test_a_torn_record_at_the_end_is_not_there(log: CaptureLog) -> None:
-    """An incomplete record at the end of a log is not returned."""
+    """A reader does not return an incomplete record at the end of a log."""
     whole = Path(log.path).read_bytes()
     os.truncate(log.path, len(whole) - 1)
     assert payloads(log) == [b"one", b"two"]

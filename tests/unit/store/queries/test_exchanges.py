@@ -31,7 +31,7 @@ def chat(tmp_path: Path) -> Iterator[RecordingReader]:
 
 
 def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingReader) -> None:
-    """Queried exchanges have method, direction and latency; open ones have no latency."""
+    """Queries for exchanges return method, direction and latency; open ones have no latency."""
     every = list(exchanges.exchanges(chat, order="request_seq"))
     rows = list(chat.query("SELECT * FROM exchanges ORDER BY request_seq"))
     assert [exchange.id for exchange in every] == [row["id"] for row in rows]
@@ -42,7 +42,7 @@ def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingRea
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
-    """An exchange is open after its request and before its answer."""
+    """A query finds an exchange open after its request and before its answer."""
     first = next(exchanges.exchanges(chat))
     assert first.latency_ns is not None
     (sent,) = chat.query(
@@ -56,7 +56,7 @@ def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingR
 
 
 def test_events_are_chosen_by_kind(chat: RecordingReader) -> None:
-    """Recorded events are returned decoded and in order, of one kind or of all kinds."""
+    """Queries for events return them decoded and in order, of one kind or of all kinds."""
     every = list(recorded_events.events(chat))
     assert [event.seq for event in every] == sorted(event.seq for event in every)
     assert {event.kind for event in recorded_events.events(chat, "start", "exit")} == {
@@ -82,7 +82,7 @@ def test_turns_and_methods_are_counted(chat: RecordingReader) -> None:
 
 
 def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingReader) -> None:
-    """Exchanges of a recording are selected by method, direction and outcome, up to a limit."""
+    """Queries for exchanges select by method, direction and outcome, up to a limit."""
     every = list(exchanges.exchanges(chat))
     asked = list(exchanges.exchanges(chat, direction="to-client"))
     assert asked == [row for row in every if row.direction == "to-client"]

@@ -223,7 +223,7 @@ def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
 
 
 def test_a_term_without_a_column_is_not_translated() -> None:
-    """A filter's condition without an SQL form matches every row, and is marked as inexact."""
+    """A filter's condition without an SQL form selects every row, for a test afterwards."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
         where = translate(condition, "labels", "labels")
         assert (where.sql, where.exact) == ("1", False)
@@ -259,7 +259,7 @@ def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
 
 
 def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
-    """A filter with too many terms for SQLite is tested on each row."""
+    """If a filter has too many terms for SQLite, each row is tested in Python."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         for word in ("seq:6", "session:s-1", "method:session/prompt"):
@@ -305,7 +305,7 @@ def test_a_filter_may_have_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["not " * 99 + "method:x", "not (" * 49 + "seq:>3 or ("
                                   "kind:error and method:s*)" + ")" * 49])  # fmt: skip
 def test_a_filter_may_be_nested_as_deeply_as_the_grammar_has_it(tmp_path: Path, text: str) -> None:
-    """A filter that is nested too deeply for SQLite is tested on each row."""
+    """If a filter is nested too deeply for SQLite, each row is tested in Python."""
     chosen = parse(text)
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         expected = [row["seq"] for row in reader.frames() if chosen.matches(row)]
@@ -336,7 +336,7 @@ def recorder(tmp_path: Path) -> Any:
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """With `single_upto`, a longer run of chunks begins at that frame at the earliest."""
+    """A run of chunks can be made to begin at a given frame at the earliest."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
@@ -364,7 +364,7 @@ def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
 
 
 def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
-    """Updates about a terminal are not joined into a run, since commands may differ (v2)."""
+    """In v2, updates about a terminal are not joined into a run."""
     _chunk(recorder)
     for _ in range(2):
         recorder.to_client(update("s", "terminal_update", terminalId="t"))
@@ -400,7 +400,7 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
-    """Each frame is in one run; a run has the time and line of its first frame."""
+    """Each frame of a recording is in one run, which has the time of its first frame."""
     with RecordingReader(path) as reader:
         frames = {frame["seq"]: frame for frame in reader.frames()}
         runs: list[FrameRun] = list(reader.runs(pause_ns))

@@ -83,7 +83,7 @@ def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
 
 
 def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
-    """Columns, heads and filters use the sizes of lines as masked."""
+    """Columns, heads and filters use the sizes of lines after masking."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         rows = [*reader.frames()]
         assert all(row["size"] == len(row["raw"]) for row in rows)
@@ -125,7 +125,7 @@ def test_a_large_line_on_stderr_is_masked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_it_reads_as_if_masked_when_made(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Commands print the same whether a recording was masked when it was made or is now."""
+    """Commands print the same for a recording that was masked when it was made, or is now."""
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     plain = record_planted(tmp_path / "a" / "x.db")
@@ -200,7 +200,7 @@ def test_a_note_is_masked(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
-    """If a recording has no secret, its `redaction` is unchanged and no value counts as masked."""
+    """A recording without secrets counts as unmasked, and no value counts as masked."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         assert reader.masked_rows is not None
         assert reader.masked_rows.count == 0

@@ -34,7 +34,7 @@ def steps(script: Script) -> list[Step]:
 
 
 def test_steps_know_their_exchange(tmp_path: Path) -> None:
-    """Steps know their exchanges and sessions; session/new belongs to the session it opens."""
+    """The steps of a replay know their exchanges and sessions."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "s"}
@@ -54,7 +54,7 @@ def test_steps_know_their_exchange(tmp_path: Path) -> None:
 
 
 def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
-    """In a replay, a client may omit some of its requests, but not the handshake."""
+    """A replay lets its client omit some requests, but not the handshake."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/list {}
         4 -> #2 authenticate {"methodId": "m"}
@@ -114,7 +114,7 @@ def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
 
 
 def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
-    """A replay finds later messages of the client by method, in order."""
+    """A replay finds later recorded messages of the client by method, in order."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 _x/a {}
         4 <- #1 _x/a {}
@@ -130,7 +130,7 @@ def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
 
 
 def test_the_peer_that_left_first(tmp_path: Path) -> None:
-    """In a recording, the agent left by itself if it left before the client."""
+    """A recorded agent left by itself if it left before its client."""
     assert record(tmp_path, HELLO).script().agent_left_at is None
     died = record(tmp_path, HELLO + "<- end")
     assert (died.script().agent_left_at or 0) > died.seq(2)

@@ -61,7 +61,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
-    """A large line among rows is read with its first bytes only, but its real size."""
+    """Among rows, a line of megabytes has only its first bytes, but its real size."""
     with RecordingReader(large) as reader:
         (row,) = (row for row in reader.frames() if row["seq"] == SEQ)
         assert row["raw"] == LARGE[:LINE_EDGE]
@@ -101,7 +101,7 @@ def test_an_export_holds_little(large: Path) -> None:
 
 
 def test_the_commands_report_what_they_cut(large: Path) -> None:
-    """Screens show the start of a large line and its real size; JSON has the whole line."""
+    """Screens show the start of a line of megabytes and its size; JSON has the whole line."""
     shown = run("inspect", "log", large, f"seq:{SEQ}").stdout
     assert "[the first 64 kB of 16.8 MB]" in shown
     whole = run("inspect", "log", large, "--seq", str(SEQ)).stdout
@@ -143,7 +143,7 @@ def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replay sends all of a large line; beyond a limit the recording is refused."""
+    """A replay sends all of a line of megabytes; beyond a limit the recording is refused."""
     with RecordingReader(large) as reader:
         assert RecordedSteps(reader).wire(SEQ).raw == LARGE
         assert RecordedSteps(reader).wire(SEQ - 1).raw != LARGE

@@ -140,7 +140,7 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
 
 
 def test_version_1_becomes_this_version(tmp_path: Path) -> None:
-    """A database of version 1 gets the later columns, and keeps its rows."""
+    """A recording of version 1 gets the later columns, and keeps its rows."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:
         migrations.apply(Database(connection), stop_before="0002_note")
         connection.execute("PRAGMA user_version = 1")
@@ -175,7 +175,7 @@ def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connectio
     ],
 )
 def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str) -> None:
-    """In the stored views, a preview of any bytes is readable text, cut between characters."""
+    """A preview in the stored views is readable text, whatever the bytes are."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(3, said + b"\n")
         recorder.chunk(2, said + b"\n")
@@ -238,7 +238,7 @@ def test_columns_that_people_filter_by_have_an_index(
 
 @pytest.mark.parametrize("condition", ["method = 'a'", "request_seq = 1", "response_seq = 2"])
 def test_exchanges_have_indexes(story: sqlite3.Connection, condition: str) -> None:
-    """Queries for the exchange of a frame, or for a method's exchanges, use an index."""
+    """The database queries for the exchange of a frame use an index."""
     assert "SCAN" not in plan(story, f"SELECT * FROM exchanges WHERE {condition}")
 
 
