@@ -269,7 +269,7 @@ def test_markdown_is_drawn_and_stays_text(window: Visit, tmp_path: Path) -> None
 
 
 def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
-    """A page draws images of the four kinds whatever type is named; others are boxes."""
+    """A page draws PNG, JPEG, GIF and WebP images; it shows other images as boxes."""
     real = [data for data, *_ in SHOWN.values()][:1] + [
         SHOWN[name][0] for name in ("a GIF", "a JPEG", "a WebP without loss")
     ]
@@ -312,7 +312,7 @@ def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: P
 
 
 def test_ten_thousand_calls_scroll(window: Visit, tmp_path: Path) -> None:
-    """A page has few elements however long the conversation is, at any place in it."""
+    """A page has few elements however long the conversation is, wherever it is scrolled."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         for number in range(CALLS):

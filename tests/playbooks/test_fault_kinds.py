@@ -462,7 +462,7 @@ def test_a_stderr_flood_leaves_the_frame_alone() -> None:
     ],
 )
 def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
-    """The frame of the fault `huge-frame` has the exact size, and is the same message."""
+    """The fault `huge-frame` sends the frame's message in a frame of exactly the set size."""
 
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         assert len({key for key, _ in pairs}) == len(pairs)

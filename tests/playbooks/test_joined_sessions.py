@@ -68,7 +68,7 @@ OLDEST_MCP = """
 
 @pytest.mark.parametrize("transcript", [CHILD, MCP, OLD_MCP, OLDEST_MCP])
 def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
-    """With only one session opened by a request, both orders of a replay send the same."""
+    """With only one session opened by a request, a replay sends the same in both orders."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):

@@ -84,7 +84,7 @@ def test_fewer_pieces_are_enough(record: Record, pieces: int) -> None:
 
 
 def test_a_late_piece_is_answered(record: Record) -> None:
-    """In a replay of the draft, a late piece of output is answered as if it came in time."""
+    """In a replay of the draft, a late piece of output is answered as if it was in time."""
     live = until(record, WATCHED)
     assert live.wait("2s") == ["<- 12"]
     assert live.send('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 9"]

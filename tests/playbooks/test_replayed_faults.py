@@ -147,7 +147,7 @@ def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> Non
 
 
 def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
-    """In a replay, a message that a fault dropped and that is sent again is the recorded one."""
+    """If a client sends a message again that a fault dropped, a replay takes it for the first."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")

@@ -76,7 +76,7 @@ def replay_with_new_secret(record: Record, level: str) -> Live:
 def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
     record: Record, level: str
 ) -> None:
-    """In a replay, another secret of the client is paired with the recorded one once."""
+    """A replay pairs another secret of the client with the recorded secret, and says so once."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {NEW}")}

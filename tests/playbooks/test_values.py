@@ -197,7 +197,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record
 
 
 def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
-    """In a replay, a request with the equal directory matches before one to bind."""
+    """In a replay, a request with the same directory matches before one with another."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/q"}

@@ -24,7 +24,7 @@ def answer(token: object, text: str) -> str:
 
 
 def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record) -> None:
-    """`verify` removes answers from a batch that were not requested, and sends them later."""
+    """`verify` removes answers that were not requested from a batch, and sends them later."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"""
         <- {read("/p/a", "11")}

@@ -108,7 +108,7 @@ def test_only_an_open_request_is_cancelled(record: Record) -> None:
 
 
 def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
-    """`verify` does not grant a permission after the cancellation that it preceded."""
+    """`verify` does not grant after a cancellation what was granted before it."""
     live = asking(
         record,
         f"""

@@ -80,7 +80,7 @@ def test_a_thought_is_another_text(record: Record) -> None:
     "kind", ["usage_update", "session_info_update", "available_commands_update"]
 )
 def test_state_updates_do_not_count(record: Record, kind: str) -> None:
-    """`verify` does not await state updates, nor take them for other updates."""
+    """`verify` does not await state updates, and does not count them as other updates."""
     state = STATE % kind
     recorded = record(f"""{SESSION}
         5 <- {state}

@@ -89,7 +89,7 @@ def test_a_refused_write_has_no_contents(record: Record) -> None:
 
 
 def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
-    """For `verify`, a part of a file does not tell the whole."""
+    """`verify` does not learn a whole file from a part of the file."""
     live = asking(record, f'<- {read("/p/f", limit=1)}\n-> #0 result {{"content": "1\\n"}}')
     live.check(f"""
         <- {read("/p/f", limit=1)}

@@ -98,7 +98,7 @@ def test_a_draft_request_for_something_else_is_not_granted(
 
 @pytest.mark.parametrize("more", [{}, {"reason": "because"}, {"toolCallId": "unknown"}])
 def test_a_draft_request_for_the_same_is_granted(record: Record, more: dict[str, Any]) -> None:
-    """`verify` grants a draft permission for the same, whatever the reason and ids."""
+    """`verify` grants a draft permission for the same operation and resource, whatever the ids."""
     live = drafted(record, f"<- {draft_ask(**READ, reason='to see')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(**READ, **more)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []

@@ -181,7 +181,7 @@ def test_other_options_do_not_matter(
 
 
 def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
-    """`verify` chooses an option that was not offered again, unless the request offers it."""
+    """`verify` chooses an unoffered option again, unless the live request offers that option."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('what')}")
     live.check(f"<- {permission(LS)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []

@@ -52,7 +52,7 @@ def test_words_are_found_as_by_one_automaton(
 
 @given(VALUES, st.data())
 def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataObject) -> None:
-    """Matches of known secrets are leftmost first, then longest, without overlaps."""
+    """Among overlapping known secrets, the leftmost is found first, and then the longest."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)

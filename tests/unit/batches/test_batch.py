@@ -24,7 +24,7 @@ Outcome = VerdictKind | BaseException
 
 
 def jobs(count: int) -> Iterator[Job]:
-    """Returns a number with the singular or the plural of a noun."""
+    """Yields a number of jobs, each with another recording to check."""
     return (
         Job("check", digest="digest", recording=f"{n}.db", path=f"{n}.db") for n in range(count)
     )

@@ -153,7 +153,7 @@ def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
 def test_the_job_is_done_beside_the_worker_and_leaves_nothing(
     worker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A Dask job runs in its worker's directory and leaves no files; its verdict has its worker."""
+    """A Dask job runs in its worker's directory and leaves no files in it."""
 
     def run(job: Job, _: object) -> JobVerdict:
         assert job.path.startswith(str(worker.local_directory))

@@ -108,7 +108,7 @@ def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
     ("exits", "worst"), [((), 0), ((0, 0), 0), ((0, 1), 1), ((1, 3, 0), 3), ((3, 2, 1), 2)]
 )
 def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -> None:
-    """The exit code of a batch is 2 if any verdict has 2, else 3 if any has 3, else 1."""
+    """Of the exit codes of a batch's verdicts, 2 takes precedence over 3, and 3 over 1."""
     assert worst_exit(exits) == worst
 
 
@@ -195,7 +195,7 @@ def test_the_file_of_another_batch_is_left_alone(
 
 @pytest.mark.parametrize("data", [b"x", b"SQLite format 3\0", b"{}\n", b'{"acp_proxy_resul'[:3]])
 def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
-    """A batch refuses to write into a file without results, unless it is the start of a header."""
+    """A batch writes only into a file of results, or into one that has only part of a header."""
     path.write_bytes(data)
     if data == b'{"a':
         assert written(path, A) == ["a"]

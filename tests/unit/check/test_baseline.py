@@ -61,7 +61,7 @@ def test_names_count(text: str, other: str) -> None:
 
 
 def test_rule_side_and_method_count() -> None:
-    """For a baseline, the same finding at another frame is known; by another rule it is new."""
+    """For a baseline, a finding at another frame is known, and one by another rule is new."""
     assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
     for other in (
         evolve(FOUND, rule="rpc.shape"),
@@ -85,7 +85,7 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
 def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
-    """For a baseline, two runs of a script with other ids and times have the same findings."""
+    """For a baseline, two runs with other ids, directories and times have equal findings."""
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:

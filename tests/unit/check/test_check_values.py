@@ -54,7 +54,7 @@ def test_any_values_are_read(params: dict[str, Any]) -> None:
 
 
 def test_a_check_says_so() -> None:
-    """The first note of a check says that the recording is not ACP, if that is so."""
+    """If a recording is not of ACP, the first note of a check says so."""
     result = check_lines([f"-> #0 initialize {json.dumps(MCP)}"])
     assert result.notes[0] == note_of(MCP)
     assert check_lines(['-> #0 initialize {"protocolVersion": 1}']).notes == []

@@ -46,7 +46,7 @@ def test_each_rule_has_a_function() -> None:
 
 
 def test_blames_who_is_obliged() -> None:
-    """A rule that obliges one side is never broken by the other side."""
+    """No rule that obliges one side is ever broken by the other side."""
     findings = [
         line.split() for example in EXAMPLES for line in example.lines if line.startswith("   ")
     ]

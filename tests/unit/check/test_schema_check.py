@@ -215,7 +215,7 @@ def test_a_missing_discriminator_is_named() -> None:
 
 
 def test_one_of_two_members_is_missing() -> None:
-    """If a union has no discriminator, the schema check reports one of two members as missing."""
+    """If a union has no discriminator, the schema check reports one missing member of two."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
     problems = wrong_params(V1, TO_AGENT, "session/prompt", params)
@@ -256,7 +256,7 @@ def test_unstable_types_are_right_too() -> None:
 
 @pytest.mark.parametrize("name", [17, {}, ["x"]])
 def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
-    """The schema check judges a member by the versions that define it, and no others."""
+    """A member must match the schema version that defines it, even if an older one allows all."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t"}
     assert updated(**call, name="edit_file") == updated(**call, name=None) == []
     (problem,) = updated(**call, name=name)

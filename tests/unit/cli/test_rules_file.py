@@ -47,7 +47,7 @@ def test_what_is_written_is_read(
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    """The error about a rule in a file names the file and what was expected there."""
+    """The error about a rule in a --rules file names the file and what was expected there."""
     path = tmp_path / "rules.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(click.BadParameter) as error:

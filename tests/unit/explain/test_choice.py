@@ -88,7 +88,7 @@ def test_a_number_chooses_a_row(story: RecordingReader) -> None:
 
 
 def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
-    """A turn selects the frames from its prompt to the answer; an unknown turn is an error."""
+    """With --turn, the frames from a prompt to its answer are selected."""
     numbers = [row["seq"] for row in story.rows(of_turn(story, 1))]
     assert (numbers[0], numbers[-1]) == (6, 15)
     with pytest.raises(BadFilter, match=r"no turn 2 in .*; it has 1$"):

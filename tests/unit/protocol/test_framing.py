@@ -20,7 +20,7 @@ def test_a_chunk_may_hold_several_lines() -> None:
 
 
 def test_a_line_may_need_several_chunks() -> None:
-    """A line that comes in several chunks has a segment for each, and two times."""
+    """A line that comes in several chunks has the place of each, and the times of its two ends."""
     framer = LineFramer()
     assert list(framer.feed(b"x\nab", 0, 1)) == [Line(((0, 2),), 2, 1, 1, True)]
     assert list(framer.feed(b"cd", 50, 2)) == []

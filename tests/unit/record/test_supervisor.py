@@ -250,7 +250,7 @@ async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None
 
 
 async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
-    """An agent without a client and open requests gets SIGTERM after its grace, then SIGKILL."""
+    """If its client has left and no request is open, an agent gets SIGTERM, and then SIGKILL."""
     scene = await play(clock, (10, Scene.client_leaves), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM), (18, signal.SIGKILL)]
     assert scene.relay.end_reason == "the agent overstayed its client"

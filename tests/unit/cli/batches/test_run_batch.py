@@ -139,7 +139,7 @@ def test_a_changed_recording_is_checked_anew(here: Path) -> None:
 
 
 def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
-    """A batch does not read a pipe: the pipe's verdict says so, and the others have theirs."""
+    """A batch does not read a pipe, and says so in the pipe's verdict."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     os.mkfifo(here / "some" / "pipe.jsonl")
@@ -410,7 +410,7 @@ def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
 
 
 def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
-    """A batch prints verdicts in the order of names, each as soon as all before it are there."""
+    """A batch prints verdicts in the order of names, each one when all before it are printed."""
     screen = BatchScreen("abcd", [], clock=lambda: 0.0)
 
     def show(name: str) -> list[str]:

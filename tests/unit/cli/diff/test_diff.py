@@ -311,7 +311,7 @@ def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
 
 
 def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
-    """`diff` exits with 1 if there are differences, and names rules that ignore them on stderr."""
+    """`diff` exits with 1 if it finds differences, and suggests rules that ignore them."""
     result = run("inspect", "diff", *pair)
     assert result.exit_code == 1
     assert '      /result/stopReason  "end_turn" → "refusal"\n' in result.stdout
@@ -567,7 +567,7 @@ def test_a_cause_comes_before_its_effects() -> None:
 
 
 def test_very_many_differences_are_printed_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If there are many differences, `diff` prints lane by lane, and loses none of them."""
+    """If there are many differences, `diff` prints them lane by lane."""
     whole = screen(differing(), 80)
     monkeypatch.setattr("acp_proxy.cli.diff.diff_screen._SORTED", 0)
     assert sorted(screen(differing(), 80).splitlines()) != whole.splitlines()

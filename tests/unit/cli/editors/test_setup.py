@@ -202,7 +202,7 @@ def test_a_missing_file_is_made_and_removed(home: Path) -> None:
 
 
 def test_an_agent_is_recorded_once(home: Path) -> None:
-    """`setup` refuses a second entry for a command; one for another command gets a number."""
+    """`setup` refuses a second entry for one command, and numbers an entry for another command."""
     words = ("jetbrains", "--agent", "opencode", "--write", "--yes")
     setup(home, *words)
     path = home / JETBRAINS

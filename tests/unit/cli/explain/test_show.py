@@ -197,7 +197,7 @@ def test_a_child_session_names_its_parent() -> None:
 
 
 def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
-    """`show` says up to which frame rules were checked, and how to check the rest."""
+    """`show` says up to which frame the rules were checked, and how to check the rest."""
     path = tmp_path / "x.jsonl"
     plan = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'
@@ -284,7 +284,7 @@ def test_a_running_recording_that_waits_has_no_problem(
 def test_a_running_recording_never_only_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without an open prompt, the first line of `show` for a running recording says so."""
+    """If a running recording has no open prompt, the first line of `show` says so."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         now = ORIGIN_NS + recorder.t_ns

@@ -106,7 +106,7 @@ def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
 
 
 def test_a_turn_or_a_filter(tmp_path: Path) -> None:
-    """`transcript` of a turn or a filter names it in its head; an unknown turn is an error."""
+    """The head of a transcript names its turn or filter; an unknown turn is an error."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.prompt()

@@ -152,7 +152,7 @@ def test_hostile_text_fits_the_terminal_and_does_not_command_it(
 def test_long_output_is_short_unless_all_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A transcript on a terminal has the first lines of output, or all if it failed or --full."""
+    """On a terminal, a transcript has all lines of output only if it failed or with --full."""
     output = "\n".join(f"line {n}" for n in range(30))
     conversation = Talk()
     for name, status in (("a", "completed"), ("b", "failed")):

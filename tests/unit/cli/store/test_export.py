@@ -55,7 +55,7 @@ def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
 
 
 def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
-    """`export` with a filter and --dir keeps what matches both, and its head names both."""
+    """`export` with a filter and --dir keeps what matches both, and names both in its head."""
     result = run("inspect", "export", path, "kind:request or kind:stderr", "--dir", "to-agent")
     first, *rest = result.stdout.splitlines()
     assert first == "# Not the whole recording, only: kind:request or kind:stderr dir:to-agent"

@@ -83,7 +83,7 @@ def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> No
     ("part", "step_ns", "said"), [("", 10**9, "<1 s"), (".250", 10**7, "<10 ms")]
 )
 def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: str) -> None:
-    """The resolution of imported times is the largest unit that divides all of them."""
+    """The resolution of imported times is the largest unit that divides each of the times."""
     at = f"2026-01-02 03:04:05{part}"
     text = f"{at} OUT: {INITIALIZE.decode()}\n{at} IN: {ANSWER.decode()}\n"
     run_with(text.encode(), "inspect", "import", "-", "--name", "x", home=home)

@@ -68,7 +68,7 @@ def imported(entries: list[dict[str, Any]], home: Path) -> str:
 
 
 def test_an_answer_keeps_the_method_that_zed_names(home: Path) -> None:
-    """If an answer has no request in a log of Zed, it keeps its logged method."""
+    """An answer in a log of Zed keeps its logged method if the log lacks its request."""
     imported(EXCERPT, home)
     with RecordingReader(home / "zed.db") as reader:
         rows = list(reader.query("SELECT method, exchange FROM frames ORDER BY seq"))

@@ -377,7 +377,7 @@ def test_the_overview_shows_the_newest_and_the_next_command(
 def test_the_overview_without_recordings_says_how_to_begin(
     home: Path, arguments: list[str]
 ) -> None:
-    """Without recordings, `acp-proxy` alone shows the command for the editor's settings."""
+    """Without recordings, `acp-proxy` without a command shows the command for settings."""
     result = run(*arguments, home=home)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"No recordings yet in {home}.\n")
@@ -387,7 +387,7 @@ def test_the_overview_without_recordings_says_how_to_begin(
 
 
 def test_the_next_command_follows_a_running_recording(home: Path) -> None:
-    """While the newest recording runs, `acp-proxy` alone suggests to follow it."""
+    """While the newest recording runs, `acp-proxy` without a command suggests to follow it."""
     with LogWriter(home / "x.db"):
         assert run(home=home).stdout.endswith("acp-proxy log x --follow\n")
 
@@ -404,7 +404,7 @@ def test_the_next_command_means_the_newest(home: Path) -> None:
 
 
 def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
-    """`acp-proxy` alone does not call a directory of broken files empty."""
+    """`acp-proxy` without a command does not call a directory of broken files empty."""
     (home / "x.db").write_text("hello")
     result = run(home=home)
     assert result.exit_code == 0

@@ -104,7 +104,7 @@ def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
     ],
 )
 def test_calls_are_counted_by_their_ends(statuses: dict[str, int], fact: Fact) -> None:
-    """The line of facts in `show` marks calls that failed or never ended."""
+    """The line of facts in `show` marks calls that failed or never ended as trouble."""
     tally = ToolTally("other", sum(statuses.values()), statuses)
     summary = evolve(summary_of(DIRECTORY / "hello.db"), tool_calls=[tally])
     assert facts_line(summary)[-1] == fact
@@ -131,7 +131,7 @@ def edit(path: str, old: str | None, new: str, status: str = "completed") -> dic
 def test_changed_files_are_counted_once(
     tmp_path: Path, edits: list[Any], writes: list[str], words: str
 ) -> None:
-    """The line of facts in `show` counts a changed file once."""
+    """The line of facts in `show` counts a file once, and its lines only if all diffs succeeded."""
     conversation = Talk()
     conversation.to_client(*(edit(*values) for values in edits))
     for path in writes:

@@ -83,7 +83,7 @@ async def started(nursery: trio.Nursery, *rules: str) -> Replayed:
 
 
 async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
-    """Through a replay's faults, lines and the end pass in both directions."""
+    """With faults, a replay passes lines in both directions, up to the end of each stream."""
     replayed = await started(nursery, "noop")
     await replayed.client_out.send_all(b"a\r\nb")
     await replayed.client_out.send_all(b"b\nc")

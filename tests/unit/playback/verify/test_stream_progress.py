@@ -41,7 +41,7 @@ def measured(*lines: bytes) -> StreamProgress:
 @pytest.mark.parametrize("update", STATE_UPDATES)
 @pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
 def test_state_updates_are_counted_apart(params: str, update: str) -> None:
-    """In an agent's progress, an update that reports a state does not count as an item."""
+    """For the progress of an agent, an update that reports a state is not counted as an item."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
     assert increment_of(raw, UPDATE) == Increment(state=update)
 
@@ -57,25 +57,25 @@ def test_state_updates_are_counted_apart(params: str, update: str) -> None:
     ],
 )
 def test_any_other_message_is_one_item(raw: bytes) -> None:
-    """In an agent's progress, an update of another kind counts as one item."""
+    """For the progress of an agent, an update of another kind counts as one item."""
     assert increment_of(raw, UPDATE) == ITEM
 
 
 def test_updates_of_the_draft_are_counted() -> None:
-    """In an agent's progress, updates of the draft count despite the places of their members."""
+    """For the progress of an agent, updates of the 1.0 draft are counted like those of v1."""
     raw = b'{"method": "session/update", "params": {"type": "%s", "data": {"content": "abc"}}}'
     assert increment_of(raw % b"agent_message_chunk", UPDATE).characters == 3
     assert increment_of(raw % b"usage_update", UPDATE).state == "usage_update"
 
 
 def test_other_methods_are_not_read() -> None:
-    """In an agent's progress, messages of other methods are counted without being parsed."""
+    """For the progress of an agent, messages of other methods are counted without parsing."""
     assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
 def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) -> None:
-    """In an agent's progress, the number and length of texts ignore how they were split."""
+    """For the progress of an agent, it does not matter how texts were split."""
     whole, pieces = StreamProgress(), StreamProgress()
     total, of_pieces = TotalProgress(), TotalProgress()
     for text in texts:
@@ -98,7 +98,7 @@ def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) 
 
 
 def test_texts_differ_in_kind_and_message() -> None:
-    """In an agent's progress, a text of another kind or message is an item of its own."""
+    """For the progress of an agent, a text of another kind or message is another item."""
     lines = [chunk("a"), chunk("b"), chunk("c", "agent_thought_chunk"), chunk("de", message="m")]
     assert [measured(*lines[:n]).mark for n in range(5)] == [
         ProgressMark(0, 0),
@@ -110,7 +110,7 @@ def test_texts_differ_in_kind_and_message() -> None:
 
 
 def test_state_updates_end_no_text() -> None:
-    """In an agent's progress, a state update does not end a text and is counted separately."""
+    """For the progress of an agent, a state update does not end a text."""
     progress = StreamProgress()
     adds = [
         increment_of(chunk("a"), UPDATE),

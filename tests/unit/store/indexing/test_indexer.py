@@ -319,7 +319,7 @@ def test_undelivered_frames_are_marked(
     limit: int,
     last: Any,
 ) -> None:
-    """The last frame of a stream is marked with how much of it was delivered."""
+    """The indexer marks a stream's last frame with how much of the frame was delivered."""
     recorder.chunk(TO_CLIENT, b"1\n")
     recorder.chunk(TO_AGENT, b"the other direction\n")
     recorder.chunk(TO_CLIENT, b"22\r\n" + last)

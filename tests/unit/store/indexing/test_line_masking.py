@@ -206,7 +206,7 @@ def test_every_indexer_makes_the_same_rows(
 def test_what_masking_remembers_cannot_be_read(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If the indexer's state is unreadable, masking knows only secrets of later lines."""
+    """If the indexer's state is unreadable, masking starts again with each line's own secrets."""
     with LogWriter(recorder.path.with_name("y.db")) as other:
         other._record(capture_log.MASKING, 0, b"nonsense")
         other.to_agent(new_session())

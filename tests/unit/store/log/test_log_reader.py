@@ -79,7 +79,7 @@ def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
 
 
 def test_segments_are_read_and_joined(log: CaptureLog) -> None:
-    """Segments of a log are read by their logical offsets."""
+    """Segments of a log are read by their logical offsets, even after the log was emptied."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert other.read(first.offset, 2) == b"on"
