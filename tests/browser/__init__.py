@@ -1,1 +1,1 @@
-"""Reports in a real browser: what a page shows, what it does, and what it must not do."""
+"""Tests reports in a real browser."""

@@ -1,4 +1,4 @@
-"""The page of a comparison in a browser: keys, links, narrow windows, hostile recordings."""
+"""Tests the page of a comparison in a browser."""
 
 from __future__ import annotations
 

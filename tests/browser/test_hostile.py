@@ -1,4 +1,4 @@
-"""Whatever stands in a recording, its page shows it as text, all of it, and does nothing else."""
+"""The page of any recording shows recorded content only as text."""
 
 from __future__ import annotations
 

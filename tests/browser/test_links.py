@@ -1,4 +1,4 @@
-"""The address leads back to what was shown, and the history has the steps that a reader expects."""
+"""The address of a report page leads back to what the page showed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page tells the same of a recording as `show`, `check`, `list` and `transcript` do."""
+"""A page has the findings of a recording that `show`, `check` and `transcript` have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The strip shows who was waited for, and a chosen frame and the tool calls show what is asked."""
+"""The strip of a page shows who was waited for, and where findings are."""
 
 from __future__ import annotations
 

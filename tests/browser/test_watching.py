@@ -1,4 +1,4 @@
-"""Everything that a page does is noted, so a page without notes has done nothing."""
+"""The watcher of pages notes everything that a page does."""
 
 from __future__ import annotations
 

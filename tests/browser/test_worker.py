@@ -1,4 +1,4 @@
-"""Long filters and searches run in a worker, or in the page itself where there can be none."""
+"""Long filters and searches of a page run in a worker, if possible."""
 
 from __future__ import annotations
 

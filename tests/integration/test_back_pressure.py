@@ -1,4 +1,4 @@
-"""A peer that does not read stops the other one, at little cost to us."""
+"""Through the proxy, a peer that does not read stops the other peer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands on many recordings, with real processes: every kind of failure, and kills."""
+"""Tests batches with real processes: every kind of failure, and kills."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gates for GitHub, GitLab and pre-commit run, as shell, and pass on what acp-proxy says."""
+"""The gates for GitHub, GitLab and pre-commit run in a shell, and fail as acp-proxy does."""
 
 from __future__ import annotations
 

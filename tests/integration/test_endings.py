@@ -1,4 +1,4 @@
-"""The last bytes arrive: at the agent's exit, after it, and when only one side has closed."""
+"""The last bytes of a conversation arrive, even at or after the agent's exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proxy ends as its agent ends or fails to start, and the recording has it."""
+"""The proxy ends as its agent ends or fails to start, and records the ending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effects of faults on client and agent, with real processes, and what is recorded of them."""
+"""Tests the effects of faults on client and agent, with real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording can be watched while it runs: at once, completely, from other processes."""
+"""A recording can be watched while it runs, at once and completely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripts of the report: their own tests, their types, and what they may not do."""
+"""The scripts of the report pass their tests, and have correct types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report page that grows by a block at a time shows what a page that was built at once shows."""
+"""A report page that grows block by block equals a page that was built at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`inspect` in a shell: pipes that close, terminals, locales, and readers that may not write."""
+"""Tests `inspect` in a shell, with closing pipes, terminals, locales and read-only files."""
 
 from __future__ import annotations
 

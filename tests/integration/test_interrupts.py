@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of any command: exit code 130, and no output."""
+"""Ctrl-C at any moment of any command gives exit code 130 and no output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent stays while its client reads; with nothing to answer, for its grace only."""
+"""A recorder lets an agent stay while its client reads, and then for a grace time."""
 
 from __future__ import annotations
 

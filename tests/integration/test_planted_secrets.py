@@ -1,4 +1,4 @@
-"""No command and no file shows a secret, in whatever place and form the conversation has it.
+"""No command and no file shows a secret that is planted in a conversation.
 
 `planted_places` makes the conversations. Files and output are searched for each secret, its encoded
 forms, and any ten characters of these. The recorder, the agent and the client are real.

@@ -1,4 +1,4 @@
-"""The pytest plugin in separate runs of pytest: what passes, what fails, and what is reported."""
+"""Tests the pytest plugin in separate runs of pytest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real clients on real pipes: none of them can tell the proxy from the agent behind it."""
+"""Real clients on real pipes cannot tell the proxy from the agent behind it."""
 
 from __future__ import annotations
 

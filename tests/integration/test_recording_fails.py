@@ -1,4 +1,4 @@
-"""Whatever happens to the recording, the conversation goes on, and what can be kept is kept."""
+"""If recording fails, the conversation goes on, and everything possible is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The place of a recording, its name, its size limit, and the files it must not touch."""
+"""Tests the place, the name and the size limit of a recording, and files beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`acp-proxy replay` as editors start it: real processes, real pipes, real clients."""
+"""Tests `acp-proxy replay` as editors start it, with real processes and real clients."""
 
 from __future__ import annotations
 

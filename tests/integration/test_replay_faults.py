@@ -1,4 +1,4 @@
-"""A replay with faults, seen from outside: bytes, exit codes, the report, and the SDK's client."""
+"""Tests a replay with faults from outside: bytes, exit codes and reports."""
 
 from __future__ import annotations
 

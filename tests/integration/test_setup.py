@@ -1,4 +1,4 @@
-"""A real client starts the agent in the settings that `setup` prints, and it is recorded."""
+"""A real client starts the agent in the settings that `setup` prints, and records it."""
 
 from __future__ import annotations
 

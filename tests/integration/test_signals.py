@@ -1,4 +1,4 @@
-"""Signals reach the agent's whole group once, and after its grace nothing of it is left."""
+"""Signals reach all processes of an agent once, and none is left after the grace."""
 
 from __future__ import annotations
 

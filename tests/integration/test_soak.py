@@ -1,4 +1,4 @@
-"""The long runs: a million frames, thousands of random streams; kills are in `test_kills`."""
+"""Tests recordings of a million frames and thousands of random streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent on a terminal behaves as without a proxy: it can read it, be stopped and continue."""
+"""An agent on a terminal behaves behind the proxy as without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever descriptors the proxy is given, the two peers cannot detect it."""
+"""The two peers cannot detect the proxy, whatever descriptors it is given."""
 
 from __future__ import annotations
 

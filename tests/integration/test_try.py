@@ -1,4 +1,4 @@
-"""`acp-proxy try` with real agents: what they say, what they may do, and how it ends."""
+"""Tests `acp-proxy try` with real agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`acp-proxy verify` with real processes: agents that have not changed, and agents that have."""
+"""Tests `acp-proxy verify` with real agents, changed and unchanged."""
 
 from __future__ import annotations
 

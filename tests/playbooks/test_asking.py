@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Replies to the agent's permissions, questions, files and programs need the same outcome."""
+"""In a replay, replies to the agent's requests need the same outcome."""
 
 from __future__ import annotations
 

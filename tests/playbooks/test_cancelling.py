@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Cancellation: it does not matter when a user presses stop."""
+"""In a replay, it does not matter when a user cancels a turn."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""The other dialects: the turns of v2, and the shapes of the 1.0 draft."""
+"""Tests replays in other dialects: the turns of v2, and messages of the 1.0 draft."""
 
 from __future__ import annotations
 

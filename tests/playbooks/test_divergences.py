@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""A divergence of the client is reported with its kind and frame, and other lanes go on."""
+"""A replay reports a divergence of the client with kind and frame, and goes on elsewhere."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Sessions not opened by requests, and MCP over ACP, belong to the lane of another session."""
+"""In playback, sessions that no request opened belong to the lane of another session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lanes, replies, the handshake and optional messages decide when a frame goes out."""
+"""Tests when frames of a replay go out: lanes, replies and optional messages decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording with faults plays what its client received, and expects what it sent."""
+"""A replay of a recording with faults sends what the recorded client received."""
 
 from __future__ import annotations
 

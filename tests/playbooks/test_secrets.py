@@ -1,4 +1,4 @@
-"""Secrets of a recording and of a live client or agent are paired, and never shown."""
+"""Playback pairs secrets of a recording with live secrets, and never shows them."""
 
 from __future__ import annotations
 

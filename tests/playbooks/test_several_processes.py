@@ -1,4 +1,4 @@
-"""The client's first messages choose one of several recordings."""
+"""The first messages of a replay's client choose one of several recordings."""
 
 from __future__ import annotations
 

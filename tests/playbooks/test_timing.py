@@ -1,4 +1,4 @@
-"""Pacing decides when frames go out, but not whether, nor their order in a lane."""
+"""The pace of a replay decides when frames go out, but not their order in a lane."""
 
 from __future__ import annotations
 

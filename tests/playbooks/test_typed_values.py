@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Values at the typed places of every dialect are bound, replaced or hidden."""
+"""Playback binds, replaces or hides values at the typed places of every dialect."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Ids and directories are the live client's, and every other byte is as recorded."""
+"""A replay uses the live client's ids and directories; other bytes are as recorded."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Requests of a live agent, and the answers of the recorded client."""
+"""Tests how `verify` answers requests of a live agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of the agent, and batches of the client that are requested only in part."""
+"""Tests batches of the agent, and partly requested batches of the client, in `verify`."""
 
 from __future__ import annotations
 

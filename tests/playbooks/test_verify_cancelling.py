@@ -1,4 +1,4 @@
-"""Recorded cancellations, where the live agent may be at another point."""
+"""`verify` sends recorded cancellations, even if the live agent is at another point."""
 
 from __future__ import annotations
 

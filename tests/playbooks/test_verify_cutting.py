@@ -1,4 +1,4 @@
-"""The progress of a live agent does not depend on how it splits its texts."""
+"""For `verify`, the progress of a live agent does not depend on how its texts are split."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Divergences of a live agent after which the conversation cannot continue, and its end."""
+"""Tests divergences after which `verify` cannot continue, and its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A live agent reads and writes files that exist on no disk."""
+"""In `verify`, a live agent reads and writes files that exist on no disk."""
 
 from __future__ import annotations
 

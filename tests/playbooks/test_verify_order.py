@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Each message of the recorded client is sent to the live agent in its order."""
+"""`verify` sends each message of the recorded client to the live agent in its order."""
 
 from __future__ import annotations
 

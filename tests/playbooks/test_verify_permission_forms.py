@@ -1,4 +1,4 @@
-"""Each dialect has its own form of a permission request, and of its denial."""
+"""In `verify`, each dialect has its own form of a permission request and of a denial."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""A recorded permission holds only for the action that it was granted for."""
+"""In `verify`, a recorded permission holds only for the action that it was granted for."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""The end of a turn ends the wait for the requests in it."""
+"""In `verify`, the end of a turn ends the wait for the requests in the turn."""
 
 from __future__ import annotations
 

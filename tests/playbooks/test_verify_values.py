@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Values that a live agent chooses, and directories that the client chooses."""
+"""Tests live values of an agent and live directories of a client in `verify`."""
 
 from __future__ import annotations
 

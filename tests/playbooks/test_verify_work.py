@@ -1,4 +1,4 @@
-"""The work for each message is bounded, counted in calls or lines."""
+"""The work of `verify` for each message is bounded, counted in calls or lines."""
 
 from __future__ import annotations
 

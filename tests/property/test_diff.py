@@ -1,4 +1,4 @@
-"""A recording in which one thing was changed differs in exactly that."""
+"""`diff` reports exactly the one change in a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A changed request, response, handshake or ending is exactly one difference."""
+"""For `diff`, a changed request, response, handshake or ending is exactly one difference."""
 
 from __future__ import annotations
 

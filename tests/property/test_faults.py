@@ -1,4 +1,4 @@
-"""Faults for any frames: transparency, order, no loss, and keyed randomness."""
+"""Faults for any frames keep the order, lose nothing unasked, and draw by keys."""
 
 from __future__ import annotations
 

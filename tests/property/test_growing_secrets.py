@@ -1,4 +1,4 @@
-"""Secrets that are added one by one are found like those known from the start."""
+"""Masking finds secrets that are added one by one like those known from the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of a log do not depend on how it is indexed, and contain all that passed."""
+"""The rows of a log do not depend on how the log is indexed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading never raises, and the two readers agree."""
+"""Reading a message never raises, and the two readers agree."""
 
 from __future__ import annotations
 

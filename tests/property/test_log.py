@@ -1,4 +1,4 @@
-"""Records that are appended to a log are read back, up to the position where it is cut."""
+"""Records that are appended to a log are read back, up to the place where it is cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fast reader of options agrees with click."""
+"""The fast reader of options of `record` agrees with click."""
 
 from __future__ import annotations
 

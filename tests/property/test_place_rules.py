@@ -1,4 +1,4 @@
-"""The automaton of all rules agrees with the single rules."""
+"""The combined rules of `diff` agree with the single rules."""
 
 from __future__ import annotations
 

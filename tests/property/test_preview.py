@@ -1,4 +1,4 @@
-"""Every frame has a preview, whatever it contains."""
+"""Every frame has a preview, whatever the frame contains."""
 
 from __future__ import annotations
 

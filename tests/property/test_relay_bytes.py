@@ -1,4 +1,4 @@
-"""Any bytes, in any chunks, in both directions at once, pass and are recorded unchanged."""
+"""Any bytes in any chunks pass a relay in both directions and are recorded unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Given all recordings of a real agent, each start plays the recording of its client."""
+"""If a replay has all recordings of an agent, each start plays that of its client."""
 
 from __future__ import annotations
 

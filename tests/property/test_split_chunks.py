@@ -1,4 +1,4 @@
-"""The cache of the previous chunk does not change the result."""
+"""The cache of the previous chunk does not change how a chunk is read."""
 
 from __future__ import annotations
 

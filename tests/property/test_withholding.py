@@ -1,4 +1,4 @@
-"""The check without parsing withholds the same lines as the check of parsed messages."""
+"""A replay's fast check withholds the same lines as the check of parsed messages."""
 
 from __future__ import annotations
 

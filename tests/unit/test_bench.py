@@ -1,4 +1,4 @@
-"""The benchmark names a goal only for figures that have one."""
+"""The benchmark names a goal only for figures that have a goal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The captures are read byte for byte, and the player can act both of their sides."""
+"""The captured conversations are read byte for byte, and both sides can be played."""
 
 from __future__ import annotations
 

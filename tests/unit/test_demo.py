@@ -1,4 +1,4 @@
-"""``make demo`` keeps its recording, and says what to type next."""
+"""``make demo`` keeps its recording, and suggests the next commands."""
 
 from __future__ import annotations
 

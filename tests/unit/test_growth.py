@@ -1,4 +1,4 @@
-"""The work of a command grows with a recording, and not with the square of what it has a lot of.
+"""The work of a command grows in proportion to a recording.
 
 Work is counted in calls of functions, which are as many on every machine. `make bench` measures the
 processor time of all commands with larger recordings.

@@ -1,4 +1,4 @@
-"""SQL is in `store` only, where the schema is known."""
+"""Only the room `store` has SQL, since the schema is known there."""
 
 from __future__ import annotations
 

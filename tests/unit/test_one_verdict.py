@@ -1,4 +1,4 @@
-"""All commands tell one list of findings, in one order, whatever was recorded."""
+"""All commands report the same findings in the same order, whatever was recorded."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""The helper that plays transcripts notices differences."""
+"""The helper that plays transcripts against a replay notices differences."""
 
 from __future__ import annotations
 

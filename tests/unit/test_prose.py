@@ -1,4 +1,4 @@
-"""The check of English finds the sentences that it is for, and no others."""
+"""The check of English finds bad sentences, and no good ones."""
 
 from __future__ import annotations
 

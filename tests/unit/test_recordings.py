@@ -1,4 +1,4 @@
-"""The recordings that are shipped with the code."""
+"""Tests the recordings that are shipped with the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reports of bugs are recordings, and the list of them is about their lines."""
+"""The reports of bugs are recordings, and their list names frames of them."""
 
 from __future__ import annotations
 

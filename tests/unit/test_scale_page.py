@@ -1,4 +1,4 @@
-"""The commands on docs/scale.md are ours, and what is run again tells verdicts from failures."""
+"""The commands on docs/scale.md are valid, and a batch can be continued as described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of code are counted room by room, and too many are refused, also in one place."""
+"""The check of size counts lines of code room by room, and refuses too many."""
 
 from __future__ import annotations
 

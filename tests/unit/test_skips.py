@@ -1,4 +1,4 @@
-"""In CI a skipped test has failed, but for a few reasons; elsewhere its need is named."""
+"""In CI a skipped test fails, except for a few reasons."""
 
 from __future__ import annotations
 

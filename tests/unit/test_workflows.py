@@ -1,4 +1,4 @@
-"""The workflows for GitHub, which cannot run here: what they call exists, and is pinned."""
+"""The workflows for GitHub call only files and targets that exist, at pinned versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Size limits shared by several rooms are in one module that everything may import."""
+"""Size limits that several rooms share are in one module that everything may import."""
 
 from __future__ import annotations
 

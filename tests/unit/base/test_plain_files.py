@@ -1,4 +1,4 @@
-"""A path that does not lead to a plain file is reported at once and never opened."""
+"""Commands report a path that does not lead to a plain file, and never open it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts are compared line by line, and word by word."""
+"""A diff of two texts compares them line by line, and word by word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of jobs."""
+"""Tests the verdicts of a batch on lost jobs, on jobs that cannot be sent, and after errors."""
 
 from __future__ import annotations
 

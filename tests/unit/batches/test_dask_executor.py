@@ -1,4 +1,4 @@
-"""How a worker runs a job, and how its task ends: with a verdict, another try or an error."""
+"""Tests how a Dask worker runs a job, and how its task ends: with a verdict or an error."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_other_ends_are_errors(
     error: type[Exception],
     said: str,
 ) -> None:
-    """A bug of ours in a job ends the batch with one line; after other ends the job may rerun."""
+    """A bug of ours in a job ends the batch with one line; after other errors the job may rerun."""
     future = executor.submit(JOB)
     end(tasks.futures[0])
     with pytest.raises(error, match=said) as raised:

@@ -1,4 +1,4 @@
-"""A results file: its lines, and that what is written is there and can be continued."""
+"""Tests that the results file of a batch keeps its verdicts and can be continued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which recordings words name."""
+"""Tests which recordings the words of a batch name."""
 
 from __future__ import annotations
 

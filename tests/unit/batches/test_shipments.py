@@ -1,4 +1,4 @@
-"""A job travels with its files, and its verdict comes back with the new run."""
+"""A job of a batch travels with its files, and its verdict comes back with the new run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known findings are recognized in another run, but only as often as they were found."""
+"""A baseline of `check` knows findings in another run, but only as often as they were found."""
 
 from __future__ import annotations
 

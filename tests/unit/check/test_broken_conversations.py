@@ -1,4 +1,4 @@
-"""A single change to a clean conversation is found by exactly the rule that it breaks."""
+"""`check` finds a single change to a clean conversation by exactly the rule that it breaks."""
 
 from __future__ import annotations
 

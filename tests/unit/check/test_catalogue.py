@@ -1,4 +1,4 @@
-"""The catalogue lists rules, selects them by name, and names those that an import cannot check."""
+"""The catalogue of rules lists the rules, and names those that an import cannot check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protocols other than ACP are recognized."""
+"""`check` recognizes recordings of protocols other than ACP."""
 
 from __future__ import annotations
 

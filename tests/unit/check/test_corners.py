@@ -1,4 +1,4 @@
-"""Conversations for special cases of rules, with their findings."""
+"""Tests conversations for special cases of rules, with their findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The findings in conversations of real agents and clients, each with the sentence that it breaks.
+"""Tests the findings in conversations of real agents and clients.
 
 A finding that is missing from the tables below is a false alarm, or a new entry that somebody has
 to defend with the specification.

@@ -1,4 +1,4 @@
-"""The page of all rules matches the catalogue."""
+"""The page of all rules in the manual matches the catalogue of rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Params and results are compared with the types of their dialect."""
+"""The schema check compares params and results with the types of their dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command lines as people type them: without `inspect`, without REC, and with typing errors."""
+"""Tests command lines as people type them: without `inspect`, without REC, with typing errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The help of commands: short by default, whole if asked for, and a table of all commands."""
+"""The help of a command is short by default, and whole with `--help-all`."""
 
 from __future__ import annotations
 

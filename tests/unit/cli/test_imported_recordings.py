@@ -1,4 +1,4 @@
-"""No command claims what the source of an imported recording does not know."""
+"""No command claims a fact that the source of an imported recording does not have."""
 
 from __future__ import annotations
 

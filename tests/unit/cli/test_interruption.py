@@ -1,4 +1,4 @@
-"""The effect of Ctrl-C while a command runs."""
+"""Tests the effect of Ctrl-C while a command runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--json`` commands no terminal and hides nothing, whatever was recorded, in every command."""
+"""The output of ``--json`` cannot control a terminal, whatever was recorded."""
 
 from __future__ import annotations
 

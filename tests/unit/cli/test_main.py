@@ -1,4 +1,4 @@
-"""Whatever a person gets wrong, and whatever a file is, is answered with one line and code 2."""
+"""Commands answer any wrong use and any unreadable file with one line and exit code 2."""
 
 from __future__ import annotations
 

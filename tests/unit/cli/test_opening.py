@@ -1,4 +1,4 @@
-"""Warnings about words with an unexpected meaning, and the recording that --follow finds."""
+"""Tests warnings about words with an unexpected meaning, and `--follow`."""
 
 from __future__ import annotations
 

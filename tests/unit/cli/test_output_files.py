@@ -1,4 +1,4 @@
-"""Reports in files: what would be lost is told before anything begins, and how they are written."""
+"""Tests how reports are written into files, and which files they must not replace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What earlier versions had still answers: one line that says what serves instead."""
+"""Removed commands and options are answered by a line that names their successors."""
 
 from pathlib import Path
 

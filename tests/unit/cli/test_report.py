@@ -1,4 +1,4 @@
-"""``report``: what it writes, where, and what it says of that."""
+"""Tests which page ``report`` writes, where, and with which messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of rules are read and written."""
+"""Commands read and write files with rules of `diff`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values are recognized as keys, in texts, and in directories of all kinds."""
+"""`diff` recognizes generated values in keys, in texts, and in directories."""
 
 from __future__ import annotations
 

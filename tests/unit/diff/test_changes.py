@@ -1,4 +1,4 @@
-"""The order of items counts only if somebody chose it, and changed items are paired."""
+"""For `diff`, an order counts only if somebody chose it; changed items are paired."""
 
 from __future__ import annotations
 

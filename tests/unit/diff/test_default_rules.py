@@ -1,4 +1,4 @@
-"""Two runs of one scenario are equal in every dialect, although their ids and times differ."""
+"""For `diff`, two runs of one scenario are equal in every dialect, despite ids and times."""
 
 from __future__ import annotations
 

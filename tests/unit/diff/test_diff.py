@@ -1,4 +1,4 @@
-"""Two runs of one scenario are equal despite run-specific data; other changes are differences."""
+"""For `diff`, two runs of one scenario are equal, and other changes are differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames that only one recording has are reported, and a single direction can be compared."""
+"""`diff` reports frames that only one recording has, and can compare one direction alone."""
 
 from __future__ import annotations
 

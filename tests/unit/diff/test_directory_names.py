@@ -1,4 +1,4 @@
-"""Directories and numbers are recognized in any spelling."""
+"""`diff` recognizes directories and numbers in any spelling."""
 
 from __future__ import annotations
 

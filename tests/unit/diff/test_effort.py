@@ -1,4 +1,4 @@
-"""A comparison takes bounded work and memory."""
+"""`diff` takes bounded work and memory."""
 
 from __future__ import annotations
 

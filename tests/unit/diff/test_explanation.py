@@ -1,4 +1,4 @@
-"""The places where two values differ are reported as deep as possible."""
+"""`diff` reports the places where two values differ as deep as possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terminal output that a client pushes in the 1.0 draft is one text for each terminal."""
+"""For `diff`, terminal output that a client pushes in the 1.0 draft is one text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules are proposed only if they do not hide real changes."""
+"""`diff` proposes rules only if they do not hide real changes."""
 
 from __future__ import annotations
 

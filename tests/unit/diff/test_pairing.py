@@ -1,4 +1,4 @@
-"""Sessions and values of one run are paired with those of another."""
+"""`diff` pairs the sessions and values of one run with those of another."""
 
 from __future__ import annotations
 

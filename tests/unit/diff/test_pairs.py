@@ -1,4 +1,4 @@
-"""Two runs of a real agent are equal, and two agents are not."""
+"""For `diff`, two runs of a real agent are equal, and two agents are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equal texts are equal however they are split, and whatever is between or beside their chunks."""
+"""For `diff`, a text is equal however it is split into chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about diffs matches the code."""
+"""The page about diffs in the manual matches the code."""
 
 from __future__ import annotations
 

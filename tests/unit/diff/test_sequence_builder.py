@@ -1,4 +1,4 @@
-"""Texts that are too long to be kept are compared to their last word."""
+"""`diff` compares texts that are too long to be kept, to their last word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Only some lines are compared, and latencies are measured."""
+"""Tests which lines `diff` compares, and how it measures latencies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request and its answer are compared together, whatever their ids are."""
+"""`diff` compares a request together with its answer, whatever their ids are."""
 
 from __future__ import annotations
 

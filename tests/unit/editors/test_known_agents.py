@@ -1,4 +1,4 @@
-"""`@NAME` stands for the command of a known agent; the table of them costs nothing otherwise."""
+"""`@NAME` stands for the command of a known agent, and costs nothing if it is not used."""
 
 from __future__ import annotations
 

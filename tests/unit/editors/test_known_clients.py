@@ -1,4 +1,4 @@
-"""Each client is found by its files, and its snippet has the agent of its settings."""
+"""`setup` finds each client by its files, and prints an entry with the client's agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings survive an interruption at any point of adding or removing an entry."""
+"""`setup` may be interrupted while it adds or removes an entry, without damage to settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn, a session or a number chooses frames, or is an error that names what there is."""
+"""Tests how options choose frames by a turn, a session or a number."""
 
 from __future__ import annotations
 

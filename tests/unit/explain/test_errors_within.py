@@ -1,4 +1,4 @@
-"""Errors that are not answers are shown: of MCP servers in results, and of turns in v2."""
+"""Errors of MCP servers in results, and of turns in v2, are shown like error answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`explain.findings`: broken rules that are alike are one."""
+"""`check` and `show` group findings of one rule that are alike."""
 
 from attrs import evolve
 

@@ -1,4 +1,4 @@
-"""Other frames give the timeline titles and options, and the dialect the names of error codes."""
+"""The timeline takes titles and options from other frames, and names error codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One machine follows who has to act, and how turns spend their time."""
+"""`show` and `stats` agree about who has to act and how turns spend their time."""
 
 from __future__ import annotations
 

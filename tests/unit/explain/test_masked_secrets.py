@@ -1,4 +1,4 @@
-"""Masked values are listed with their places and never shown."""
+"""`secrets` lists masked values with their places, and never shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pass over the messages of a recording finds what the indexer found."""
+"""A pass over the messages of a recording finds what the indexer has found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The effects of a plan's rules are described in words, with their frames."""
+"""`show` describes in words what the rules of a fault plan did, with frames."""
 
 from __future__ import annotations
 

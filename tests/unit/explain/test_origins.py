@@ -1,4 +1,4 @@
-"""An imported recording says what is not known, and leaves it out of values."""
+"""Values of an imported recording leave out what is not known, and say so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pauses are marked by their share of a turn, with the words for whoever was waited for."""
+"""`log` marks pauses by their share of a turn, and names who was waited for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A frame is described by its content on one line that is safe to print."""
+"""The preview of a frame describes its content on one line that is safe to print."""
 
 from __future__ import annotations
 

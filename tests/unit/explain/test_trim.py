@@ -1,4 +1,4 @@
-"""Trimming keeps the marked lines (``+``) of a conversation and drops the others (``.``)."""
+"""A trimmed conversation has its marked lines (``+``), and not the others (``.``)."""
 
 from __future__ import annotations
 

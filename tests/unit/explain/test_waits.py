@@ -1,4 +1,4 @@
-"""Who is waited for: an hour is a hang only if a peer had to act."""
+"""For `show`, an hour of silence is a hang only if a peer had to act."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Held deliveries go out when a direction ends or too many bytes are held."""
+"""Frames that faults hold go out when a direction ends or too many bytes are held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schedule orders bytes by due time, with side effects and ends after them."""
+"""The schedule of faults orders bytes by due time, with side effects after them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kind keeps state between frames, and draws from its seed."""
+"""A kind of fault keeps state between frames, and draws random numbers from a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pieces of a delivery are due one after another."""
+"""The pieces of a faulted frame are due one after another."""
 
 from __future__ import annotations
 

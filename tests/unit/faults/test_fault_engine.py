@@ -1,4 +1,4 @@
-"""The engine matches frames with rules, and returns the rules that fired."""
+"""The fault engine matches frames with rules, and returns the rules that fired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans are read as a whole, or refused with the place, the reason and the nearest word."""
+"""Fault plans are read as a whole, or refused with the place and the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan that is written as text is the same when it is read again."""
+"""A fault plan that is written as text is equal when it is read again."""
 
 from __future__ import annotations
 

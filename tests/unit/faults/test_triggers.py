@@ -1,4 +1,4 @@
-"""Rules fire by counts, windows and chance, with a fixed schedule for each seed."""
+"""Fault rules fire by counts, windows and chance, on a fixed schedule for each seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of foreign logs have limits of size, and read times, methods and commands."""
+"""Imports of other tools' logs have limits of size, and read times, methods and commands."""
 
 from __future__ import annotations
 

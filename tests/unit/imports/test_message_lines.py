@@ -1,4 +1,4 @@
-"""Each line of a log is a message with time and direction, or an error with its number."""
+"""An import reads each line of a log as a message with time and direction, or an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that people paste into bug reports can be read, or the error says what to change.
+"""Text that people paste into bug reports can be imported, or the error says how.
 
 The forms are from public reports, which ``index.json`` lists; the content is ours.
 """

@@ -1,4 +1,4 @@
-"""Each format of foreign logs is recognized and read, line by line."""
+"""An import recognizes and reads each format of other tools' logs, line by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides which messages are about the same tool call if an agent reuses an id."""
+"""If an agent reuses an id, it is decided which messages are about one tool call."""
 
 from __future__ import annotations
 

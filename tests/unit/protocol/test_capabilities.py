@@ -1,4 +1,4 @@
-"""Unsupported capabilities have one normal form."""
+"""Unsupported capabilities of a handshake have one normal form."""
 
 from __future__ import annotations
 

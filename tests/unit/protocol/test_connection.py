@@ -1,4 +1,4 @@
-"""Transcripts of frames with the labels that a connection assigns to them."""
+"""Tests the labels that a connection assigns to the frames of transcripts."""
 
 from __future__ import annotations
 

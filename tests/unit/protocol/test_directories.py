@@ -1,4 +1,4 @@
-"""Tests by text alone whether a path is within directories."""
+"""Tests whether a path is within directories, by its text alone."""
 
 from __future__ import annotations
 

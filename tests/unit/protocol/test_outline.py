@@ -1,4 +1,4 @@
-"""The header of an enormous line is read from its edges."""
+"""The labels of an enormous line are read from its two ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client is gone if our parent has changed or nobody reads our stdout."""
+"""For a recorder, a client is gone if our parent has changed or nobody reads our stdout."""
 
 from __future__ import annotations
 

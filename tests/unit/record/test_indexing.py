@@ -1,4 +1,4 @@
-"""The indexer stops working on a backlog when the conversation is over."""
+"""The recorder's indexer stops working on a backlog when the conversation is over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording is checked at its end, if there is time for that."""
+"""``record --check`` checks a recording at its end, if there is time for that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supervisor ends an agent in time, but not before it has waited long enough."""
+"""A recorder ends an agent in time, but not before it has waited long enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The awaited message is displayed after a few seconds of silence, and then every second."""
+"""A playback displays the awaited message after a few seconds of silence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests which word of a command names a recording."""
+"""Tests which word of an agent's command names the recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests the lanes of steps."""
+"""Tests the lanes of a replay's steps."""
 
 from __future__ import annotations
 

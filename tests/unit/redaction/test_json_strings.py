@@ -1,4 +1,4 @@
-"""The strings of a line are found with their paths and offsets, in any notation."""
+"""The strings of a line of JSON are found with their paths and offsets."""
 
 from __future__ import annotations
 

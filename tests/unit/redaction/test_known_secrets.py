@@ -1,4 +1,4 @@
-"""A known secret is found again, in all its forms."""
+"""Masking finds a known secret again, in all its forms."""
 
 from __future__ import annotations
 

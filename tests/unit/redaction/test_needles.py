@@ -1,4 +1,4 @@
-"""Words are found at each place, in upper and lower case, even within each other."""
+"""Needles of secrets are found at each place, even within each other."""
 
 from __future__ import annotations
 

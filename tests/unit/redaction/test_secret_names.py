@@ -1,4 +1,4 @@
-"""Names of secrets are recognized, and other names are not."""
+"""For masking, names of secrets are recognized, and other names are not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The path of a string decides how it is treated."""
+"""The path of a string in a message decides how masking treats the string."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search finds names, limits how often it reads a run, and records cut-off secrets."""
+"""A search for secrets finds names, and limits how often it reads a run of characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A piece of a text is masked together with the text before and after it."""
+"""A piece of a streamed text is masked together with the text before and after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differing messages of a comparison stand in the order of time, each in words."""
+"""A comparison's page has the differing messages in the order of time, in words."""
 
 from __future__ import annotations
 

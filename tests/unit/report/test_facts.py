@@ -1,4 +1,4 @@
-"""`report.facts`: lists are cut, and bars have the width of their time."""
+"""In a report, lists are cut, and bars have the width of their time."""
 
 from __future__ import annotations
 

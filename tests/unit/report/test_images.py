@@ -1,4 +1,4 @@
-"""`report.images`: the bytes of an image decide whether a page shows it."""
+"""The bytes of an image decide whether a report shows the image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`report.page`: the head of a report is true, and nothing in a recording becomes markup in it."""
+"""The head of a report page is true, and nothing in a recording becomes markup in it."""
 
 from __future__ import annotations
 

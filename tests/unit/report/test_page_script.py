@@ -1,4 +1,4 @@
-"""`report.script`: modules become one script, and what cannot be joined is refused."""
+"""The scripts of a report page are joined into one, or refused."""
 
 from __future__ import annotations
 

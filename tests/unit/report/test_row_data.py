@@ -1,4 +1,4 @@
-"""The data of a report's rows, of their faults and of the messages of a batch."""
+"""Tests the data of a report's rows, of their faults, and of messages in a batch."""
 
 from __future__ import annotations
 

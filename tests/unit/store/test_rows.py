@@ -1,4 +1,4 @@
-"""Rows of fired faults are read alongside frames, each once."""
+"""Rows of fired faults are read together with their frames, each once."""
 
 from __future__ import annotations
 

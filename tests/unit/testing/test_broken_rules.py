@@ -1,4 +1,4 @@
-"""A test fails if something is wrong in the recording that it plays."""
+"""With the pytest plugin, a test fails if the recording that it plays breaks a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The place of a test's recordings, and the meaning of a marker's options for a replay."""
+"""Tests where the pytest plugin looks for recordings, and its marker's options."""
 
 from __future__ import annotations
 

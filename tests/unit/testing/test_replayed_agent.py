@@ -1,4 +1,4 @@
-"""A test reads the files that each start of its agent leaves, and opens what it plays."""
+"""The pytest plugin reads the files that each start of a test's agent leaves."""
 
 from __future__ import annotations
 

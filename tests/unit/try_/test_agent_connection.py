@@ -1,4 +1,4 @@
-"""One end of JSON-RPC on two streams."""
+"""Tests the connection of `try` to its agent: JSON-RPC on two streams."""
 
 from __future__ import annotations
 

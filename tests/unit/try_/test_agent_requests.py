@@ -1,4 +1,4 @@
-"""The user's choice decides what an agent may do."""
+"""The choice of the user of `try` decides what an agent may do."""
 
 from __future__ import annotations
 

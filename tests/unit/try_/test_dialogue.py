@@ -1,4 +1,4 @@
-"""The course of a conversation."""
+"""Tests the course of a conversation in `try`."""
 
 from __future__ import annotations
 

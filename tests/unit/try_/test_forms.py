@@ -1,4 +1,4 @@
-"""The client's messages in each dialect."""
+"""Tests the messages of `try` in each dialect."""
 
 from __future__ import annotations
 

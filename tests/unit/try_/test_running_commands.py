@@ -1,4 +1,4 @@
-"""Commands that run for an agent."""
+"""Tests the commands that `try` runs for an agent."""
 
 from __future__ import annotations
 

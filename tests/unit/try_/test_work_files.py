@@ -1,4 +1,4 @@
-"""Files that an agent reads and writes through its client."""
+"""Tests the files that an agent reads and writes through `try`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches as they are called: words, options and results; jobs run in this process."""
+"""Tests batches as they are called, with words, options and results, in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""acp-proxy names itself as an editor has to."""
+"""Tests how acp-proxy names itself in the settings of an editor."""
 
 from __future__ import annotations
 

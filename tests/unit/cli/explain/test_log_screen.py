@@ -1,4 +1,4 @@
-"""The timeline on a terminal: golden screens, and the notes between lines."""
+"""Tests the screens of `log` on a terminal: golden files, and the notes between lines."""
 
 from __future__ import annotations
 

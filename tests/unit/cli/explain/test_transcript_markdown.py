@@ -1,4 +1,4 @@
-"""Text of a recording stays text in Markdown."""
+"""A recorded text stays a text in the Markdown of a transcript."""
 
 from __future__ import annotations
 

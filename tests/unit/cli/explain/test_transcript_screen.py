@@ -1,4 +1,4 @@
-"""``transcript`` on a terminal: coloured headings and wrapped text, without Markdown."""
+"""On a terminal, ``transcript`` prints coloured headings and wrapped text, without Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``faults explain``: a plan in words."""
+"""``faults explain`` describes a plan in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``faults list``: kinds, settings and ready plans."""
+"""``faults list`` lists the kinds of faults, their settings, and the ready plans."""
 
 from __future__ import annotations
 

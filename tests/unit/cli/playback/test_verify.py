@@ -1,4 +1,4 @@
-"""``acp-proxy verify`` as it is called wrongly."""
+"""Tests that wrong use of ``verify`` is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of a verification: which facts are printed, and which are never computed."""
+"""Tests which facts of a verification are printed, and which are never computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directories for an agent: fresh, named like the recorded ones, removed at the end."""
+"""`verify` gives its agent fresh directories, named like the recorded ones, for one run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JUnit XML says what failed, and is XML whatever was recorded."""
+"""A JUnit report says what failed, and is valid XML whatever was recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines and JSON reach their reader at once, and a progress bar is shown on a terminal only."""
+"""Printed lines reach their reader at once; a progress bar is shown on a terminal only."""
 
 from __future__ import annotations
 

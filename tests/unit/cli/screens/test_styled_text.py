@@ -1,4 +1,4 @@
-"""Text fits the terminal that it is printed on, and cannot command it."""
+"""Printed text fits the terminal, and cannot control it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables fit the terminal: columns are left out by rank, and cells are cut."""
+"""Printed tables fit the terminal: columns are left out by rank, and cells are cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doctor reports what would happen if a client started the acp-proxy in its settings."""
+"""`doctor` reports what would happen if a client started the acp-proxy in its settings."""
 
 from __future__ import annotations
 

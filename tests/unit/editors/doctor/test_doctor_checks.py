@@ -1,4 +1,4 @@
-"""All checks run in one order, and the worst status is that of the examination."""
+"""The checks of `doctor` run in one order, and the worst status is that of them all."""
 
 from __future__ import annotations
 

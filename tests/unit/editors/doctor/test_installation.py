@@ -1,4 +1,4 @@
-"""Doctor reports the version, and the path of acp-proxy for the settings of an editor."""
+"""`doctor` reports the version, and the path of acp-proxy for the settings of an editor."""
 
 from __future__ import annotations
 

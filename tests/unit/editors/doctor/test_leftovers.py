@@ -1,4 +1,4 @@
-"""Doctor finds what killed recorders and commands left, and its commands clean it up."""
+"""`doctor` finds what killed recorders and commands left, and suggests how to clean up."""
 
 from __future__ import annotations
 

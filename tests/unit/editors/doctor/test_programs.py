@@ -1,4 +1,4 @@
-"""An acp-proxy is asked for its version, with a time limit for other programs."""
+"""`doctor` asks an acp-proxy for its version, with a time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doctor checks that the recordings directory can be used, and lists running recorders."""
+"""`doctor` checks that the recordings directory can be used, and lists running recorders."""
 
 from __future__ import annotations
 

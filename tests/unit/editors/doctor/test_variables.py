@@ -1,4 +1,4 @@
-"""Doctor reports variables that change how acp-proxy records."""
+"""`doctor` reports variables that change how acp-proxy records."""
 
 from __future__ import annotations
 

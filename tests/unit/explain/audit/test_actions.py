@@ -1,4 +1,4 @@
-"""Tool calls, permission requests and requests to the client become actions, in every dialect."""
+"""For `audit`, tool calls, permission requests and client requests are actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of an audit name actions to review, and claim only facts of the recording."""
+"""Findings of `audit` name actions to review, and claim only recorded facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a path decides its place, and its names decide whether it holds credentials."""
+"""`audit` judges a path by its text alone: whether it is inside, and holds credentials."""
 
 from __future__ import annotations
 

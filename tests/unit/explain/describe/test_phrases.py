@@ -1,4 +1,4 @@
-"""Binary data is shown by type and size, and text that only looks like base64 is kept."""
+"""A preview shows binary data by type and size, and keeps text that only looks like base64."""
 
 from __future__ import annotations
 

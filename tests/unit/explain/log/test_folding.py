@@ -1,4 +1,4 @@
-"""Adjacent chunks of one message become one value, and nothing else does."""
+"""Adjacent chunks of one message become one line of `log`, and nothing else does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line is shown as JSON on many lines, as unfolded texts, and as bytes in hex."""
+"""`log --seq` shows a line as indented JSON, as unfolded texts, and as bytes in hex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A diagram draws each message as an arrow, and pauses, turns and events as notes."""
+"""A sequence diagram draws each message as an arrow, and pauses and events as notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every frame and event has a line with its time, direction, method, latency and text."""
+"""The timeline has a line for each frame and event, with time, method, latency and text."""
 
 from __future__ import annotations
 

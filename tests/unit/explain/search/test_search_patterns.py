@@ -1,4 +1,4 @@
-"""Patterns match whatever the case and the escapes, and the quick test misses nothing."""
+"""A search pattern matches whatever the case and the escapes are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the conversation decide between problems, remarks and no finding."""
+"""Tests which facts of a conversation `show` calls problems, remarks, or neither."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Capabilities of peers are listed by name."""
+"""`show` lists the capabilities of peers by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each finding about a conversation names who is to blame, or why nobody is."""
+"""Each finding of `show` about a conversation names who is to blame, or why nobody is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is to blame when a request fails: the one who broke a rule, a fault, or nobody."""
+"""`show` blames a failed request on who broke a rule, on a fault, or on nobody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line of facts says what was asked and done, and leaves out all that is not known."""
+"""The line of facts in `show` says what was asked and done, and leaves out unknown facts."""
 
 from __future__ import annotations
 

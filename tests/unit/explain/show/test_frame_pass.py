@@ -1,4 +1,4 @@
-"""The log of tool calls in a summary."""
+"""Tests the tool calls that a summary of a recording has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of a conversation in a few words, and signals in words instead of numbers."""
+"""The result of a conversation has a few words, with signals by their names."""
 
 from __future__ import annotations
 

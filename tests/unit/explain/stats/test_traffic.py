@@ -1,4 +1,4 @@
-"""Traffic is counted: frames and bytes by method, latencies by rank, bytes by tool call."""
+"""`stats` counts frames and bytes by method, latencies by rank, and bytes by tool call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every nanosecond of a turn has one part: streaming, silent, or one of four waits."""
+"""For `stats`, every nanosecond of a turn is streaming, silent, or one of four waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn is laid out in time: each step with when it began, how long it took, and what it was."""
+"""The waterfall of `stats` has each step of a turn, with its start and its duration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The beginning and the end of a long text are kept, however it is cut into pieces."""
+"""A cut text keeps its beginning and its end, however it is cut into pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries that are made while a conversation runs are those of its transcript."""
+"""The entries that `try` prints while a conversation runs are those of its transcript."""
 
 from __future__ import annotations
 

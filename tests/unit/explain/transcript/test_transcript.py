@@ -1,4 +1,4 @@
-"""Messages, tool calls and requests become entries, in every dialect."""
+"""Messages, tool calls and requests become entries of a transcript, in every dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A signal that was ignored before we started stays ignored."""
+"""A playback ignores a signal that was ignored before its start."""
 
 from __future__ import annotations
 

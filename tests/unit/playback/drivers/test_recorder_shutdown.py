@@ -1,4 +1,4 @@
-"""Orphaned descendants of ours are ended, and no other processes."""
+"""A verification ends orphaned descendants of its recorder, and no other processes."""
 
 from __future__ import annotations
 

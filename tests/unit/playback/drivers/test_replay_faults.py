@@ -1,4 +1,4 @@
-"""Faults between a replay and its client, on trio's mock clock."""
+"""Tests faults between a replay and its client, on trio's mock clock."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001  (a test that names the clock runs on it)
-"""The driver of a replay: lines in, bytes out, wakeups in time, on a clock that the test sets."""
+"""Tests the driver of a replay, which reads lines and writes bytes, on a mock clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outcome of a reply, and its description."""
+"""Each reply of a replay's client has an outcome, and a description of the outcome."""
 
 from __future__ import annotations
 

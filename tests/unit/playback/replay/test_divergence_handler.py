@@ -1,4 +1,4 @@
-"""The engine's own answers: valid JSON-RPC, with the client's id as it was written."""
+"""A replay's own answers are valid JSON-RPC, with the client's id as it was written."""
 
 from __future__ import annotations
 

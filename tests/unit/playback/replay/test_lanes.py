@@ -1,4 +1,4 @@
-"""A lane remembers its latest messages, and moments are compared by clock."""
+"""A lane of a replay remembers its latest messages, and moments are compared by clock."""
 
 from __future__ import annotations
 

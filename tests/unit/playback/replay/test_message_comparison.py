@@ -1,4 +1,4 @@
-"""Messages are compared by their values, and other lines by their bytes."""
+"""A replay compares messages by their values, and other lines by their bytes."""
 
 from __future__ import annotations
 

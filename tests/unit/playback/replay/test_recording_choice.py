@@ -1,4 +1,4 @@
-"""Session ids of two lines are paired if nothing else differs."""
+"""A replay of several recordings pairs session ids of two lines if nothing else differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The replay engine takes events and yields commands."""
+"""Tests how the engine of a replay takes events and yields commands."""
 
 from __future__ import annotations
 

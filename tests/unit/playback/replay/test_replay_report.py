@@ -1,4 +1,4 @@
-"""The report of a replay, as text, as JSON and for JUnit."""
+"""Tests the report of a replay, as text, as JSON and for JUnit."""
 
 from __future__ import annotations
 

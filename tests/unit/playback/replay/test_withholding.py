@@ -1,4 +1,4 @@
-"""Later messages may follow from withheld requests."""
+"""A replay knows which later messages follow only from requests that it withheld."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded directories are replaced by live ones: the longest decides, as a whole name."""
+"""Playback replaces recorded directories by live ones, as whole names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages are compared as JSON values, and differ at a pointer."""
+"""Playback compares messages as JSON values, and reports a difference by its pointer."""
 
 from __future__ import annotations
 

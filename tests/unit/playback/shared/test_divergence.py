@@ -1,4 +1,4 @@
-"""Divergences are ranked by lane and formatted as text."""
+"""Divergences of a playback are ranked by lane and formatted as text."""
 
 from __future__ import annotations
 

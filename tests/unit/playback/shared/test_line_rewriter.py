@@ -1,4 +1,4 @@
-"""Recorded frames are rewritten for the live client."""
+"""Playback rewrites recorded frames for the live client."""
 
 from __future__ import annotations
 

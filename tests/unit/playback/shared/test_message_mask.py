@@ -1,4 +1,4 @@
-"""Messages of the recording and of the live peer are masked in the same way."""
+"""Playback masks messages of the recording and of the live peer in the same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A frame is due after the recorded gap to its predecessor."""
+"""A replayed frame is due after the recorded gap to its predecessor."""
 
 from __future__ import annotations
 

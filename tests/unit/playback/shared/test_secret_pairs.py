@@ -1,4 +1,4 @@
-"""Texts with markers are compared, except for the secrets in place of the markers."""
+"""Playback compares texts with markers, except for the secrets in place of the markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contents of files are known from writes and from answers to reads."""
+"""`verify` knows the contents of files from writes and from answers to reads."""
 
 from __future__ import annotations
 

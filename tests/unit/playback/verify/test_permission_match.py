@@ -1,4 +1,4 @@
-"""The announced members of a tool call are kept until it ends."""
+"""`verify` keeps the announced members of a tool call until the call ends."""
 
 from __future__ import annotations
 

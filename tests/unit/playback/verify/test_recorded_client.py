@@ -1,4 +1,4 @@
-"""A recorded script is read unchanged, or filled with the secrets of the live agent."""
+"""`verify` reads a recorded client unchanged, or filled with the secrets of the live agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded requests are found by their keys until the live agent has made them."""
+"""`verify` finds recorded requests by their keys until the live agent has made them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A live session belongs to the lane whose request created it."""
+"""In `verify`, a live session belongs to the lane whose request created it."""
 
 from __future__ import annotations
 

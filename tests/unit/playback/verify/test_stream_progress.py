@@ -1,4 +1,4 @@
-"""The progress of an agent does not depend on how it splits its texts."""
+"""For `verify`, the progress of an agent does not depend on how texts are split."""
 
 from __future__ import annotations
 

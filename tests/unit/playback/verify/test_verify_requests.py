@@ -1,4 +1,4 @@
-"""Requests of the client are open until they are answered."""
+"""In `verify`, requests of the client are open until they are answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets in our environment variables are recognized by hashes."""
+"""The recorder recognizes secrets of its environment variables by hashes."""
 
 from __future__ import annotations
 

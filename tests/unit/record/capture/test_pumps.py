@@ -1,4 +1,4 @@
-"""A pump's end is logged before a peer can notice it."""
+"""The end of a recorded stream is logged before a peer can notice the end."""
 
 from __future__ import annotations
 

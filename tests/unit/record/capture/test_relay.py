@@ -1,4 +1,4 @@
-"""Either all threads of a relay begin, or none."""
+"""Either all threads of a relay begin, or none of them."""
 
 from __future__ import annotations
 

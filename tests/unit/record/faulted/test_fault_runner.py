@@ -1,4 +1,4 @@
-"""Faults of a live agent: bytes go out when they are due, in order."""
+"""With faults, bytes from and to a live agent go out when they are due, in order."""
 
 from __future__ import annotations
 

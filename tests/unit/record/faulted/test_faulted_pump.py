@@ -1,4 +1,4 @@
-"""Due bytes of an outlet are written to its sink, by one thread at a time."""
+"""Faulted bytes that are due are written to their outlet, by one thread at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text form: the contents of its lines, and that reading it back gives the same recording."""
+"""Tests the lines of the text form, and that they are read back into the same recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the text form: accepted edits, refused texts, and the resulting rows."""
+"""Tests which edits of a text form are accepted, and which texts are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases are private to their owner, end as one file, and are opened without trust."""
+"""Databases of recordings are private to their owner, and are opened without trust."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings are listed in any state; only old ones, and no other files, are deleted."""
+"""Recordings are listed in any state, and only old recordings are deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log becomes rows, in batches that neither lose nor repeat a frame."""
+"""The indexer turns a log into rows, and neither loses nor repeats a frame."""
 
 from __future__ import annotations
 

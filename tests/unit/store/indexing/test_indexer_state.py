@@ -1,4 +1,4 @@
-"""The indexing state of an earlier version can be read."""
+"""The indexing state of an earlier version of acp-proxy can be read."""
 
 from __future__ import annotations
 

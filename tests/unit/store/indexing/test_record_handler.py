@@ -1,4 +1,4 @@
-"""Effects of faults become rows, wherever a batch ends and whoever reads the log."""
+"""Effects of faults become rows, wherever a batch of rows ends and whoever reads the log."""
 
 from __future__ import annotations
 

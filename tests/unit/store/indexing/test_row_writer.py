@@ -1,4 +1,4 @@
-"""Frames and events are numbered and correlated in order, and written all or not at all."""
+"""Rows of frames and events are numbered in order, and written all or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters and runs return the same frames as a test of every frame."""
+"""Queries by filters and for runs return the same frames as a test of every frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording that was not masked when it was made is masked while it is read."""
+"""A reader masks a recording that was not masked when it was made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events show whether an agent ended on its own or was stopped."""
+"""The recorded events show whether an agent ended on its own or was stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Little of a large value is kept in memory, and messages say if it was cut or refused."""
+"""A reader keeps little of a large value in memory, and says if it was cut or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database keeps its documented names, versions, views, indexes and size."""
+"""The database of a recording keeps its documented names, versions, views and indexes."""
 
 from __future__ import annotations
 
