@@ -69,7 +69,7 @@ def window(browser: Browser) -> Iterator[Visit]:
 
 @pytest.fixture(scope="package")
 def plain_window(browser: Browser) -> Iterator[Visit]:
-    """The same without JavaScript."""
+    """Opens a window without JavaScript."""
     with Visitor(browser) as visitor:
         yield visitor.window(java_script_enabled=False)
 

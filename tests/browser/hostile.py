@@ -105,11 +105,11 @@ class Hostile:
         self._number = 0
 
     def client(self, message: Any) -> None:
-        """The client sends it."""
+        """Records a message of the client."""
         self._recorder.chunk(TO_AGENT, encoded(message, self._number))
 
     def agent(self, message: Any) -> None:
-        """The agent sends it."""
+        """Records a message of the agent."""
         self._recorder.chunk(TO_CLIENT, encoded(message, self._number))
 
     def converse(self, payload: str) -> None:

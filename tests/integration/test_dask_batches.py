@@ -76,7 +76,7 @@ class Fleet:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of all processes."""
+        """Returns the environment of all processes of the cluster."""
         return {
             **{k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")},
             "ACP_PROXY_RECORDINGS": str(self.directory / "new"),
@@ -123,7 +123,7 @@ class Fleet:
 
 @pytest.fixture
 def fleet(tmp_path: Path, fork_server: ForkServer) -> Fleet:
-    """One without a cluster yet."""
+    """Returns a fleet that has no cluster yet."""
     return Fleet(tmp_path, fork_server)
 
 

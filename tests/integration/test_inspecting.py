@@ -48,7 +48,7 @@ EVERY_COMMAND = [
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Somebody's home, with one recording."""
+    """Makes the home of a user, with one recording."""
     (tmp_path / "recordings").mkdir()
     record_conversation(tmp_path / "recordings" / "x.db")
     return tmp_path
@@ -204,7 +204,7 @@ def test_on_a_terminal_lines_fit_and_are_coloured(
 
 
 def without_colour(line: str) -> str:
-    """Returns a line as it looks."""
+    """Returns a line without its colours."""
     return re.sub(r"\x1b\[[0-9;]*m", "", line)
 
 

@@ -30,7 +30,7 @@ needs_prlimit = pytest.mark.skipif(
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Another program holds an exclusive lock on a database."""
+    """Holds an exclusive lock on a database, as another program would."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=10)) as other:
         other.execute("BEGIN EXCLUSIVE")
         yield
@@ -239,7 +239,7 @@ def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
 
 
 def nothing(path: Path) -> Path:
-    """A directory that is not there, nor its parents."""
+    """Returns a directory that does not exist, nor do its parents."""
     return path / "a" / "b" / "c"
 
 

@@ -108,7 +108,7 @@ class Verifier:
     def start(
         self, recording: Path | str, agent: Sequence[str], *options: str, **more: str
     ) -> Started:
-        """Starts one."""
+        """Starts a verification."""
         words = self._words(recording, agent, options)
         env = {**self._environment(), **more}
         self._started += 1

@@ -126,7 +126,7 @@ def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> N
 
 
 def test_a_cancelled_turn_does_not_excuse_the_next(record: Record) -> None:
-    """In a replay, a cancelled permission differs from a granted one after the turn's end."""
+    """In a replay, a cancelled permission counts as denied, unless its turn was cancelled."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}

@@ -94,7 +94,7 @@ def test_any_recording_has_a_first_screen(steps: list[Any], is_closed: bool, pau
 
 
 def look_at(path: Path) -> None:
-    """Prints both forms of `show`."""
+    """Prints the text and the JSON of `show`."""
     shown = run("inspect", "show", path)
     assert shown.exit_code == 0
     assert shown.stdout.replace("\n", "").isprintable()

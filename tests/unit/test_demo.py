@@ -23,7 +23,7 @@ class FakeShell(Shell):
         self.commands: list[tuple[str, ...]] = []
 
     def comment(self, text: str) -> None:
-        """Nothing."""
+        """Prints nothing."""
 
     def run(self, *command: str, quiet: bool = False) -> str:
         """Notes a command; what a client prints is empty."""

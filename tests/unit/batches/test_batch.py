@@ -42,7 +42,7 @@ class Promises:
     lock: threading.RLock = field(factory=threading.RLock)
 
     def submit(self, job: Job, /) -> Future[JobVerdict]:
-        """Plans a future."""
+        """Queues a job, and ends it at once unless jobs are held back."""
         if job.recording == "unreadable.db":
             raise FileNotFoundError(2, "No such file or directory", job.path)
         future: Future[JobVerdict] = Future()
@@ -69,7 +69,7 @@ class Promises:
 
 
 def verdict(job: Job, kind: VerdictKind) -> JobVerdict:
-    """One of a kind."""
+    """Returns a clean verdict on a job."""
     return job.verdict(0 if kind is CLEAN else 3, kind)
 
 

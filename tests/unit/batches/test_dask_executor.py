@@ -36,20 +36,20 @@ class Tasks:
         self.futures: list[Future[Any]] = []
 
     def submit(self, *_: object) -> Future[Any]:
-        """Returns a future, and keeps it."""
+        """Returns a future, and keeps it for the test."""
         self.futures.append(Future())
         return self.futures[-1]
 
 
 @pytest.fixture
 def tasks() -> Tasks:
-    """Those of a cluster."""
+    """Returns the futures of an executor that stands for a cluster."""
     return Tasks()
 
 
 @pytest.fixture
 def executor(tasks: Tasks) -> DaskExecutor:
-    """One that is connected to nothing."""
+    """Returns an executor that is not connected to a cluster."""
     item = DaskExecutor.__new__(DaskExecutor)
     item.address = ADDRESS
     item._executor = tasks
@@ -137,7 +137,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def answer(
     monkeypatch: pytest.MonkeyPatch, job: Job, run: Callable[[Job, Callable[[], bool]], JobVerdict]
 ) -> Any:
-    """Returns the reply to a job."""
+    """Returns the worker's reply to a job."""
     monkeypatch.setattr(dask_executor, "run", run)
     actual = dask_executor.answer(__version__, packed(job))
     assert isinstance(actual, bytes)

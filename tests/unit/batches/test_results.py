@@ -124,7 +124,7 @@ A, B = (JobVerdict(name, "verify", "d", 0, VerdictKind.CLEAN, 0.0) for name in (
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the file goes."""
+    """Returns the path of the results file."""
     return tmp_path / "results.jsonl"
 
 
@@ -234,7 +234,7 @@ def test_what_is_no_plain_file_is_refused(path: Path, kind: str) -> None:
 
 @pytest.fixture
 def room() -> Iterator[int]:
-    """How large files may become."""
+    """Limits the size of files, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     yield 1000

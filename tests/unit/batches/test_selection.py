@@ -28,7 +28,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def names(*words: str, without: tuple[Path, ...] = ()) -> list[str]:
-    """The names of what is selected."""
+    """Returns the names of the selected recordings."""
     return [item.name for item in selected(words, Path, without)]
 
 

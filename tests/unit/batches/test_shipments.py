@@ -18,12 +18,12 @@ HELLO = DIRECTORY / "hello.db"
 
 
 def job(path: Path | str, **more: Any) -> Job:
-    """A check of a recording."""
+    """Returns a job that checks a recording."""
     return evolve(Job("check", digest="digest", recording=str(path), path=str(path)), **more)
 
 
 def verdict(**more: Any) -> JobVerdict:
-    """A clean one."""
+    """Returns a clean verdict of a job."""
     return evolve(JobVerdict("hello.db", "verify", "digest", 0, VerdictKind.CLEAN, 0.5), **more)
 
 

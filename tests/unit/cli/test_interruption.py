@@ -23,14 +23,14 @@ DEADLINE_S = 300.0
 
 @pytest.fixture(autouse=True)
 def _handler() -> Iterator[None]:
-    """Tests are interrupted as ever."""
+    """Restores the handler for Ctrl-C after the test."""
     before = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def group(command: Callable[[], object]) -> click.Group:
-    """A group that does something."""
+    """Returns a group of commands that calls a function."""
     return LazyGroup("acp-proxy", lazy={}, invoke_without_command=True, callback=command)
 
 

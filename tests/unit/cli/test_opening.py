@@ -188,18 +188,18 @@ THINGS = range(250)
 
 
 def where(number: int) -> tuple[int, int, bool]:
-    """The number, who looks at it, and whether Ctrl-C would end the look."""
+    """Returns the number, the id of its process, and whether Ctrl-C would end the process."""
     return number, os.getpid(), signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
 def broken(number: int) -> int:
-    """Fails at one of the numbers."""
+    """Raises an error at one of the numbers."""
     return 1 // (number - 130)
 
 
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever the tests run."""
+    """Makes the machine have two processors, whatever it has."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
 
 

@@ -156,7 +156,7 @@ def test_a_recording_may_have_no_sessions(tmp_path: Path) -> None:
 
 
 def prompt(rpc_id: int, session: str) -> dict[str, object]:
-    """A prompt."""
+    """Returns a prompt as a line."""
     return request(rpc_id, "session/prompt", sessionId=session, prompt=[text("hello")])
 
 
@@ -191,7 +191,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def monday(path: Path) -> Iterator[RecordingReader]:
-    """The recording, open."""
+    """Opens the recording for reading, without masking."""
     with RecordingReader(path, unredacted=True) as reader:
         yield reader
 

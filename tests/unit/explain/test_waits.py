@@ -52,17 +52,17 @@ def recorder(tmp_path: Path) -> Iterator[LogWriter]:
 
 
 def prompt(recorder: LogWriter, rpc_id: int, session: str = "s") -> None:
-    """The client prompts."""
+    """Records that the client prompts."""
     recorder.to_agent(request(rpc_id, "session/prompt", sessionId=session, prompt=[text("go")]))
 
 
 def chunk(recorder: LogWriter, session: str = "s") -> None:
-    """The agent streams a piece."""
+    """Records that the agent streams a piece of a text."""
     recorder.to_client(update(session, "agent_message_chunk", content=text("…")))
 
 
 def permission(recorder: LogWriter, rpc_id: Any = 0) -> None:
-    """The agent asks for a permission."""
+    """Records that the agent asks for a permission."""
     call = {"toolCallId": "c", "title": "Run tests"}
     options = [{"optionId": "y", "kind": "allow_once"}]
     recorder.to_client(
@@ -71,7 +71,7 @@ def permission(recorder: LogWriter, rpc_id: Any = 0) -> None:
 
 
 def terminal(recorder: LogWriter) -> None:
-    """The agent has the client run a program."""
+    """Records that the agent has the client run a program."""
     recorder.to_client(request(7, "terminal/create", sessionId="s", command="make"))
     recorder.to_agent(result(7, terminalId="t"))
 
@@ -86,7 +86,7 @@ def summary_of(recorder: LogWriter, *, live: bool = False) -> Summary:
 
 
 def finish(recorder: LogWriter) -> None:
-    """The turn ends, and then the conversation."""
+    """Records the end of the turn, and then of the conversation."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.end()
     recorder.close()
@@ -101,13 +101,13 @@ def sentences(summary: Summary) -> list[str]:
 
 
 def ask_a_person(recorder: LogWriter) -> Callable[[], None]:
-    """A permission."""
+    """Records that the agent asks a person for permission."""
     permission(recorder)
     return lambda: recorder.to_agent(result(0, outcome={"outcome": "selected", "optionId": "y"}))
 
 
 def ask_for_a_form(recorder: LogWriter) -> Callable[[], None]:
-    """An elicitation."""
+    """Records an elicitation."""
     recorder.to_client(request(0, "elicitation/create", sessionId="s", message="Who?"))
     return lambda: recorder.to_agent(result(0, action="accept"))
 
@@ -119,7 +119,7 @@ def ask_beside_the_session(recorder: LogWriter) -> Callable[[], None]:
 
 
 def wait_for_exit(recorder: LogWriter) -> Callable[[], None]:
-    """A program whose end is waited for."""
+    """Records that the agent waits for the end of a program."""
     terminal(recorder)
     recorder.to_client(request(0, "terminal/wait_for_exit", sessionId="s", terminalId="t"))
     return lambda: recorder.to_agent(result(0, exitCode=0))
@@ -136,7 +136,7 @@ def run_a_terminal(recorder: LogWriter) -> Callable[[], None]:
 
 
 def log_in(recorder: LogWriter) -> Callable[[], None]:
-    """A person who logs in."""
+    """Ends the turn; then a person has to log in."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.to_agent(request(2, "authenticate", methodId="browser"))
     return lambda: None

@@ -48,17 +48,17 @@ class Inline:
     in_flight = 4
 
     def submit(self, job: Job) -> Future[JobVerdict]:
-        """Runs one."""
+        """Runs a job in this process, and returns its verdict as a future."""
         future: Future[JobVerdict] = Future()
         future.set_result(perform(job, Printed.__new__(Printed)))
         return future
 
     def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
-        """Returns what a job has come to."""
+        """Returns the verdict of a job that was submitted."""
         return future.result()
 
     def shutdown(self, *, stop: bool) -> None:
-        """Ends."""
+        """Ends the executor, which holds nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kinds]:
 
 @pytest.fixture
 def here(expected: tuple[Path, Kinds], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The current directory, with those recordings."""
+    """Makes the directory of the recordings the current directory."""
     (tmp_path / "recs").symlink_to(expected[0] / "recs")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run_batch, "executor_of", lambda *_: Inline())
@@ -263,7 +263,7 @@ def test_a_file_of_rules_travels_with_each_verification(
 
     class Kept(Inline):
         def submit(self, job: Job) -> Future[JobVerdict]:
-            """Keeps one."""
+            """Keeps a job, and returns a clean verdict on it."""
             jobs.append(job)
             future: Future[JobVerdict] = Future()
             future.set_result(job.verdict(0, VerdictKind.CLEAN))
@@ -354,7 +354,7 @@ def test_new_runs_are_not_recorded_among_those_to_verify(here: Path, word: str) 
 @batch_options
 @click.pass_context
 def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
-    """Returns what it is given."""
+    """Returns the recording, the words around `--` and the options that a job gets."""
     more, command = split_words(ctx, values["command"])
     return values["recording"], more, command, [*option_words(ctx, ["report"])]
 

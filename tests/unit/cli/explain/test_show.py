@@ -31,7 +31,7 @@ SESSION = "a v1 handshake, session s"
 
 @pytest.fixture(autouse=True)
 def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Times are in UTC."""
+    """Sets the time zone to UTC."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
 

@@ -73,7 +73,7 @@ def divergence(rank: Rank, lane: str, kind: DivergenceKind) -> Divergence:
 
 
 def lines_of(divergence: Divergence) -> Iterator[str]:
-    """Its lines."""
+    """Returns the lines of a divergence."""
     yield f"{divergence.kind}: {divergence.summary}"
 
 

@@ -69,7 +69,7 @@ class Pipe(io.BytesIO):
     flushes = 0
 
     def flush(self) -> None:
-        """Counts."""
+        """Counts a flush."""
         self.flushes += 1
 
 
@@ -137,7 +137,7 @@ class Terminal(io.StringIO):
     """A terminal that keeps its output."""
 
     def isatty(self) -> bool:
-        """It is one."""
+        """Returns True: the stream is a terminal."""
         return True
 
 

@@ -25,7 +25,7 @@ class Terminal:
 
     @property
     def command(self) -> str:
-        """Of the pager."""
+        """Returns the command of the pager."""
         return f"sh -c 'cat > {self.file}'"
 
     @property

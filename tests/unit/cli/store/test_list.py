@@ -344,7 +344,7 @@ def test_a_list_says_for_whom_a_running_chat_waits(
 
 
 def ends_by_signal(recorder: LogWriter) -> None:
-    """The client stops the agent by a signal."""
+    """Ends a recording whose client stops the agent by a signal."""
     recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
     recorder.event(capture_log.EXIT, signal=15)
     recorder.close()

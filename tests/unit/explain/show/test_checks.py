@@ -66,23 +66,23 @@ def recorder(tmp_path: Path) -> LogWriter:
 
 
 def prompt(recorder: LogWriter, rpc_id: int = 1, session: str = "s") -> None:
-    """The client prompts."""
+    """Records that the client prompts."""
     recorder.to_agent(request(rpc_id, "session/prompt", sessionId=session, prompt=[text("go")]))
 
 
 def turn(recorder: LogWriter) -> None:
-    """A turn, 4 and 5."""
+    """Records a turn, frames 4 and 5."""
     prompt(recorder)
     recorder.to_client(result(1, stopReason="end_turn"))
 
 
 def cancel(recorder: LogWriter) -> None:
-    """The client cancels the turn."""
+    """Records that the client cancels the turn."""
     recorder.to_agent(notification("session/cancel", sessionId="s"))
 
 
 def client_leaves(recorder: LogWriter) -> None:
-    """The client closes its end."""
+    """Records that the client closes its end."""
     recorder.event(capture_log.END, TO_AGENT, reason="end of file")
 
 
@@ -117,22 +117,22 @@ def test_every_finding_is_in_the_catalogue() -> None:
 
 
 def exits(code: int) -> Callable[[LogWriter], None]:
-    """The agent exits."""
+    """Records that the agent exits."""
     return lambda recorder: recorder.event(capture_log.EXIT, code=code)
 
 
 def dies(signum: int) -> Callable[[LogWriter], None]:
-    """The agent is killed."""
+    """Records that the agent is killed."""
     return lambda recorder: recorder.event(capture_log.EXIT, signal=signum)
 
 
 def is_told(signum: int, action: str = "passed on", **why: Any) -> Callable[[LogWriter], None]:
-    """A signal goes to the agent."""
+    """Records that a signal goes to the agent."""
     return lambda recorder: recorder.event(capture_log.SIGNAL, signal=signum, action=action, **why)
 
 
 def silence(recorder: LogWriter) -> None:
-    """Nothing happens for three seconds."""
+    """Lets three seconds pass without a message."""
     recorder.t_ns += 3000 * MS
 
 

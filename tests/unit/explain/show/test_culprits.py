@@ -40,13 +40,13 @@ PERMISSION = request(
 
 @pytest.fixture
 def chat(tmp_path: Path) -> Iterator[LogWriter]:
-    """An empty log."""
+    """Makes an empty log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         yield recorder
 
 
 def opened(chat: LogWriter) -> None:
-    """The peers have met, and a session is open: 2 to 5."""
+    """Records that the peers have met, and that a session is open: frames 2 to 5."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     chat.to_agent(SESSION[0])
@@ -54,13 +54,13 @@ def opened(chat: LogWriter) -> None:
 
 
 def leaves(chat: LogWriter) -> None:
-    """The client closes its end, and the agent exits."""
+    """Records that the client closes its end, and that the agent exits."""
     chat.event(capture_log.END, capture_log.TO_AGENT, reason="end of file")
     chat.event(capture_log.EXIT, code=0)
 
 
 def stderr(chat: LogWriter, words: str) -> None:
-    """The agent writes a line on stderr."""
+    """Records that the agent writes a line on stderr."""
     chat.chunk(capture_log.STDERR, f"{words}\n".encode())
 
 

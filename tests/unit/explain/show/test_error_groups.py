@@ -237,12 +237,12 @@ def test_an_answer_that_a_fault_withheld_is_reported(recorder: LogWriter) -> Non
 
 
 def fault(recorder: LogWriter, rule: str, action: str) -> None:
-    """A rule withholds the last line to the agent."""
+    """Records that a rule withholds the last line to the agent."""
     recorder.event(capture_log.FAULT, TO_AGENT, rule=rule, action=action, delivered="none")
 
 
 def made(recorder: LogWriter, message: Any) -> None:
-    """A rule makes up a line to the client."""
+    """Records that a rule makes up a line to the client."""
     recorder._record(capture_log.PART, TO_CLIENT, line(message))
     fields = {"rule": "error-on-prompt", "action": "error-reply", "at": recorder.t_ns}
     recorder.event(capture_log.MADE, TO_CLIENT, **fields)

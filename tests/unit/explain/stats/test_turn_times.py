@@ -57,12 +57,12 @@ def test_the_waiting_part_depends_on_the_method(method: str | None, part: Part) 
 
 
 def running_from(t_ns: int) -> RunningTurn:
-    """A turn that begins at some time."""
+    """Returns a turn that begins at some time."""
     return RunningTurn(Turn(1, "s", 1, t_ns), t_ns, t_ns)
 
 
 def wait_for(turn: RunningTurn, *parts: Part) -> None:
-    """Makes the turn wait for these."""
+    """Makes the turn wait for some parts."""
     asked = Exchange(1, "to-client", None, None, None, 1, 0)
     turn.waits = {number: (asked, part, 0) for number, part in enumerate(parts)}
     turn.awaited = Counter(parts)
@@ -102,12 +102,12 @@ def test_time_never_runs_backwards() -> None:
 
 
 def prompt(number: int, session: str = "s", words: str = "go") -> dict[str, Any]:
-    """A prompt."""
+    """Returns a prompt as a line."""
     return request(number, "session/prompt", sessionId=session, prompt=[text(words)])
 
 
 def chunk(session: str = "s") -> dict[str, Any]:
-    """A piece of a message."""
+    """Returns a piece of a message as a line."""
     return update(session, "agent_message_chunk", content=text("a"))
 
 

@@ -31,12 +31,12 @@ SECOND = 1000 * MS
 
 
 def prompt(number: int = 1, session: str = "s") -> dict[str, Any]:
-    """A prompt."""
+    """Returns a prompt as a line."""
     return request(number, "session/prompt", sessionId=session, prompt=[text("go")])
 
 
 def chunk(words: str, kind: str = "agent_message_chunk") -> dict[str, Any]:
-    """A piece of a message."""
+    """Returns a piece of a message as a line."""
     return update("s", kind, content=text(words))
 
 

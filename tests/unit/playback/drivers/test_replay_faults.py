@@ -46,7 +46,7 @@ class Replayed:
             self.sink.close()
 
     def leave(self) -> None:
-        """The agent ends."""
+        """Ends the agent."""
         self._done.set()
 
     async def _agent(self, read: ReadSome, write: WriteAll) -> None:

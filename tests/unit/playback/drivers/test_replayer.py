@@ -267,7 +267,7 @@ class First(RecordingChoice):
         super().__init__([])
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Answers a line."""
+        """Answers a line of the client."""
         assert event == LineReceived(b"first", mock.ANY)
         yield Send(self.answer)
 
@@ -326,7 +326,7 @@ class Jittery(trio.abc.ReceiveStream):
         return bytes(await self._stream.receive_some(self._chance.choice([1, 7, 60, 4096])))
 
     async def aclose(self) -> None:
-        """Closes the stream below."""
+        """Closes the stream that is wrapped."""
         await self._stream.aclose()
 
 

@@ -17,7 +17,7 @@ class _Log(Log):
         self._reader = reader
 
     def event(self, kind: int, fields: dict[str, str | int | list[str]], stream: int = 0) -> bool:
-        """Notes an end."""
+        """Notes the end of a stream."""
         assert (kind, stream) == (END, TO_AGENT)
         self.ends.append((str(fields["reason"]), _sees_end(self._reader)))
         return True

@@ -57,7 +57,7 @@ class FakeAgent(AgentProcess):
         self.sent: list[tuple[float, int]] = []
 
     def send_signal(self, signum: int) -> None:
-        """Notes the signal."""
+        """Notes a signal to the agent."""
         self.sent.append((round(trio.current_time(), 3), signum))
 
 
@@ -73,7 +73,7 @@ class Notes(Log):
         return False
 
     def append(self, stream: int, _: int, chunk: bytes) -> None:
-        """Keeps a chunk."""
+        """Keeps a chunk for the test."""
         self.kept.append((stream, chunk))
 
     def chunks(self, stream: int = TO_CLIENT) -> bytes:
@@ -82,7 +82,7 @@ class Notes(Log):
         return b"".join(chunk for chunk in chunks if isinstance(chunk, bytes))
 
     def event(self, kind: int, fields: dict[str, str | int | list[str]], stream: int = 0) -> bool:
-        """Keeps an event."""
+        """Keeps an event for the test."""
         self.kept.append((kind, stream, fields))
         return True
 
@@ -124,7 +124,7 @@ class Connection:
         self.runner.queues[stream].flush()
 
     def ends_input(self, stream: int = TO_CLIENT) -> None:
-        """A source ends."""
+        """Ends a source of bytes."""
         self.runner.end(stream, now_ns())
         self.runner.queues[stream].flush()
 
@@ -665,7 +665,7 @@ class Piped:
         self._thread = threading.Thread(target=self.pump.run, daemon=True)
 
     def ends(self) -> None:
-        """The agent's output ends."""
+        """Ends the agent's output."""
         os.close(self.agent_out)
         self.agent_out = -1
 

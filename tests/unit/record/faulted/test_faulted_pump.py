@@ -34,7 +34,7 @@ class Outlet:
         )
 
     def put(self, data: bytes, due: int) -> None:
-        """Schedules bytes."""
+        """Schedules bytes for an outlet."""
         with self.lock:
             self.schedule.add(ScheduledWrite(Direction.TO_CLIENT, data, due), self.now)
 
