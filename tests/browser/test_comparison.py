@@ -34,7 +34,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_keys_buttons_and_links_lead_to_differences(visit: Visitor, compared: Path) -> None:
-    """On a comparison's page, keys lead forth and back, and the address names the difference."""
+    """On a comparison's page, keys and buttons lead to each difference, as does the address."""
     window = visit.window().open(compared, ready=None)
     page = window.page
     assert page.inner_text("#place") == "5 shown"
@@ -62,7 +62,7 @@ def test_keys_buttons_and_links_lead_to_differences(visit: Visitor, compared: Pa
 
 
 def test_it_fits_a_narrow_window_and_needs_no_script(visit: Visitor, compared: Path) -> None:
-    """A comparison's page scrolls nothing sideways but tables, and works without scripts."""
+    """Only tables of a comparison's page scroll sideways, and the page works without scripts."""
     narrow = visit.window(viewport=NARROW).open(compared, ready=None)
     assert narrow.ask("() => document.documentElement.scrollWidth") <= NARROW["width"]
     still = visit.window(java_script_enabled=False).open(compared, ready=None)

@@ -110,7 +110,7 @@ def updates(session: str, *contents: Any) -> Iterator[dict[str, Any]]:
     ids=lambda path: path.stem,
 )
 def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_path: Path) -> None:
-    """A page draws each section and entry of the conversation once, in order, with its frame."""
+    """A report page draws each section and entry of the conversation once, in order."""
     database = database_of(path, tmp_path)
     page = opened(window, database, tmp_path)
     drawn = page.ask(READ_ALL, 0)
@@ -139,7 +139,7 @@ def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_p
 
 
 def test_pauses_stand_where_the_conversation_stood_still(window: Visit, tmp_path: Path) -> None:
-    """Each marked pause of a page's conversation is next to the entry that it delayed."""
+    """Each marked pause in a report page is next to the entry that the pause delayed."""
     path = record_waiting_chat(tmp_path / "x.db").path
     drawn = opened(window, path, tmp_path).ask(READ_ALL, 0)
     with RecordingReader(path) as reader:
@@ -152,7 +152,7 @@ def test_pauses_stand_where_the_conversation_stood_still(window: Visit, tmp_path
 
 
 def test_the_entry_of_each_frame_is_marked(window: Visit, tmp_path: Path) -> None:
-    """A frame that is chosen on a page marks only the entry that shows the frame."""
+    """A frame that is chosen on a report page marks only the entry that shows the frame."""
     path = DIRECTORY / "tour.db"
     page = opened(window, path, tmp_path)
     marked = page.ask(OF_ROWS)
@@ -172,7 +172,7 @@ def test_the_entry_of_each_frame_is_marked(window: Visit, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["wrong-params", "late-updates", "hang"])
 def test_findings_stand_at_their_entries(window: Visit, name: str, tmp_path: Path) -> None:
-    """An entry of a page's conversation shows its frames' errors and warnings once."""
+    """Each entry in a report page shows the errors and warnings of its frames once."""
     path = DIRECTORY / f"{name}.db"
     page = opened(window, path, tmp_path)
     (shown,) = said("show", path)
@@ -192,7 +192,7 @@ def test_findings_stand_at_their_entries(window: Visit, name: str, tmp_path: Pat
 
 
 def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Path) -> None:
-    """A page marks words of the search in texts, with a sign beside each entry with a hit."""
+    """A report page marks words of a search in texts, and entries that have a hit."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.ask("() => acpReport.state.select(acpReport.recording.nearest(13))")
     page.page.locator("#search").fill("greet someone")
@@ -212,7 +212,7 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
 
 
 def test_an_entry_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:
-    """Clicks and keys in a page's conversation choose frames, and a link opens it at a frame."""
+    """Clicks and keys in a report page choose frames, and links lead to frames."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.page.locator(".entry-prompt").first.click()
     seq = page.ask("() => window.acpReport.state.seq")
@@ -230,7 +230,7 @@ def test_an_entry_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:
 
 
 def test_markdown_is_drawn_and_stays_text(window: Visit, tmp_path: Path) -> None:
-    """On a page, Markdown of the agent becomes headings and lists; HTML and links do not."""
+    """In a report page, Markdown of the agent becomes headings and lists, but not HTML."""
     said = (
         "# Top\n\nSome **bold** and *slanted* `co*de*` in snake_case_words, 2 * 3 * 4.\n"
         "- one\n- two\n  1. inner\n\n```py\n<b>x</b>\n# no heading\n```\n> quoted\n\n"
@@ -269,7 +269,7 @@ def test_markdown_is_drawn_and_stays_text(window: Visit, tmp_path: Path) -> None
 
 
 def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
-    """A page draws PNG, JPEG, GIF and WebP images; it shows other images as boxes."""
+    """A report page draws PNG, JPEG, GIF and WebP images; it shows other images as boxes."""
     real = [data for data, *_ in SHOWN.values()][:1] + [
         SHOWN[name][0] for name in ("a GIF", "a JPEG", "a WebP without loss")
     ]
@@ -295,7 +295,7 @@ def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
 
 
 def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: Path) -> None:
-    """Hostile texts in a page's conversation are text, and only sound images are drawn."""
+    """In a report page, hostile texts are only text, and only sound images are drawn."""
     window = visit.window()
     window.page.set_viewport_size({"width": 1280, "height": 6000})  # few screens are read faster
     page = window.open(hostile_report)
@@ -312,7 +312,7 @@ def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: P
 
 
 def test_ten_thousand_calls_scroll(window: Visit, tmp_path: Path) -> None:
-    """A page has few elements however long the conversation is, wherever it is scrolled."""
+    """A report page has few elements however long the conversation is."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         for number in range(CALLS):
@@ -334,7 +334,7 @@ def test_ten_thousand_calls_scroll(window: Visit, tmp_path: Path) -> None:
 
 
 def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
-    """A page shows an entry if one of its frames matches, and counts the other entries."""
+    """A report page shows an entry if one of its frames matches the filter."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     entries = [it for it in said("transcript", DIRECTORY / "tour.db") if it["type"] == "entry"]
     page.ask("() => acpReport.state.setFilter('call:*')")
@@ -353,7 +353,7 @@ def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
 
 
 def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
-    """A page's conversation says when texts, the end or parts of a recording are missing."""
+    """A report page says when texts, the end or parts of a recording are missing."""
     with LogWriter(tmp_path / "killed.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("my words")]))
         recorder.chunk(STDERR, b"a line\n")
@@ -367,7 +367,7 @@ def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["tour", "hang", "omp-is-told-to-stop-by-a-stranger"])
 def test_the_first_screen_shows_the_chosen_entry(window: Visit, name: str, tmp_path: Path) -> None:
-    """A page's head is above the conversation; the entry chosen on load is in the window."""
+    """In a report page, the head is above the conversation, with the chosen entry in sight."""
     shipped = DIRECTORY / f"{name}.db"
     path = shipped if shipped.exists() else REPORTS / "fifth" / f"{name}.jsonl"
     window.page.set_viewport_size({"width": 1440, "height": 900})

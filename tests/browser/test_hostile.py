@@ -93,7 +93,7 @@ FOLLOW = r"""async (hashes) => {HELPERS
 def test_every_view_shows_hostile_texts_as_text(
     window: Visit, hostile_report: Path, every: int
 ) -> None:
-    """All views and tabs of a hostile recording's page cause no dialog and no request."""
+    """The views of a report page on a hostile recording cause no dialog and no request."""
     page = window.open(hostile_report)
     values = page.ask(TOUR, {"wanted": [*TAGS.values()], "every": every})
     rows = page.ask("() => window.acpReport.recording.rows")
@@ -107,7 +107,7 @@ def test_every_view_shows_hostile_texts_as_text(
 
 
 def test_no_link_does_more_than_choose(window: Visit, tmp_path: Path) -> None:
-    """Hostile text as filter, search, view, frame or turn of a page's link only selects."""
+    """Hostile text in the address of a report page only selects."""
     path = report(DIRECTORY / "hello.db", tmp_path)
     page = window.open(path)
     hashes = []

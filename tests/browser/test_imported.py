@@ -54,7 +54,7 @@ def words_of(window: Visit, directory: Path, origin: Origin | None) -> str:
 
 
 def test_no_time_is_shown_that_nobody_knows(window: Visit, tmp_path: Path) -> None:
-    """The page of an import shows no unknown times, unlike that of our own recordings."""
+    """The report page of an import shows no unknown times."""
     ours = words_of(window, tmp_path, None)
     assert len(DURATION.findall(ours)) > 50
     assert "not answered" in ours
@@ -70,7 +70,7 @@ def test_no_time_is_shown_that_nobody_knows(window: Visit, tmp_path: Path) -> No
 
 
 def test_no_time_is_shown_more_exactly_than_the_log_has_it(window: Visit, tmp_path: Path) -> None:
-    """If an imported log has seconds, its page shows nothing more exact."""
+    """If an imported log has seconds, its report page shows nothing more exact."""
     origin = log_of("zed", "ending", "stderr", "zone", resolution_ns=10**9)
     words = words_of(window, tmp_path, origin)
     assert "<1 s" in words

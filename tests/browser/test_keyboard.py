@@ -56,7 +56,7 @@ def wait(page: Visit, condition: str) -> None:
 
 @pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
 def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None:
-    """The tabulator reaches all controls of a page, there and back, with a visible focus.
+    """The tabulator key reaches all controls of a report page, with a visible focus.
 
     In the first view all controls of the page, in the others those from the tabs of the views on.
     """
@@ -83,7 +83,7 @@ def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None
 
 
 def test_all_is_done_by_keys(page: Visit) -> None:
-    """Selecting, reading, filtering, searching, views, the range and help of a page have keys."""
+    """A report page can be used by keys alone: selection, filter, search, views and help."""
     keyboard = page.page.keyboard
     prompt = state(page, "row")
     keyboard.press("1")

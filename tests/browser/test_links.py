@@ -49,7 +49,7 @@ def wait_for_address(page: Visit, expected: str) -> None:
 
 
 def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -> None:
-    """At first a page shows the detail of the first finding, with no `#` in the address."""
+    """At first a report page shows the first finding in detail, with no `#` in the address."""
     page.page.wait_for_function(
         "() => document.querySelector('.detail-title')?.textContent.startsWith('#11 ')"
     )
@@ -59,7 +59,7 @@ def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -
 
 
 def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
-    """Views, filters, ranges and links of a page make history entries; chosen rows do not."""
+    """Views, filters, ranges and links of a report page make history entries; rows do not."""
     page.page.click("#head a[href='#seq=6']")
     wait(page, seq=6)
     page.page.click("#tab-list")
@@ -93,7 +93,7 @@ def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
 
 
 def test_a_link_has_the_range_and_keeps_the_rest(window: Visit, path: Path) -> None:
-    """A page shows the range in a link; a link to a frame keeps the view and drops the range."""
+    """A link to a report page may have a range; a link to a frame keeps the view."""
     window.open(path, "#view=sequence&t=0-0.5")
     wait(window, view="sequence", range=[0, 500_000_000])
     window.ask("() => { location.hash = '#seq=16'; }")
@@ -103,13 +103,13 @@ def test_a_link_has_the_range_and_keeps_the_rest(window: Visit, path: Path) -> N
 
 
 def test_a_turn_of_the_table_leads_to_its_waterfall(page: Visit) -> None:
-    """In a page, the row of a turn is a link to the turn's waterfall."""
+    """In a report page, the row of a turn is a link to the turn's waterfall."""
     page.page.locator("#turns tbody td.text").first.click(force=True)
     wait(page, view="waterfall", turn=1, seq=6)
 
 
 def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Path) -> None:
-    """If a page leaves out the frame of the first finding, the next row is chosen."""
+    """If a filter leaves out the first finding, a report page chooses the next row."""
     path = tmp_path / "page.html"
     words = ("report", DIRECTORY / "lost-permission.db", "kind:event", "-o", path)
     assert run(*words).exit_code == 0
@@ -120,7 +120,7 @@ def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Pat
 
 @pytest.mark.parametrize(("view", "rows"), [("list", 16), ("sequence", 16)])
 def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str, rows: int) -> None:
-    """A printed page has each row, but not the tools, the strip and the detail."""
+    """A printed report page has each row, but not the tools, the strip and the detail."""
     page = window.open(path, f"#view={view}").page
     window.ask("() => acpReport.recording.cells(0)")
     page.emulate_media(media="print")
@@ -141,7 +141,7 @@ def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str,
 
 
 def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) -> None:
-    """A printed page has the entries of the conversation while this view is chosen."""
+    """A printed report page has the conversation's entries if the conversation is chosen."""
     page = window.open(path).page
     page.wait_for_selector(".view-conversation >> text=Greet someone else.")
     window.ask("() => dispatchEvent(new Event('beforeprint'))")

@@ -85,7 +85,7 @@ def opened(visit: Visitor, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
 
 @pytest.mark.parametrize("name", ["hang", "lost-permission"])
 def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_path: Path) -> None:
-    """Waits have half of the width of a page's strip, and no label covers another one."""
+    """Waits take up half of a report page's strip, and no label covers another one."""
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path))
     for width, height in SIZES:
         page.page.set_viewport_size({"width": width, "height": height})
@@ -106,7 +106,7 @@ def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_
 
 
 def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None:
-    """A recording with nothing but warnings has amber marks on its page's strip and list."""
+    """If a recording has only warnings, the strip of its report page has amber marks."""
     page = window.open(report(DIRECTORY / "late-updates.db", tmp_path), "#view=list")
     page.page.wait_for_function("() => document.querySelector('.sign-warning') !== null")
     drawn = ["problem", "warning"]
@@ -118,7 +118,7 @@ def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None
 
 
 def test_a_wait_before_the_first_turn_is_named(window: Visit, tmp_path: Path) -> None:
-    """A page's strip says who was waited for before the first turn, and where its scale changes."""
+    """The strip of a report page says who was waited for, and where its scale changes."""
     page = window.open(report(DIRECTORY / "tour.db", tmp_path))
     gap = page.page.locator(".overview-gap.debt-1").first
     assert gap.inner_text().split("\n") == ["507 ms", "the agent: initialize"]
@@ -130,7 +130,7 @@ def test_a_wait_before_the_first_turn_is_named(window: Visit, tmp_path: Path) ->
 
 
 def test_findings_that_would_touch_are_one_mark(window: Visit, tmp_path: Path) -> None:
-    """A mark of several findings on a page's strip has their number, and leads to the first."""
+    """A mark on a report page's strip counts its findings, and leads to the first of them."""
     path = tmp_path / "reads.db"
     with LogWriter(path) as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[]))
@@ -153,7 +153,7 @@ def test_findings_that_would_touch_are_one_mark(window: Visit, tmp_path: Path) -
 
 
 def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
-    """A row of a page's tool calls shows the call's card, with the terminal that came later.
+    """A row of a report page's tool calls shows the call's card, with its terminal.
 
     The first call that failed is chosen when the table is first shown.
     """
@@ -177,7 +177,7 @@ def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
 
 
 def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) -> None:
-    """In a page, the number of an answer leads to the answer; a line without JSON has no tree."""
+    """In a report page, an answer's number is a link, and a line without JSON has no tree."""
     page = opened.page
     opened.ask("() => acpReport.state.select(acpReport.recording.nearest(4))")
     page.locator(".detail-title", has_text="#4 terminal/create").wait_for()
@@ -191,7 +191,7 @@ def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) 
 
 
 def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) -> None:
-    """In a page's waterfall, a step without an end says so, and the cancel has a line."""
+    """In a report page's waterfall, a step without an end says so."""
     page = opened.page
     page.locator("#tab-waterfall").click()
     open_rows = page.locator(".waterfall-open .waterfall-outcome")
@@ -202,7 +202,7 @@ def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) ->
 
 
 def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Path) -> None:
-    """A page shows a permission request in detail within the card of its tool call."""
+    """A report page shows a permission request within the card of its tool call."""
     page = visit(report(DIRECTORY / "lost-permission.db", tmp_path))
     page.page.locator(".detail-title", has_text="#11 session/request_permission").wait_for()
     page.page.locator(".detail .card .permission").wait_for()

@@ -113,7 +113,7 @@ def test_all_errors_are_one_outcome(record: Record) -> None:
 
 
 def test_drift_is_reported_with_its_place(record: Record) -> None:
-    """In a replay, other content of a file is information, with a pointer and both values."""
+    """In a replay, other content of a file is reported as information, with both values."""
     live = asked(record, READ, 'result {"content": "then"}')
     live.send('#0 result {"content": "now"}')
     assert live.informed == ["drift in s 7"]

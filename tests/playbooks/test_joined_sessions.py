@@ -68,7 +68,7 @@ OLDEST_MCP = """
 
 @pytest.mark.parametrize("transcript", [CHILD, MCP, OLD_MCP, OLDEST_MCP])
 def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
-    """With only one session opened by a request, a replay sends the same in both orders."""
+    """If a request opened only one of two sessions, a replay sends the same in either order."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):
@@ -174,7 +174,7 @@ def test_a_child_may_have_another_name(record: Record) -> None:
 
 
 def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
-    """In v2, an update of a child session does not end the turn of its parent."""
+    """In v2, an update of a child session does not end the turn of the parent session."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}'
     live = verify(
         record(f"""
@@ -199,7 +199,7 @@ def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
 
 
 def test_mcp_over_acp_is_verified(record: Record) -> None:
-    """`verify` handles MCP over ACP, and does not wait for a turn that has ended."""
+    """`verify` plays MCP over ACP, and does not wait for a turn that has ended."""
     live = verify(record(MCP))
     live.check("""
         1-15

@@ -116,7 +116,7 @@ INTERCHANGEABLE = """
 
 
 def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> None:
-    """In a replay, a prompt in the other of two interchangeable sessions swaps the sessions."""
+    """In a replay, a prompt in the other of two equal sessions swaps the two sessions."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7, 9)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -141,7 +141,7 @@ def test_interchangeable_sessions_may_be_in_another_directory(record: Record) ->
 
 
 def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -> None:
-    """In a replay, sessions are not interchangeable after a different message in one of them."""
+    """In a replay, two sessions cannot swap after a different message in one of them."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -167,7 +167,7 @@ def test_updates_may_precede_the_reply_that_creates_their_session(record: Record
 
 
 def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
-    """In a replay, an update after the turn goes out without another message of the client."""
+    """In a replay, an update recorded after a turn goes out without another client message."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -196,7 +196,7 @@ def test_replies_keep_their_recorded_order(record: Record) -> None:
 
 
 def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
-    """In a replay, an id may be open in both directions, with separate replies."""
+    """In a replay, one id may be open in both directions, each with its own reply."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -243,7 +243,7 @@ HISTORY_PANEL = """
 
 
 def test_an_optional_request_may_be_left_out(record: Record) -> None:
-    """In a replay, an independent request may be omitted, which is reported as information."""
+    """In a replay, a request that nothing depends on may be omitted, and this is reported."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -262,7 +262,7 @@ def test_an_optional_request_may_be_left_out(record: Record) -> None:
 
 
 def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
-    """In a replay, a reply waits up to a second for another request that was open then."""
+    """In a replay, a reply waits up to a second for a request that was open in the recording."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -329,7 +329,7 @@ def test_initialize_may_come_twice(record: Record) -> None:
 
 
 def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
-    """In a replay, frames of a matched message wait for the reply to initialize."""
+    """In a replay, a session's frames wait for the reply to initialize, even after a match."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         -> 3
@@ -354,7 +354,7 @@ def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -
 
 
 def test_a_client_may_pipeline(record: Record) -> None:
-    """In a replay, a message that comes early matches, and the frames keep their order."""
+    """In a replay, a client's message that comes early matches, and frames keep their order."""
     live = record("""
         1-2 handshake
         3 -> #1 session/load {"sessionId": "s", "cwd": "/p", "mcpServers": []}

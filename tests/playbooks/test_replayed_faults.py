@@ -133,7 +133,7 @@ TURNS = """
 
 
 def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> None:
-    """A replay excuses a message that a fault drops, with its consequences."""
+    """A replay does not blame its client for a message that a fault dropped."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -187,7 +187,7 @@ def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
 
 
 def test_another_divergence_counts_beside_a_dropped_message(record: Record) -> None:
-    """Beside a message that a fault drops, a replay excuses only possible consequences."""
+    """If a fault drops a message, a replay excuses only divergences that may follow from it."""
     recorded = record(TURNS)
     live = recorded.replay(1, 3)
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")

@@ -94,7 +94,7 @@ def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
 def test_a_secret_that_becomes_another_one_contradicts_the_recording(
     record: Record, level: str
 ) -> None:
-    """In a replay, a secret that changes within a run diverges, and neither is shown."""
+    """In a replay, a secret that changes within a run diverges, and reports show neither value."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {OTHER}")}
@@ -110,7 +110,7 @@ def test_a_secret_that_becomes_another_one_contradicts_the_recording(
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> None:
-    """In a replay, a text that differs beside its secret differs; reports show markers."""
+    """In a replay, texts differ if they differ beside a secret; reports show markers."""
     live = recorded_at(record, level).replay()
     live.check(f"""
         -> 1
@@ -142,7 +142,7 @@ def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
 
 
 def test_a_text_that_is_no_secret_to_us_is_paired_too(record: Record) -> None:
-    """In a replay, a marker also matches a text that is not recognized as a secret."""
+    """In a replay, a recorded marker also matches a text that does not look like a secret."""
     transcript = """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": "[redacted:password:0a0b0c0d] [redacted:password:0a0b0c0d]"}
@@ -184,7 +184,7 @@ def asking(token: str) -> str:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_nothing_is_granted_by_a_mask(record: Record, level: str) -> None:
-    """`verify` denies permission for a request with another secret."""
+    """`verify` denies permission for a request with another secret than the recorded one."""
     live = verify(recorded_at(record, level, ASKED))
     live.play("<- 2", "<- 4")
     command = f'{{"sessionId": "s", "command": "curl", "args": ["{NEW}"]}}'
@@ -199,7 +199,7 @@ def test_nothing_is_granted_by_a_mask(record: Record, level: str) -> None:
 def test_permission_is_granted_for_the_secret_that_was_filled_in(
     record: Record, level: str
 ) -> None:
-    """`verify` grants permission for a secret that was filled in, or for an unfilled marker."""
+    """`verify` grants permission for a request with the secret that it has sent."""
     recorded = recorded_at(record, level, ASKED)
     live = verify(recorded)
     live.play("<- 2", "<- 4", "<- 6")

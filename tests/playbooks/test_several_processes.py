@@ -119,7 +119,7 @@ def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, a
 
 
 def test_only_the_session_id_is_replaced(record: Record) -> None:
-    """In a replay of several recordings, spaces, escapes and numbers stay beside an id."""
+    """In a replay of several recordings, a line with another id keeps its spaces and escapes."""
     line = r'| {{"params" : {{"sessionId":{}, "n":1e3,"t":"\\u0062"}},"method":"session/update"}}'
     said = '6 <- session/update {"sessionId": "b", "update": {"text": "b y"}}'
     second = chat("b", "y").replace(said, "6 <- " + line.format(r'"\\u0062"'))
@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Record, late: int, prompt: str
 ) -> None:
-    """In a replay of several recordings, an update beside the prompt waits for the prompt."""
+    """In a replay of several recordings, an update recorded near the prompt waits for it."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
@@ -175,7 +175,7 @@ def test_an_update_that_raced_with_the_prompt_chooses_nothing(
 
 
 def test_a_different_update_chooses_the_first(record: Record) -> None:
-    """In a replay of several recordings, a different update chooses the first recording."""
+    """If updates differ before a prompt, a replay of several recordings plays the first one."""
     transcripts = [
         record(hasty("a", "x", comes_late=False)),
         record(hasty("b", "y", comes_late=False, update="other commands")),
@@ -186,7 +186,7 @@ def test_a_different_update_chooses_the_first(record: Record) -> None:
 
 
 def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
-    """In a replay of several recordings, a common frame waits for the slowest recording."""
+    """A replay of several recordings sends a common frame at the time of the slowest."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
     live.check("""
@@ -221,7 +221,7 @@ def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
 
 
 def test_two_sessions_never_share_a_name(record: Record) -> None:
-    """In replays of several recordings, two sessions never get the same name."""
+    """Starts of a replay of several recordings never give two sessions the same name."""
     two = """
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}

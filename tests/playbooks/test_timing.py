@@ -60,7 +60,7 @@ def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ..
 
 
 def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
-    """In a replay with a pipelining client, gaps are counted from the last recorded event."""
+    """If a client pipelines, gaps in a replay are counted from the last recorded event."""
     live = record(SLOW).replay(1, 3, 5, pacing=Pacing(1.0))
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
@@ -116,7 +116,7 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
 
 
 def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
-    """In a replay, frames that only waited for their time go out before the end."""
+    """In a replay, frames that only waited for their time go out before the agent's end."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     for message in (1, 3):
         live.send(message)

@@ -161,7 +161,7 @@ V2 = """
 
 
 def test_directories_of_v2_are_replaced(record: Record) -> None:
-    """In a replay of v2, directories are replaced in messages, chunks and plan files."""
+    """A replay of v2 replaces directories in messages, chunks and plan files."""
     live = begun(record, V2)
     live.check("""
         -> #1 session/new {"cwd": "/q"}
@@ -203,7 +203,7 @@ def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> 
 
 @pytest.mark.parametrize("path", ["/z/other", "/y/src", "/z2/src", "z/src", "/z/src/"])
 def test_another_path_is_another_message(record: Record, path: str) -> None:
-    """In a replay, a path with another rest below the directory makes a message differ."""
+    """In a replay, messages differ if a path below the directory has another rest."""
     live = begun(record, ANYBODYS)
     live.send('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
     live.send(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')

@@ -197,7 +197,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record
 
 
 def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
-    """In a replay, a request with the same directory matches before one with another."""
+    """In a replay, a request with the recorded directory matches before one with another."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/q"}
@@ -343,7 +343,7 @@ def test_a_member_of_a_batch_diverges_alone(record: Record) -> None:
 
 
 def test_a_deeply_nested_message_does_not_stop_a_replay(record: Record) -> None:
-    """In a replay, a deeply nested message differs and is answered."""
+    """In a replay, a message that is nested too deeply differs, and still gets an answer."""
     live = begun(record, BOUND)
     deep = '{"a":' * 700 + "1" + "}" * 700
     live.send(3)

@@ -135,7 +135,7 @@ def test_a_refusal_describes_the_divergence(record: Record) -> None:
 def test_only_a_recorded_request_can_be_exhausted(
     record: Record, recorded: str, other: str
 ) -> None:
-    """In `verify`, another request of a method is unmatched, even after many of them."""
+    """In `verify`, a request with other params is unmatched, even after many of its method."""
     again = recorded.replace("#0", "#2")
     live = asking(record, f"<- {recorded}\n-> #0 result {{}}")
     live.check(f"""
@@ -229,7 +229,7 @@ def test_near_misses_list_ids_last(record: Record) -> None:
 def test_a_directory_is_moved_once(
     record: Record, was: str, now: str, transcript: str, came: str
 ) -> None:
-    """`verify` replaces a directory once, even if the live one is below the recorded one."""
+    """`verify` replaces a directory in a path only once, even if live is below recorded."""
     start = START.replace('"/p"', f'"{was}"')
     recorded = record(f'{start}\n<- {read(transcript)}\n-> #0 result {{"content": "A"}}\n<- {END}')
     live = verify(recorded, roots={was: now})
@@ -273,7 +273,7 @@ def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) ->
 
 
 def test_ignored_places_do_not_count_for_equality(record: Record) -> None:
-    """For `verify`, differences at ignored places do not prevent equality."""
+    """For `verify`, requests are equal if they differ only at ignored places."""
     call = '#%d elicitation/create {"sessionId": "s", "x": %d, "t": %d}'
     live = asking(
         record,
@@ -309,7 +309,7 @@ def test_ignored_places_do_not_count_for_equality(record: Record) -> None:
 def test_only_the_question_that_was_accepted_is_accepted(
     record: Record, asked: str, is_answered: bool
 ) -> None:
-    """`verify` does not give the acceptance of a form or a question to another one."""
+    """If a form or question was accepted, `verify` does not accept another one."""
     call = '#0 elicitation/create {"sessionId": "s", %s}'
     recorded = call % '"mode": "form", "message": "Deploy to staging?"'
     live = asking(record, f'<- {recorded}\n-> #0 result {{"action": "accept", "content": {{}}}}')

@@ -48,7 +48,7 @@ def test_the_rest_of_a_batch_may_never_be_sent(record: Record) -> None:
 
 
 def test_a_batch_with_a_request_does_not_wait_for_its_answers(record: Record) -> None:
-    """`verify` sends a batch with a request before its answers are requested."""
+    """`verify` sends a batch that has a request before the agent asks for its answers."""
     ask = '{"jsonrpc": "2.0", "id": 7, "method": "_x/y"}'
     conversation = f"<- {read('/p/a', '10')}\n-> [{answer(10, 'A')}, {ask}]\n<- #7 result 1"
     live = asking(record, conversation)
@@ -77,7 +77,7 @@ def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
 
 
 def test_messages_are_counted_from_a_batch_with_an_answer(record: Record) -> None:
-    """`verify` counts the agent's messages from a batch with an answer on."""
+    """From a batch with an answer on, `verify` counts the agent's messages."""
     end = '{"jsonrpc": "2.0", "id": 2, "result": {}}'
     update = '{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}'
     recorded = record(f"""

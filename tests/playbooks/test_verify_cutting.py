@@ -45,7 +45,7 @@ STOPPED = f"""{SESSION}
     ],
 )
 def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[str]]) -> None:
-    """For `verify`, a complete text is one item, and an incomplete one counts characters."""
+    """For `verify`, a complete text is one item, and an incomplete text counts by characters."""
     first, (*before, last) = ([chunk(text) for text in texts] for texts in cut)
     sent = "\n".join(f"<- {what}" for what in [*first, UPDATE % 2, *before])
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n{sent}\n.. 9s")

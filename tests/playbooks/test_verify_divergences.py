@@ -81,7 +81,7 @@ def test_an_abandoned_lane_counts_as_not_played(record: Record) -> None:
 
 @pytest.mark.parametrize("answer", [ERROR, 'result {"stopReason": "refusal"}'])
 def test_another_result_does_not_stop_the_conversation(record: Record, answer: str) -> None:
-    """In `verify`, another result does not stop the conversation."""
+    """In `verify`, a result that differs from the recorded one does not end the conversation."""
     live = verify(record(CONVERSATION)).check(f"""
         1-5
         <- #2 {answer}
@@ -225,7 +225,7 @@ def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
 
 
 def test_an_invalid_line_is_information(record: Record) -> None:
-    """For `verify`, invalid lines of the agent beyond the recorded number are information."""
+    """For `verify`, more invalid lines of the agent than recorded are only information."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- | hello\n<- 2\n-> 3")
     assert (live.mismatches, live.informed) == ([], ["malformed-input in connection"])
     live = verify(record("1 <- | hello\n2 -> #0 _x/y {}\n3 <- #0 result 1")).check("-> 2\n<- 1")

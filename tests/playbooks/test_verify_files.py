@@ -18,7 +18,7 @@ def content(text: str, token: str = "0") -> str:
 
 
 def test_a_file_may_be_read_again(record: Record) -> None:
-    """In `verify`, a file that is read again gets the recorded contents, as information."""
+    """In `verify`, a file that an agent reads again gets the recorded contents."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2\\n3\\n"}}')
     live.check(f"""
         <- {read("/p/f")}

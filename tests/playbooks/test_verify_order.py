@@ -116,7 +116,7 @@ def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
 
 
 def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
-    """The wait of `verify` for updates ends after a while even if other messages come."""
+    """`verify` waits for updates only for a while, even if other messages come."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -233,7 +233,7 @@ def test_recorded_order_waits_for_all_messages(record: Record) -> None:
     ],
 )
 def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, gap: float) -> None:
-    """In `verify`, pacing delays a message from the time when it could be sent."""
+    """In `verify`, the pace delays a message from the moment when it could be sent."""
     recorded = record(f"""
         1-2 handshake
         .. {thought * 1000 - 1}ms
@@ -274,7 +274,7 @@ def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
 
 
 def test_a_message_of_a_finished_turn_is_sent_at_once(record: Record) -> None:
-    """`verify` sends a message of a finished turn at once."""
+    """`verify` sends a message that belongs to a finished turn at once."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {UPDATE % 1}

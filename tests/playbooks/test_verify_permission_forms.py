@@ -122,7 +122,7 @@ def test_a_draft_request_covers_what_its_tool_call_announced(record: Record) -> 
 
 
 def test_a_draft_operation_without_a_resource_names_nothing(record: Record) -> None:
-    """`verify` refuses a draft operation without a resource even if nothing changed."""
+    """`verify` refuses a draft permission for an operation without a resource."""
     live = drafted(record, f"<- {draft_ask(operation='network_access')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(operation='network_access')}\n-> {DENIED}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
@@ -195,7 +195,7 @@ def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record
 
 
 def test_the_place_of_a_member_does_not_matter(record: Record) -> None:
-    """For `verify`, a member may be in the permission request or in an announcement."""
+    """For `verify`, what a permission covers may stand in the request or in an announcement."""
     live = asking(record, BARE)
     live.check(f"<- {permission({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -265,7 +265,7 @@ def member(what: str) -> str:
 
 
 def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
-    """`verify` compares each permission request and each answer of a batch."""
+    """In a batch, `verify` compares each permission request and each of its answers."""
     item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     conversation = f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"

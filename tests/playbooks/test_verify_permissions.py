@@ -115,7 +115,7 @@ def test_permission_for_the_same_is_granted(
 def test_an_offered_option_is_chosen(
     record: Record, offered: tuple[str, ...], answer: str | None
 ) -> None:
-    """`verify` rejects by reject-once before reject-always; allowing keeps its kind."""
+    """To reject, `verify` chooses reject-once before reject-always."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(RM, *offered, token=5)}
@@ -160,7 +160,7 @@ def test_other_options_do_not_matter(
     *,
     lenient: bool,
 ) -> None:
-    """The option that `verify` chooses has the recorded kind, and the id if offered."""
+    """`verify` chooses a permission option of the recorded kind, and by its id if offered."""
     named = (
         "y:allow_once:Yes",
         "b:allow_once:Both",
@@ -291,7 +291,7 @@ def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
 
 
 def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
-    """For `verify`, a difference that the report ignores still prevents a permission."""
+    """`verify` denies a permission that differs from the recorded one at an ignored place."""
     ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", ignored=ignored)
     live.check(f"<- {permission(RM)}\n-> {outcome('n')}\n<- {END}\n-> end")

@@ -431,7 +431,7 @@ def test_permission_is_granted_in_another_directory(record: Record, case: Case) 
 
 
 def test_there_are_cases_of_all_forms() -> None:
-    """The tested permission requests have all forms, and some are from real agents."""
+    """The tested permission requests have every form, and some are from real agents."""
     named = [case for case in cases() if not case.is_nameless]
     assert len(cases()) > 30
     assert len(named) > 20

@@ -25,7 +25,7 @@ def updated(**members: Any) -> str:
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("other", ["y:allow_always", "y:reject_once", "y:allow_once_more"])
 def test_an_id_of_two_kinds_is_not_chosen(record: Record, other: str, *, lenient: bool) -> None:
-    """`verify` does not choose an option id with two kinds, in either order."""
+    """`verify` never chooses an option id that two options with different kinds share."""
     for offered in (("y:allow_once", other), (other, "y:allow_once")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=lenient)
         live.check(f"<- {permission(LS, *offered)}\n-> {outcome(None)}\n<- {END}\n-> end")
@@ -33,7 +33,7 @@ def test_an_id_of_two_kinds_is_not_chosen(record: Record, other: str, *, lenient
 
 
 def test_an_ambiguous_id_does_not_reject(record: Record) -> None:
-    """`verify` does not reject by an ambiguous option id, but by another or `cancelled`."""
+    """To reject, `verify` chooses an option with a unique id, or answers `cancelled`."""
     both = ("x:reject_once", "x:allow_once")
     for offered, answer in ((both, None), ((*both, "n:reject_always"), "n")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
@@ -98,7 +98,7 @@ def test_a_small_number_is_no_time(record: Record, name: str) -> None:
     ],
 )
 def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text: str) -> None:
-    """`verify` does not replace a path that only begins or ends like the directory."""
+    """`verify` does not replace a path that only resembles the recorded directory."""
     was = {"rawInput": {"command": text}}
     came = {"rawInput": {"command": text.replace("/p", "/live")}}
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")

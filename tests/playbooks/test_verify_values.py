@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def test_a_session_has_its_live_name(record: Record) -> None:
-    """In `verify`, a session gets its live name in every message; other bytes stay."""
+    """In `verify`, a session has its live name in every message; no other byte changes."""
     recorded = record("""
         1-4 session
         5 -> {"jsonrpc":"2.0","method":"session/prompt","id":2,"params":{ "sessionId":"s", "x":[1e3,"s"]}}
@@ -94,7 +94,7 @@ def test_a_request_of_an_unknown_session_is_held_back(record: Record) -> None:
 
 
 def test_state_updates_before_a_session_is_named_count(record: Record) -> None:
-    """`verify` counts state updates before a session is named, and awaits them only once."""
+    """`verify` counts state updates that come before their session is named."""
     state = '{"sessionId": "%s", "update": {"sessionUpdate": "usage_update"}}'
     recorded = record(f"""
         1-2 handshake

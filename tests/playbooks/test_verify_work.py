@@ -92,7 +92,7 @@ def test_the_work_for_parallel_requests_is_linear(
 
 
 def test_the_work_for_requests_in_another_order_is_linear(record: Record) -> None:
-    """The work of `verify` for requests in another order is linear."""
+    """The work of `verify` for requests in another order grows in proportion to their number."""
 
     def backwards(many: int) -> int:
         def ask(n: int, call: str) -> str:

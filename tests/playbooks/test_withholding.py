@@ -138,7 +138,7 @@ def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes:
 def test_an_inert_agent_sends_no_other_acting_line(
     record: Record, line: str, *, passes: bool
 ) -> None:
-    """An inert replay sends no unknown notifications and no lines like requests."""
+    """An inert replay sends no unknown notifications, and no lines that resemble requests."""
     live = asked(record, f"<- {line}", inert=True)
     assert live.send(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
 

@@ -118,7 +118,7 @@ def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
 
 
 def test_the_worst_come_first() -> None:
-    """Findings of commands are sorted by severity, then by conversation before rules, by frame."""
+    """All commands sort findings by severity; those about the conversation precede broken rules."""
     every = [
         Finding(rule, severity, "agent", seq, "")
         for severity in reversed(SEVERITIES)

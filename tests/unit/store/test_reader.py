@@ -196,7 +196,7 @@ def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
-    """A refresh of its reader after the recorder's end makes a live recording complete."""
+    """If its reader is refreshed after the recorder's end, a live recording becomes complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         recorder.close()

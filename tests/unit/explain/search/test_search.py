@@ -229,7 +229,7 @@ def test_a_hit_has_a_pointer() -> None:
 def test_a_line_too_large_to_hold_is_searched_in_pieces(
     size: int, pattern: str, is_found: bool
 ) -> None:
-    """A search reads a line too large for memory as sent and with escapes decoded."""
+    """A search reads a line that is too large for memory in pieces, also with escapes decoded."""
     raw = json.dumps({"a": "x" * 500 + 'café 你 "quoted" \\'}).encode() + b" "
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
     searcher = Searcher(Pattern(pattern))
