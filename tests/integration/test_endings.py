@@ -38,7 +38,7 @@ def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) 
 
 @needs_proc
 def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_path: Path) -> None:
-    """Output of an agent's descendant still arrives after the agent's exit."""
+    """Output of a process in the agent's group arrives even after the agent's exit."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('(read go <"$1"; echo later) & printf "%08d\n" $$', gate.path))
     conversation.run(until=lambda: len(conversation.received) == 9)

@@ -78,7 +78,7 @@ def cannot_index(path: Path, why: str) -> str:
 
 @pytest.mark.slow
 def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path) -> None:
-    """If another program locks the database to the end, the recording is left in its log."""
+    """If another program locks the database to the end, the recording stays in its log."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -219,7 +219,7 @@ def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> Non
 
 @needs_prlimit
 def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
-    """The gap in a log that is open at the agent's exit is closed by the last records."""
+    """The log's last records close a gap that is open when the agent exits."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("before")

@@ -435,7 +435,7 @@ def test_the_scripted_client_is_a_program(acp_proxy: Path) -> None:
 
 
 def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
-    """The scripted client exits with 1 if a line was not recorded or is missing."""
+    """The scripted client exits with 1 if the agent's line was not recorded or is missing."""
     hello, tour = (str(ROOT / "recordings" / f"{name}.db") for name in ("hello", "tour"))
     other = run_client(tour, str(acp_proxy), "replay", hello)
     assert other.returncode == 1

@@ -182,7 +182,7 @@ def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
 
 
 def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
-    """If a terminal stops an agent in another group, stderr and the recording say so."""
+    """If the terminal stops an agent that is in another group, stderr and recording say so."""
     conversation = record(shell("kill -s TTIN $$; echo woken"), "--grace", "1000")
     expected = b"stopped by SIGTTIN: it tried to read from the terminal of its client"
     wait_until(lambda: expected in conversation.stderr, "the stop to be printed")

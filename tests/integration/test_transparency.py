@@ -178,7 +178,7 @@ def test_standard_descriptors_that_are_closed(
 
 @needs_proc
 def test_closed_descriptors_are_not_reused(record: Recorder, tmp_path: Path) -> None:
-    """Descriptors 0 and 1 that both sides have closed never become other files."""
+    """After both sides have closed, descriptors 0 and 1 do not become other files."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('cat; exec >&-; read go <"$1"', gate.path))
     assert conversation.exchange(b"{}\n") == b"{}\n"

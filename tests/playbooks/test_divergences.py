@@ -275,7 +275,7 @@ def test_lenient_continues_after_a_different_message(record: Record) -> None:
 
 
 def test_lenient_skips_a_missing_handshake(record: Record) -> None:
-    """A client that never initializes gets answers from a replay, and a divergence is reported."""
+    """A client that never initializes gets answers from a replay, which reports the omission."""
     live = record(CHAT).replay(lenient=True)
     live.check("""
         -> 3

@@ -33,7 +33,7 @@ def assert_sound(a: list[int], b: list[int], pairs: list[tuple[int, int]]) -> No
 
 @given(few, few)
 def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
-    """Aligned pairs are equal and in order, and in short sequences as many as possible."""
+    """An alignment pairs equal items in order, in short sequences as many as possible."""
     pairs = align(a, b)
     assert_sound(a, b, pairs)
     if len(a) * len(b) <= 1024:
@@ -67,7 +67,7 @@ def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
 
 
 def test_a_chain_of_anchors_takes_linear_work() -> None:
-    """The number of items that an alignment reads grows linearly."""
+    """An alignment reads a number of items that grows linearly with the sequences."""
 
     class Seen(list[str]):
         looked = 0

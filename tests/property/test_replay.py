@@ -75,7 +75,7 @@ def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
 def test_a_message_left_out_is_named_unless_it_is_optional(
     conversations: list[Conversation],
 ) -> None:
-    """If a replay does not report an omitted message, its log names unanswered requests."""
+    """If a replay does not report an omitted message, the log names the unanswered requests."""
     clean = 0
     for conversation in conversations:
         may_be = [say for say in conversation.frames if say.step.is_optional]

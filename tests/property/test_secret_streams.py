@@ -41,7 +41,7 @@ def test_a_line_with_a_secret_is_not_passed_over(
 
 @given(st.lists(st.sampled_from(look_alikes()), max_size=4).map(" ".join), st.booleans())
 def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> None:
-    """If the full search finds a secret, the quick check has said that there may be one."""
+    """The quick check for secrets never misses a secret that the full search finds."""
     if find(text, loose=loose):
         assert may_hold(text.encode())
         assert may_hold(json.dumps(text).encode())

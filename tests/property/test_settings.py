@@ -138,7 +138,7 @@ def test_the_parser_reads_what_the_oracle_reads(data: bytes) -> None:
 @settings(max_examples=200)
 @given(documents())
 def test_an_entry_is_added_beside_the_others(data: bytes) -> None:
-    """Adding an entry keeps the old text of the settings in one or two parts."""
+    """Adding an entry to settings keeps the old text before and after the entry."""
     change = insertion(data, SECTION, NAME, ENTRY)
     old = value_or_nothing(data)
     assert value_of(change.after) == {**old, SECTION: {**old.get(SECTION, {}), NAME: ENTRY}}

@@ -160,7 +160,7 @@ def test_every_option_of_every_command_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_choice_of_an_option_is_documented(name: str) -> None:
-    """The manual's row of an option has all values of the option."""
+    """The manual's row of an option lists all values that the option accepts."""
     rows = [line for line in page_of(name).splitlines() if line.startswith("| `-")]
     for option in options(COMMANDS[name]):
         flag = re.compile(rf"[ `]{long_flag(option)}[ `]")
@@ -518,7 +518,7 @@ def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
 
 
 def test_every_loss_of_an_origin_is_documented() -> None:
-    """The page about the database lists the words for lost facts in their order."""
+    """The manual's page about the database lists the words for lost facts in order."""
     assert first_cells(section(page("database.md"), "Origin"))[-len(LOST) :] == list(LOST)
 
 

@@ -60,7 +60,7 @@ def test_a_shared_recording_does_not_travel(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_travels_as_far_as_it_is(tmp_path: Path) -> None:
-    """A job on a running recording is sent with the frames so far, or whole if it has ended."""
+    """A job on a running recording is sent with the frames so far; one on an ended one, whole."""
     with LogWriter(tmp_path / "x.db") as writer:
         writer.to_agent({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}})
         live = packed(job(writer.path))

@@ -218,7 +218,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
 def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
     error: str, *, is_broken: bool
 ) -> None:
-    """If an import lacks a session's opening, a refused prompt breaks a rule only by its error."""
+    """If an import lacks a session's opening, `check` blames a refused prompt only on its error."""
     prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
     result = _check(
         [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',

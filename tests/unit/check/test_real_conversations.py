@@ -130,7 +130,7 @@ def _opened(path: Path, directory: Path) -> Iterator[RecordingReader]:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=_name)
 def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) -> None:
-    """The findings of `check` in real conversations are exactly those in the test's table."""
+    """The findings of `check` in real conversations are exactly those in the table of the test."""
     with _opened(path, tmp_path) as reader:
         findings, summary = Checker(reader).read().findings, summarize(reader)
     _agree(findings, summary.error_codes)
@@ -155,7 +155,7 @@ def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
 
 
 def test_the_table_is_about_conversations_that_exist() -> None:
-    """Every entry of the table of real findings belongs to an existing conversation."""
+    """Every entry in the table of findings in real conversations belongs to a conversation."""
     assert {*EXPECTED, *WENT_WRONG} <= {_name(path) for path in CONVERSATIONS}
 
 

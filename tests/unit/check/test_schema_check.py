@@ -63,7 +63,7 @@ def updated(dialect: str = V1, **update: Any) -> list[str]:
 
 @pytest.mark.parametrize("example", protocol_documents.official(), ids=lambda case: case.method)
 def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> None:
-    """Each example of the schema's reference is judged as its verdict says, but two nulls."""
+    """The schema check judges each example of the reference as noted, except for two nulls."""
     is_null = example.method in NULL_RESULTS and example.message.get("result", 0) is None
     assert bool(judged(example, V1)[0]) == (example.valid_v1_schema is False and not is_null)
 
@@ -165,7 +165,7 @@ def test_null_metadata_is_accepted() -> None:
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """For the schema check, a forbidden null that readers take as a default is a separate kind."""
+    """For the schema check, a null that readers take as a default is a separate problem."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL

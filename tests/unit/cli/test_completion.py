@@ -131,7 +131,7 @@ def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completion also offers values of options for `record`, which click does not read."""
+    """Completion also offers values of the options of `record`, which click does not read."""
     assert offered(monkeypatch, "record", "--redact", "") == ["secrets", "private", "none"]
     assert offered(monkeypatch, "inspect", "export", "x", "--level", "p") == ["private"]
 

@@ -123,7 +123,7 @@ def test_every_loss_has_claims() -> None:
 def test_what_was_lost_is_not_claimed(
     output_of: Callable[[Origin | None, str], str], lost: Any
 ) -> None:
-    """Commands print no facts that an import lost, but the same facts of our own recordings."""
+    """Commands do not print facts that an import lost, but print them for our own recordings."""
     for name, pattern in CLAIMS[lost].items():
         assert re.search(pattern, output_of(None, name)), name
         match = re.search(pattern, output_of(log_of("zed", lost), name))

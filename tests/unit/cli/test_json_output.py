@@ -94,7 +94,7 @@ def test_json_is_safe_to_print(home: Path, command: list[str]) -> None:
 
 
 def test_a_name_that_is_not_utf8_is_valid_json(home: Path) -> None:
-    """In the JSON of commands, the path of a file with a name that is not UTF-8 is valid."""
+    """The JSON of commands is valid even if the path of a recording is not UTF-8."""
     (home / "bad.db").rename(home / "needle\udcff.db")
     for command in (("list",), ("prune", "--larger-than", "0kB", "--noted", "--dry-run")):
         lines = run("inspect", *command, "--json", home=home).stdout.splitlines()

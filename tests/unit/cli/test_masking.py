@@ -34,7 +34,7 @@ def test_a_command_masks_what_it_prints(
 
 
 def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
-    """The notice about masked secrets has their number in the file, and is absent for none."""
+    """The notice about masking has the number of secrets in the file, and is absent for none."""
     plain = record_conversation(tmp_path / "plain.db")
     assert run("inspect", "show", plain).stderr == ""
     assert run("inspect", "show", plain, "--unredacted").stderr == ""

@@ -64,7 +64,7 @@ def test_a_variable_of_a_removed_option_changes_nothing() -> None:
 
 
 def test_only_the_removed_values_of_an_option_are_refused() -> None:
-    """A removed value of an option is called removed; a value that never existed is not."""
+    """The error about a removed value of an option says that the value was removed."""
     assert instead("verify", "--order", "session") is None
     assert instead("verify", "--timing", "fixed:2.5") == instead("verify", "--timing", "fixed:MS")
     assert instead("verify", "--timing") is None

@@ -92,7 +92,7 @@ def _asked(number: int, *, parent_first: bool) -> Run:
 
 
 def test_calls_that_name_another_may_still_race() -> None:
-    """For `diff`, an item that names two tool calls belongs to the call that the item is about."""
+    """For `diff`, a call that names another call is still its own item."""
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """Updates that `diff` compares apart still show which tool calls ran in parallel."""
+    """`diff` knows which tool calls ran in parallel, even if it compares their updates apart."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)

@@ -61,7 +61,7 @@ def test_a_session_that_was_never_opened_is_reported() -> None:
 
 
 def test_only_one_direction_may_count() -> None:
-    """`diff` may compare only one direction, if the other direction follows from it."""
+    """`diff` may compare one direction alone, if the other direction follows from it."""
 
     def run(number: int, word: str) -> Run:
         made = sessions(number, "cats")

@@ -233,7 +233,7 @@ def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, w
 
 @pytest.mark.parametrize("dialect", ["v1", "draft-1.0"])
 def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None:
-    """For `diff`, granting the first and denying the second permission is not the opposite."""
+    """For `diff`, two opposite decisions on two permissions differ if they are exchanged."""
 
     def decided(*granted: bool) -> Run:
         run = Run(0)

@@ -59,7 +59,7 @@ def test_values_have_names_in_it() -> None:
 
 
 def test_half_a_character_may_end_a_part() -> None:
-    """For `diff`, the hashed part of a long text may end with half a character."""
+    """For `diff`, a long text may be hashed up to the middle of a character."""
     text = "\U0001f600" * LENGTH
     units = text.encode("utf-16-le")
     halves = [

@@ -115,7 +115,7 @@ def test_stderr_blank_lines_and_events_are_not_compared(tmp_path: Path) -> None:
 
 
 def test_an_empty_line_is_no_frame() -> None:
-    """For `diff`, an empty line does not count as a frame, even byte by byte."""
+    """For `diff`, an empty line is not a frame, even in a comparison byte by byte."""
     for expect in Expect:
         result, _ = compare(Run(0).end(), Run(1).add(IN, "").add(OUT, " ").end(), expect=expect)
         assert (result.counts, result.a.frames, result.b.frames) == (Counts(), 6, 6)

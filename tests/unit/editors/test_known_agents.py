@@ -199,7 +199,7 @@ def test_an_agent_whose_package_was_not_compared_is_not_run(
 
 
 def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
-    """`@NAME` becomes a known agent's program, without importing a table when it is started."""
+    """`@NAME` becomes the program of a known agent, and the agent starts without any table."""
     agent = tmp_path / "opencode"
     agent.write_text('#!/bin/sh\necho "$0 $@"\n')
     agent.chmod(0o755)

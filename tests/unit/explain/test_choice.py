@@ -79,7 +79,7 @@ def test_the_pair_is_known(story: RecordingReader) -> None:
 
 
 def test_a_number_chooses_a_row(story: RecordingReader) -> None:
-    """`log --seq` shows a frame or an event; the error for an unknown number names the last."""
+    """`log --seq` of an unknown number names the last frame or event in the error."""
     assert row_of(story, 6)["method"] == "session/prompt"
     assert row_of(story, 23)["kind"] == "exit"
     assert last_number(story) == 23
@@ -88,7 +88,7 @@ def test_a_number_chooses_a_row(story: RecordingReader) -> None:
 
 
 def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
-    """With --turn, the frames from a prompt to its answer are selected."""
+    """With --turn, a command selects the frames from a prompt to the prompt's answer."""
     numbers = [row["seq"] for row in story.rows(of_turn(story, 1))]
     assert (numbers[0], numbers[-1]) == (6, 15)
     with pytest.raises(BadFilter, match=r"no turn 2 in .*; it has 1$"):
@@ -96,7 +96,7 @@ def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
 
 
 def test_a_turn_of_a_live_recording_may_still_come(tmp_path: Path) -> None:
-    """A number of a turn that does not exist yet is not an error in a live recording."""
+    """In a live recording, a turn that does not exist yet is not an error."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:

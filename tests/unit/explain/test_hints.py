@@ -192,7 +192,7 @@ def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_each_call_has_frames_of_its_own() -> None:
-    """If calls share an id, the frames of a call end before the next call."""
+    """If two tool calls share an id, the frames of the first end where the second begins."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
@@ -288,7 +288,7 @@ def live(conversation: Talk) -> None:
 def test_a_history_repeats_calls(
     parts: list[Callable[[Talk], None]], count: int, tmp_path: Path
 ) -> None:
-    """`show` counts no tool calls of a replayed history that the recording has already."""
+    """`show` does not count tool calls twice if a replayed history repeats them."""
     conversation = Talk()
     for part in parts:
         part(conversation)

@@ -20,7 +20,7 @@ RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_the_labels_are_those_that_were_stored(path: Path) -> None:
-    """The pass over a recording's messages finds the labels and open requests of its rows."""
+    """A pass over the messages of a recording finds the labels that the indexer stored."""
     names = ("method", "exchange", "session", "turn", "tool_call", "terminal")
     with RecordingReader(path) as reader:
         stored = {head.seq: [getattr(head, name) for name in names] for head in reader.heads()}
@@ -39,7 +39,7 @@ def test_the_labels_are_those_that_were_stored(path: Path) -> None:
 
 
 def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
-    """The pass over a recording's messages reads only both ends of a large line."""
+    """A pass over the messages of a recording reads only the two ends of a large line."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * (3 << 20))]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))

@@ -105,7 +105,7 @@ def test_a_pause_outside_of_turns_is_marked_from_five_seconds_on(tmp_path: Path)
 
 
 def test_a_running_recording_may_pause_now(tmp_path: Path) -> None:
-    """The pause since the last frame of a running recording has no frame after it."""
+    """For a running recording, `log` shows the pause since the last frame."""
     recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     last = pauses_of(recorder.path, recorder.t_ns)[-1]
     recorder.abandon()
@@ -136,7 +136,7 @@ def test_an_open_answer_never_ended(tmp_path: Path) -> None:
 def test_a_request_of_the_agent_names_who_answers(
     tmp_path: Path, method: str, params: dict[str, Any], awaited: str
 ) -> None:
-    """In a pause with an open request of the agent, whoever answers it is waited for."""
+    """In a pause, whoever has to answer the agent's open request is waited for."""
     ask = says(request(7, method, sessionId="s", **params))
     steps = (PROMPT, CHUNK, ask, wait(2 * SECOND), asks(result(7)), END)
     (pause,) = pauses_of(record(tmp_path / "x.db", *steps))
@@ -144,7 +144,7 @@ def test_a_request_of_the_agent_names_who_answers(
 
 
 def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
-    """In a pause without a turn, the agent is waited for if a client's request is open."""
+    """In a pause without a turn, the agent is waited for if it has an open request."""
     new = asks(request(1, "session/new", cwd="/srv", mcpServers=[]))
     login = asks(request(2, "authenticate", methodId="browser"))
     steps = (new, wait(6 * SECOND), says(result(1, sessionId="s")), login, wait(9 * SECOND),

@@ -252,7 +252,7 @@ def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> N
 
 
 def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
-    """`show` does not take replayed history for a turn, but session/load for pending."""
+    """For `show`, replayed history is not a turn, and session/load is open until its answer."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.to_agent(request(3, "session/load", sessionId="s", cwd="/srv", mcpServers=[]))
     chunk(recorder)

@@ -87,7 +87,7 @@ def test_lines_on_stderr_are_due_at_once() -> None:
 
 
 def test_what_was_taken_is_written_before_more_is_taken() -> None:
-    """Faulted bytes that are due must be written before more are due on their outlet."""
+    """Faulted bytes that were taken must be written before the outlet has more bytes due."""
     schedule = added(write(b"a"), write(b"b"))
     assert schedule.outboxes[CLIENT].take(0) == b"a"
     assert schedule.outboxes[CLIENT].take(0) is None

@@ -106,7 +106,7 @@ def test_a_text_setting_takes_a_number_as_text() -> None:
     ],
 )
 def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    """The error about a wrong fault plan has the place, the wrong and the right value."""
+    """The error about a wrong fault plan names the place, the value, and what was expected."""
     assert refused(tmp_path, text) == message
 
 
@@ -179,7 +179,7 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     ],
 )  # fmt: skip
 def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> None:
-    """A fault rule's filter is refused if it needs values that are not known in time."""
+    """A fault rule's filter is refused if it needs values that come after the frame."""
     text = f"[[fault]]\nkind = 'drop'\nwhere = '{where}'"
     assert refused(tmp_path, text) == f"fault[0].where: {message}"
 

@@ -104,7 +104,7 @@ LATE = [128.389, 85.12, 66.8, 122.929]
 
 
 def test_other_seeds_have_other_schedules() -> None:
-    """Another seed gives a fault plan another schedule, but the plan's own seed counts more."""
+    """A fault plan's own seed takes precedence over another seed."""
     plan = plan_of("drop probability=0.3")
     schedules = {tuple(hits(FaultTranscript(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5
@@ -147,7 +147,7 @@ def test_what_a_plan_reaches() -> None:
 
 
 def test_rules_that_can_fire() -> None:
-    """Fault rules that can never fire in a direction are left out of it."""
+    """A direction has only those fault rules that can fire in it."""
     rules = [parse_rule(f"drop name={name} {rest}") for name, rest in RULES.items()]
     plan = joined([], rules, None)
     assert [rule.name for rule in firing_in(plan, A)] == ["every", "agent"]

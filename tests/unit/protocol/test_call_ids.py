@@ -33,7 +33,7 @@ UPDATES = {"+": NEW, "~": SAME}
 
 @pytest.mark.parametrize("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
-    """The first message of each tool call is found, even if the agent reuses ids.
+    """If an agent reuses an id, the first message of each tool call is still found.
 
     Each word is a message: its turn, ``+`` if it announces, ``~`` if it updates, ``?`` if it asks
     for permission, and a status.

@@ -459,7 +459,7 @@ def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
 
 
 def test_terminals_are_followed() -> None:
-    """A terminal is a label of the answer that creates it and of every later request."""
+    """The id of a terminal is a label of the answer that creates it and of later requests."""
     check("""
         <- #5 terminal/create {"sessionId": "s", "command": "npm"}
            terminal/create, exchange 1, session s

@@ -85,5 +85,5 @@ def test_a_path_outside(path: object, root: str) -> None:
 
 
 def test_without_directories_no_path_is_within() -> None:
-    """If a session has no directories, no path is within them."""
+    """A path is not within directories if there are no directories."""
     assert not is_within("/", [])

@@ -9,7 +9,7 @@ from acp_proxy.protocol.framing import Cut, Line, LineCutter, LineFramer
 
 
 def test_a_chunk_may_hold_several_lines() -> None:
-    """Lines of a log's chunk have offsets that are computed from the chunk's offset."""
+    """A chunk of a log may have several lines, each with its own offset in the log."""
     framer = LineFramer()
     assert list(framer.feed(b"a\nbc\r\n\n", 100, 7)) == [
         Line(((100, 2),), 2, 7, 7, True),

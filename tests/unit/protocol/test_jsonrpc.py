@@ -32,7 +32,7 @@ def labels(raw: bytes) -> dict[str, object]:
     ],
 )
 def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
-    """The terminal that a tool call shows is a label of the message."""
+    """The id of the terminal that a tool call shows is a label of the message."""
     shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
     message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
     assert (message.tool_call, message.terminal) == ("c", "t")

@@ -48,7 +48,7 @@ def test_a_replacement_changes_its_place_alone() -> None:
 
 
 def test_the_text_between_places_can_be_changed() -> None:
-    """A conversion of the text between typed places does not change the places."""
+    """If the text between typed places is converted, the places are not changed."""
     assert splice("axbxc", [(Span(1, 2, Place.ID), "-")], str.upper) == "A-BXC"
 
 

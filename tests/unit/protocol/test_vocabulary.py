@@ -148,7 +148,7 @@ def test_pointers_come_once() -> None:
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:
-    """The table of typed places is nested as messages are; other members have no place."""
+    """Typed places are nested in the table as they are in messages."""
     places = places_of("notification", "session/update")["params"]
     assert places["data"]["output"]["path"] is Place.PATH
     assert places["data"]["output"]["terminalId"] is Place.TERMINAL

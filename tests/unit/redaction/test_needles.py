@@ -49,6 +49,6 @@ def test_without_words_nothing_is_found() -> None:
 
 
 def test_places_in_bytes_are_those_in_the_text() -> None:
-    """The index of a needle in the encoded text is that in the text, for any characters."""
+    """A needle is found at the same index in an encoded text as in the text itself."""
     text = "é中\ud83d token"
     assert Needles([b"token"]).places(one_byte_each(text)) == [(0, text.index("token"))]

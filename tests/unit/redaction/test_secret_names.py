@@ -17,7 +17,7 @@ from acp_proxy.redaction.secret_names import is_harmless_variable, is_secret_nam
     ],
 )  # fmt: skip
 def test_a_secret_name(name: str) -> None:
-    """For masking, a secret's name is recognized in any spelling, also at a name's end."""
+    """For masking, a name of a secret is recognized in any spelling, also after a prefix."""
     assert is_secret_name(name)
 
 
@@ -57,6 +57,6 @@ def test_the_kind_of_a_name() -> None:
 
 
 def test_harmless_variables() -> None:
-    """For masking, harmless variables are known in any case, with all of the locale."""
+    """For masking, names of harmless variables are recognized in any case."""
     assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "GPG_KEY"]))
     assert not is_harmless_variable("OPENAI_API_KEY")

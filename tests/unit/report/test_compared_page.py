@@ -183,7 +183,7 @@ def test_a_page_that_may_have_secrets_says_so() -> None:
 
 
 def test_the_assets_are_small_and_self_contained() -> None:
-    """The script and style of a comparison's page load nothing, and cannot end themselves."""
+    """The script and style of a comparison's page load nothing, and stay within their elements."""
     script, style = comparison_assets()
     assert len(script) + len(style) < 15_000
     assert not re.search(r"url\(|@import|@font-face", style)

@@ -114,7 +114,7 @@ def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
 
 
 def test_an_empty_report_has_no_entries() -> None:
-    """The data of a report without rows has an index without entries."""
+    """A report without rows has an index of its conversation without entries."""
     report = read(SHIPPED[0], filter="method:none")
     assert (report.conversation, report.images, report.meta["entries"]) == ([], [], 0)
 

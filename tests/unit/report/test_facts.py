@@ -73,7 +73,7 @@ def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, wor
 
 
 def test_the_words_of_a_verdict_name_no_frame() -> None:
-    """The words of a report's verdict say what happened; the frame is named beside them."""
+    """In a report, the words of the verdict say what happened, with the frame beside them."""
     assert find_verdict(summary_of("hang")).words == "Never answered"
     assert find_verdict(summary_of("crash")).words == "Crashed: SIGABRT"
 

@@ -204,7 +204,7 @@ def test_the_policy_allows_what_the_page_has() -> None:
 
 
 def test_the_assets_load_nothing() -> None:
-    """The script and style of a page load nothing, and cannot end their own elements."""
+    """The script and style of a report page load nothing, and stay within their elements."""
     made = assets()
     assert not re.search(r"url\(\"?[^\"#]|@import|@font-face", made.style)
     for text in (made.loader, made.script, made.worker, made.style):

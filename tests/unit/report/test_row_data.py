@@ -225,7 +225,7 @@ def test_an_older_recording_that_is_still_made_can_be_read(
 
 
 def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
-    """In a report, an agent's request waits for a person, for files or for a terminal."""
+    """In a report, the agent's requests wait for a person, for files or for a terminal."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(request(1, "fs/read_text_file"))
         recorder.to_agent(result(1, content=""))

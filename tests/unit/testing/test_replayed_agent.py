@@ -53,7 +53,7 @@ def clean() -> dict[str, object]:
 
 
 def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
-    """A test's agent counts as running until its process has released its lock."""
+    """A test's agent counts as running until its process has released the lock."""
     (tmp_path / "2.lock").touch()
     command = [sys.executable, "-c", HOLD, str(tmp_path / "1.lock")]
     with (
@@ -116,7 +116,7 @@ def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -
 
 
 def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, object]) -> None:
-    """If a test's agent leaves no report, the error has the reason that it left."""
+    """If a test's agent leaves no report, the error has the reason that the agent left."""
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")

@@ -99,7 +99,7 @@ async def test_a_refused_request_gets_an_error() -> None:
 
 
 async def test_the_members_of_a_batch_are_taken_one_by_one() -> None:
-    """`try` answers the requests in a batch, and finds answers in a batch."""
+    """`try` answers the requests of a batch, and finds the answers in one."""
 
     async def handler(method: str, _message: Any) -> Any:
         return method

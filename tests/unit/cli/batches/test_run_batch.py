@@ -290,7 +290,7 @@ def test_a_file_of_rules_travels_with_each_verification(
 def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A batch whose terminal was closed ends by the hangup signal."""
+    """A batch whose terminal was closed ends by the signal of the closing (SIGHUP)."""
 
     def fail(_: BatchScreen) -> None:
         raise OSError(errno.EIO, "input/output error")

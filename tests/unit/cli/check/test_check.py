@@ -315,7 +315,7 @@ def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example in the manual's page of `check` is its output, except for a number."""
+    """The manual's example of `check` is what `check` prints, except for a number."""
     monkeypatch.chdir(ROOT)
     manual = (ROOT / "docs/commands/check.md").read_text(encoding="utf-8")
     example = r"^```\n\$ acp-proxy (check recordings/crash\.db)\n(.*?)^```"

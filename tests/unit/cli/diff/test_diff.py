@@ -362,7 +362,7 @@ def test_a_filter_without_matches_is_reported(pair: tuple[Path, Path]) -> None:
 
 
 def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> None:
-    """`diff` reports two different exit codes, but not an exit code that one recording lacks."""
+    """For `diff`, two exit codes differ, but not an exit code and an unknown one."""
     recorded = record_conversation(tmp_path / "a.db")
     header, *lines = run("inspect", "export", recorded).stdout.splitlines()
     silent, failed = json.loads(header), json.loads(header)

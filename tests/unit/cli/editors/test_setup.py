@@ -284,7 +284,7 @@ def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) ->
 
 
 def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
-    """`setup` lists broken settings by path in its table, and gives the reason on stderr."""
+    """`setup` lists broken settings by their path, and prints the reason on stderr."""
     (home / ZED).write_text("{bad")
     result = setup(home)
     (line,) = (line for line in result.stdout.splitlines() if line.startswith("zed "))

@@ -241,7 +241,7 @@ PAIRED = {
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_recordings_in_the_repository(name: str) -> None:
-    """`audit` lists the actions in shipped recordings that a person has found in them."""
+    """`audit` lists the actions in shipped recordings that a person found by reading them."""
     assert listed(ROOT / "recordings" / f"{name}.db") == RECORDED[name]
 
 

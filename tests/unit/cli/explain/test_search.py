@@ -82,7 +82,7 @@ def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) ->
 
 
 def test_counts_are_by_recording(home: Path) -> None:
-    """``search --count`` prints a number of matches per recording, or only one number."""
+    """``search --count`` prints the number of matches, for each of several recordings."""
     result = run("inspect", "search", "-c", "edit", home=home)
     assert result.stdout == "new:2\nold:2\n"
     assert run("inspect", "search", "-c", "edit", "new", home=home).stdout == "2\n"

@@ -465,7 +465,7 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
 def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
     tmp_path: Path, closed: bool, end: str
 ) -> None:
-    """`show` says up to when a silence without an end is counted, but not in findings."""
+    """For a silence that goes on, `show` says up to when the silence is counted."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))
@@ -485,7 +485,7 @@ def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
 
 
 def test_a_crash_has_its_last_words_beside_it(tmp_path: Path) -> None:
-    """After a crash, `show` prints the last lines of stderr before the course of the talk."""
+    """After a crash, `show` prints the last lines of stderr before the course of events."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))

@@ -90,7 +90,7 @@ def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> 
 def test_calls_at_the_same_time_share_no_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A transcript indents a permission below its own call, and a file below a sole open call."""
+    """A transcript indents a file below the call that is open, if only one call is open."""
     conversation = Talk()
     conversation.call("a", title="First")
     conversation.call("b", title="Second")
@@ -152,7 +152,7 @@ def test_hostile_text_fits_the_terminal_and_does_not_command_it(
 def test_long_output_is_short_unless_all_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """On a terminal, a transcript has all lines of output only if it failed or with --full."""
+    """On a terminal, a transcript shortens output, unless it is of a failure or with --full."""
     output = "\n".join(f"line {n}" for n in range(30))
     conversation = Talk()
     for name, status in (("a", "completed"), ("b", "failed")):

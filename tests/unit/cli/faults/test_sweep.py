@@ -178,7 +178,7 @@ def test_a_run_that_starts_no_agent_tests_nothing() -> None:
 
 
 def test_the_agent_command_takes_the_place_in_the_client_command() -> None:
-    """In the client's command of a sweep, ``{agent}`` becomes words, or one quoted text."""
+    """In a sweep, ``{agent}`` in the client's command is replaced by the agent's command."""
     agent = ["acp", "replay", "a b.db"]
     assert client_command("c {agent} -v", agent) == ["c", *agent, "-v"]
     assert client_command("c '--agent={agent}'", agent) == ["c", "--agent=acp replay 'a b.db'"]

@@ -79,7 +79,7 @@ class Pipe(io.BytesIO):
 def test_lines_are_written_in_blocks_unless_the_reader_waits(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, flushes: list[int]
 ) -> None:
-    """Printed lines reach a terminal at once; a pipe gets them after a pause, except the first."""
+    """Printed lines reach a terminal at once, and a pipe at least after each pause."""
     pipe = Pipe()
     stdout = io.TextIOWrapper(pipe, encoding="ascii")
     monkeypatch.setattr(stdout, "isatty", lambda: terminal)
@@ -179,7 +179,7 @@ def test_without_a_terminal_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_total_may_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the total of the items is unknown, the progress bar only counts them."""
+    """If the total number of items is unknown, the progress bar only counts the items."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     assert len(list(progress(clock.work(20, 0.2), None, "reading", clock=clock))) == 20

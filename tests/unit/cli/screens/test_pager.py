@@ -112,7 +112,7 @@ def test_an_error_comes_after_what_was_printed(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize("pager", ["", "cat", "'", "no-such-pager -x"])
 def test_an_empty_or_missing_pager_is_none(terminal: Terminal, pager: str) -> None:
-    """If PAGER is empty or its program is missing, the output is printed directly."""
+    """If PAGER is empty or its program is missing, a command prints its output directly."""
     shown = run("inspect", "show", TOUR, ACP_PROXY_PAGER=pager, PAGER=terminal.command)
     assert "tour" in shown.stdout
     assert terminal.shown is None

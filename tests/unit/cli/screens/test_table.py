@@ -108,7 +108,7 @@ def test_a_stacked_bar_shows_every_part() -> None:
      (95, 500, "         #")],
 )  # fmt: skip
 def test_a_bar_is_drawn_at_its_time(start: int, duration: int, shown: str) -> None:
-    """The bar of a step in `stats` begins at the step's time, fits, and is never empty."""
+    """The bar of a step in `stats` begins at the step's time, and is never empty."""
     assert (
         "".join(text for text, _, _ in placed(start, duration, 100, 10, ("#", None, False)))
         == shown

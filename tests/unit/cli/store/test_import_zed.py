@@ -151,7 +151,7 @@ def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Pa
 
 
 def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Path) -> None:
-    """At the end of a Zed excerpt, a session's opening without an answer has not failed."""
+    """In a Zed excerpt, a session's opening that has no answer is not called failed."""
     load = {"sessionId": "s", "cwd": "/x", "mcpServers": []}
     imported([*EXCERPT[:2], entry(OUT, "request", "l", "session/load", load)], home)
     said = run("inspect", "show", "zed", home=home).stdout
@@ -165,7 +165,7 @@ def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Pa
 
 
 def test_the_brackets_of_arrays_are_called_so(home: Path) -> None:
-    """Lines of a log of Zed that have only brackets of arrays are counted as such."""
+    """In a log of Zed, lines that have only brackets of arrays are counted separately."""
     array = json.dumps(EXCERPT[3:], indent=0)
     lines = len(array.splitlines())
     for number, text in enumerate((array, f"{array}\n\n{array}\n")):

@@ -377,7 +377,7 @@ def test_the_overview_shows_the_newest_and_the_next_command(
 def test_the_overview_without_recordings_says_how_to_begin(
     home: Path, arguments: list[str]
 ) -> None:
-    """Without recordings, `acp-proxy` without a command shows the command for settings."""
+    """Without recordings, the overview by `acp-proxy` shows the command for the settings."""
     result = run(*arguments, home=home)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"No recordings yet in {home}.\n")
@@ -387,13 +387,13 @@ def test_the_overview_without_recordings_says_how_to_begin(
 
 
 def test_the_next_command_follows_a_running_recording(home: Path) -> None:
-    """While the newest recording runs, `acp-proxy` without a command suggests to follow it."""
+    """While the newest recording runs, the overview by `acp-proxy` suggests to follow it."""
     with LogWriter(home / "x.db"):
         assert run(home=home).stdout.endswith("acp-proxy log x --follow\n")
 
 
 def test_the_next_command_means_the_newest(home: Path) -> None:
-    """If two recordings share a name, `acp-proxy` alone suggests a command for the newer one."""
+    """If two recordings share a name, the overview by `acp-proxy` suggests the newer one."""
     record_conversation(home / "my run.db", id="aaaa", wall=10**18, name="my run")
     record_conversation(home / "my run-2.db", id="bbbb", name="my run")
     assert run(home=home).stdout.splitlines()[-2:] == [
@@ -404,7 +404,7 @@ def test_the_next_command_means_the_newest(home: Path) -> None:
 
 
 def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
-    """`acp-proxy` without a command does not call a directory of broken files empty."""
+    """The overview by `acp-proxy` does not call a directory of broken files empty."""
     (home / "x.db").write_text("hello")
     result = run(home=home)
     assert result.exit_code == 0

@@ -39,7 +39,7 @@ def test_answers(tmp_path: Path, script: str, answer: VersionAnswer) -> None:
 
 
 def test_what_cannot_start(tmp_path: Path) -> None:
-    """If an agent's program cannot start, `doctor` gives the system's reason."""
+    """If a program cannot be started for its version, `doctor` gives the system's reason."""
     gone = program(tmp_path / "a", "#!/nowhere/python\n")
     assert ask_version([str(gone)], {}).trouble == (
         "cannot start: the interpreter of its first line was not found"

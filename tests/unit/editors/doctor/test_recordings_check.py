@@ -160,7 +160,7 @@ def test_what_they_wait_for(tmp_path: Path) -> None:
 
 
 def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
-    """For `doctor`, a running recorder's hang is a warning, and an unreadable log an error."""
+    """For `doctor`, a running recorder that hangs is a warning, an unreadable log an error."""
     context = machine(tmp_path)
     with LogWriter(context.recordings / "x.db") as recorder:
         handshake(recorder)

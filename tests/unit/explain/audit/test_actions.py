@@ -424,7 +424,7 @@ def test_an_open_call_whose_id_is_used_again() -> None:
 
 
 def test_directories_are_those_of_the_time() -> None:
-    """In an audit, a later ``session/load`` does not move earlier commands out of the directory."""
+    """In an audit, a later ``session/load`` does not change where earlier commands were run."""
     conversation = Talk()
     conversation.call("c", **shell("cat /proj/app/x"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
@@ -462,7 +462,7 @@ def test_sessions_have_directories_and_terminals_of_their_own() -> None:
 
 
 def test_words_of_a_command_count_from_its_directory() -> None:
-    """In an audit, relative paths after a command's change of directory have no known place."""
+    """In an audit, a relative path after `cd` in a command has no known place."""
     conversation = Talk()
     conversation.call(
         "c", kind="execute", rawInput={"command": "cat ../x ../../y", "cwd": f"{CWD}/sub"}

@@ -106,7 +106,7 @@ def test_refused_and_done_in_a_terminal() -> None:
 
 
 def test_refused_and_reported_as_done() -> None:
-    """In an audit, a refused action that the agent reports as done is called the agent's claim."""
+    """In an audit, a refused action that the agent reports as done is only the agent's claim."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "completed")
@@ -435,7 +435,7 @@ def test_a_write_in_one_batch_with_its_permission_request() -> None:
 
 
 def test_quick_answers_are_counted_and_not_their_actions() -> None:
-    """An audit counts quick answers, and not their actions, which may be asked for twice."""
+    """An audit counts quick answers to permissions, and not the actions."""
     conversation = Talk()
     conversation.pause_ms = 10
     for _ in range(2):

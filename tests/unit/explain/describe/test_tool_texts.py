@@ -60,7 +60,7 @@ def test_half_a_surrogate_pair_is_read() -> None:
 
 
 def test_counted_ids_are_told_apart() -> None:
-    """Only long ids of tool calls, which are usually random, are cut when they are printed."""
+    """Long ids of tool calls, which are usually random, are printed shortened."""
     assert call_label("Write", "stream_call_0") == "Write (stream_call_0)"
     assert call_label("Write", "call_0") == "Write (call_0)"
     assert call_label("Write", "toolu_01ABCDEFGHJK0123456789XyZ") == "Write (…789XyZ)"

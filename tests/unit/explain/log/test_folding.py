@@ -58,7 +58,7 @@ def spans(items: Iterator[Row | ChunkRun]) -> list[tuple[int, int]]:
 
 
 def test_a_run_is_one_value() -> None:
-    """A run of chunks has the first row, the last number, and the times and texts of all."""
+    """A run of chunks has the first and last number, and the times and texts of all chunks."""
     given = rows(chunk("Hel"), chunk("lo, "), chunk(""), chunk("你好"))
     (run,) = fold(given)
     assert isinstance(run, ChunkRun)
@@ -88,7 +88,7 @@ def test_a_single_chunk_stays_a_row() -> None:
     ids=["session", "kind", "message", "tool call", "image", "other"],
 )
 def test_any_other_row_ends_a_run(between: Row) -> None:
-    """A run of chunks ends at any other row, so that the order of the messages is kept."""
+    """A run of chunks ends at any other row, so that messages keep their order."""
     given = rows(chunk("a"), chunk("b"), between, chunk("c"), chunk("d"))
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 

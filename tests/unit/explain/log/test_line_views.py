@@ -67,7 +67,7 @@ def test_escaped_letters_are_written_out() -> None:
 
 
 def test_each_piece_has_its_kind() -> None:
-    """A line of JSON is shown as coloured names, strings, words, numbers and signs."""
+    """`log --seq` colours names, strings, words, numbers and signs of JSON."""
     lines = list(pretty(b'{"a":["b",1,true]}'))
     roles = [(text, role) for line in lines for role, text in line if role is not TokenKind.SPACE]
     assert roles == [
@@ -192,7 +192,7 @@ def test_only_newlines_end_a_line() -> None:
 
 
 def test_the_output_of_a_terminal_is_decoded() -> None:
-    """`log --seq` decodes the output of a v2 terminal from base64; other data shows nothing."""
+    """`log --seq` decodes the output of a v2 terminal from base64, or shows nothing."""
     data = base64.b64encode("3 passed…\n1 failed\n".encode()).decode()
     chunk = update("s", "terminal_output_chunk", terminalId="t", data=data)
     assert texts(chunk) == [("/params/update/data", ["3 passed…", "1 failed"])]

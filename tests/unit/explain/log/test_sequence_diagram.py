@@ -93,7 +93,7 @@ def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
 
 
 def test_a_diagram_is_capped(tmp_path: Path) -> None:
-    """The last note of a capped sequence diagram counts the missing frames and events."""
+    """If a sequence diagram is capped, its last note counts the missing frames and events."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         diagram = SequenceDiagram(reader, most=9)

@@ -187,7 +187,7 @@ def test_a_match_of_a_regular_expression_goes_across_chunks() -> None:
 
 
 def test_an_end_assertion_waits_for_the_end_of_the_message() -> None:
-    """In a search, ``$`` does not match while the message of a chunk continues."""
+    """In a search, ``$`` does not match at the end of a chunk whose message continues."""
     many = ["x" * 100] * 400
     assert numbers(search(r"lo\Z", chunks("hel", "lo", *many), is_regex=True)) == [(2, 2)]
     assert search(r"hello\Z", chunks("hel", "lo", *many), is_regex=True) == []

@@ -79,7 +79,7 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
 def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
-    """A search tries only a pattern with assertions on each string separately."""
+    """A search has to try a pattern on each string only if the pattern has assertions."""
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 
 
@@ -100,7 +100,7 @@ def test_escapes_are_undone(written: str, meant: str) -> None:
 
 
 def test_strings_are_found_in_a_line() -> None:
-    """A search treats names and values of JSON as strings, also with escapes decoded."""
+    """A search finds names and values of JSON, as sent and decoded."""
     line = r'{"a":"b\"c","\u0064":[1,"e"],"f":"cut \n'
     assert strings(line) == ["a", 'b"c', "d", "e", "f", "cut \n"]
     assert escaped_strings(line) == ['b"c', "d", "cut \n"]

@@ -104,7 +104,7 @@ def words(chat: LogWriter) -> str:
 def test_an_agent_that_never_spoke_may_not_be_to_blame(
     chat: LogWriter, code: int, line: str, by: str
 ) -> None:
-    """`show` blames the environment if stderr or a launcher's exit code shows a failed start."""
+    """`show` blames the environment if stderr or an exit code shows that a launcher failed."""
     chat.to_agent(INITIALIZE)
     if line:
         stderr(chat, line)
@@ -235,7 +235,7 @@ def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> No
     [(2, "warning"), (4, "info")],
 )
 def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expected: str) -> None:
-    """For `show`, the client has to go on after initialize, but may wait after session/new."""
+    """For `show`, the client may wait after session/new, but not after initialize."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     if frames == 4:
@@ -373,7 +373,7 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
 def test_a_released_terminal_is_not_waited_for(
     chat: LogWriter, seconds: int, expected: tuple[str, str | None]
 ) -> None:
-    """For `show`, a client that released a terminal has to answer the open wait for its exit."""
+    """If a client released a terminal, `show` waits for the client to report the exit."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(request(0, "terminal/create", sessionId="s", command="make"))
@@ -469,7 +469,7 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     ("message", "severity"), [("it failed", "warning"), ("not supported", "error")]
 )
 def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, severity: str) -> None:
-    """For `show`, an internal error is a finding, and an error for an announced method."""
+    """For `show`, an internal error is a finding, and an error if the method was announced."""
     chat.to_agent(
         request(0, "initialize", protocolVersion=1,
                 clientCapabilities={"fs": {"readTextFile": True}})

@@ -60,7 +60,7 @@ def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> st
 
 
 def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
-    """In v1, `show` blames a client that sends the draft's ``content``, once."""
+    """In v1, `show` blames a client that sends the draft's ``content`` in a prompt, once."""
     for rpc_id in range(1, 16):
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
         recorder.to_client(error(rpc_id, -32602, "Invalid params"))
@@ -112,7 +112,7 @@ def test_violations_of_a_request_are_described(
 
 
 def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> None:
-    """`show` blames an agent that asks for a file without its path for the refusal."""
+    """If an agent asks for a file without a path, `show` blames the agent for the refusal."""
     recorder.to_client(request(7, "fs/read_text_file", sessionId="s"))
     recorder.to_agent(error(7, -32602, "no"))
     assert sentences(recorder) == [
@@ -161,7 +161,7 @@ def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict
 
 
 def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
-    """For `show`, a request that is refused until a login is fine if the session opens later."""
+    """`show` ignores a refusal until a login if the session opens later."""
     recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
     recorder.to_client(error(1, -32000, "log in"))
     recorder.to_agent(request(2, "authenticate", methodId="m"))

@@ -34,7 +34,7 @@ def ended(**values: Any) -> Recording:
     ],
 )
 def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
-    """The result of each shipped recording in `list` is found from the stored rows alone."""
+    """The result of each shipped recording is found without reading all of its frames."""
     with RecordingReader(DIRECTORY / f"{name}.db") as reader:
         findings, *_ = find_quickly(reader)
         assert result_words(findings, reader.recording) == words

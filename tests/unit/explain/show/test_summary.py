@@ -170,7 +170,7 @@ def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
     ],
 )
 def test_a_first_prompt_is_text_or_nothing(raw: bytes | None, prompt: str) -> None:
-    """A summary has a prompt's text on one line as first prompt, or else an empty text."""
+    """A summary has the first prompt's text on one line, or an empty text."""
     words: Any = first_prompt(raw)
     assert words.startswith(prompt)
     assert bool(words) == bool(prompt)

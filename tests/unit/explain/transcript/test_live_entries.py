@@ -75,7 +75,7 @@ def _call(status: str, **more: Any) -> bytes:
 
 
 def test_a_call_is_shown_when_it_has_ended() -> None:
-    """`try` shows a running call by its title, and calls that never end at the end."""
+    """`try` shows a tool call that runs by its title, and one that never ends at the end."""
     entries = LiveEntries()
     assert not [*entries.take(Direction.TO_CLIENT, _call("pending", title="Read a.txt"))]
     assert entries.running == ["Read a.txt"]

@@ -81,7 +81,7 @@ async def test_our_own_children_are_left_alone() -> None:
 
 
 async def test_the_subreaper_is_reset() -> None:
-    """We adopt orphaned processes only within the context that ends them."""
+    """Orphaned processes are adopted only within the context that ends them."""
     with Orphans() as orphans:
         pass
     pid = leave_one(_STAYS)

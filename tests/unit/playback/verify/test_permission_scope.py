@@ -200,5 +200,5 @@ def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
 def test_reports_name_a_request(
     params: dict[str, Any], announced: dict[str, Any], title: str
 ) -> None:
-    """Reports of `verify` name a permission request by its title, operation or command."""
+    """Reports of `verify` name a permission request by its title, or its operation or command."""
     assert title_of({"params": params}, announced) == title

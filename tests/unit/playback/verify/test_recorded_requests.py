@@ -73,7 +73,7 @@ def test_requests_are_awaited_in_order() -> None:
 
 
 def test_requests_that_are_cleared_are_never_matched() -> None:
-    """`verify` finds no recorded requests that were cleared."""
+    """`verify` forgets recorded requests that were cleared."""
     item = request(1)
     lane, unnamed = collection(item), collection(item)
     lane.clear()
@@ -122,7 +122,7 @@ def test_values_at_typed_places_count_by_their_live_names() -> None:
 
 
 def test_a_deep_value_has_a_key() -> None:
-    """`verify` can look up a recorded request with a value that is nested too deeply."""
+    """`verify` finds even a recorded request whose values are nested too deeply."""
     deep: Any = 1
     for _ in range(100_000):
         deep = [deep]

@@ -355,7 +355,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """The bytes of a note in a log count against --max-size only if they differ."""
+    """The bytes of a fault's note count against --max-size only if they differ from the line's."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])

@@ -424,7 +424,7 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
 
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
-    """A direction without faults has a plain pump; with faults, the pump waits for a start."""
+    """A direction without faults has a plain pump, and one with faults waits for its start."""
     connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
         connection.log,
@@ -443,7 +443,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
-    """A relay that no task with faults adopts passes all bytes unchanged."""
+    """A relay with faults that has no task to run them passes all bytes unchanged."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))

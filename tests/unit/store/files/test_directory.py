@@ -123,7 +123,7 @@ def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> Non
 
 
 def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
-    """A recording with a frame of an unknown stream is still listed."""
+    """A recording with frames of an unknown stream is still listed by `list`."""
     path = alter(
         record_conversation(tmp_path / "x.db"),
         "UPDATE recording SET redaction = NULL",

@@ -152,7 +152,7 @@ def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
 
 
 def test_what_takes_too_long_is_left_to_the_next_reader(tmp_path: Path) -> None:
-    """If masking earlier rows takes too long, no row is changed, and the next reader tries."""
+    """If masking earlier rows takes too long, no row is changed, and masking stays due."""
 
     def watch(rows: Iterable[Any], _: int) -> Iterator[Any]:
         yield from islice(rows, 3)

@@ -159,7 +159,7 @@ def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
 
 
 def test_how_late_lines_went_out(tmp_path: Path) -> None:
-    """The row of a line that a fault made late has the delay."""
+    """If a fault made a line late, the row of the line has the delay."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         for more in ({"late": 20}, {"held": 1}, {}):
             recorder.chunk(TO_CLIENT, b"line\n")

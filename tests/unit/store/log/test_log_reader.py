@@ -52,7 +52,7 @@ def splice(log: CaptureLog, place: int, junk: bytes, *, instead: int = 0) -> Non
 
 
 def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
-    """A log can be read from any record on, in another call or by another reader."""
+    """Reading a log can continue at any record, even in another reader."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert records(other, first.end) == [second, third]

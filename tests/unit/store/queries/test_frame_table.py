@@ -223,7 +223,7 @@ def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
 
 
 def test_a_term_without_a_column_is_not_translated() -> None:
-    """A filter's condition without an SQL form selects every row, for a test afterwards."""
+    """If a filter's condition has no SQL form, SQL selects every row for a later test."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
         where = translate(condition, "labels", "labels")
         assert (where.sql, where.exact) == ("1", False)
@@ -400,7 +400,7 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
-    """Each frame of a recording is in one run, which has the time of its first frame."""
+    """Each frame of a recording is in exactly one run of frames."""
     with RecordingReader(path) as reader:
         frames = {frame["seq"]: frame for frame in reader.frames()}
         runs: list[FrameRun] = list(reader.runs(pause_ns))

@@ -83,7 +83,7 @@ def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
 
 
 def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
-    """Columns, heads and filters use the sizes of lines after masking."""
+    """Columns and filters of a masked recording use the sizes of the masked lines."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         rows = [*reader.frames()]
         assert all(row["size"] == len(row["raw"]) for row in rows)

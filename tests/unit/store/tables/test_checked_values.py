@@ -61,7 +61,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
-    """Among rows, a line of megabytes has only its first bytes, but its real size."""
+    """A query for rows returns only the first bytes of a line of megabytes, and its size."""
     with RecordingReader(large) as reader:
         (row,) = (row for row in reader.frames() if row["seq"] == SEQ)
         assert row["raw"] == LARGE[:LINE_EDGE]
