@@ -111,7 +111,7 @@ def test_views_have_all_of_a_long_conversation(window: Visit, capture: str, tmp_
 
 
 def test_what_faults_did_is_all_there(window: Visit, tmp_path: Path) -> None:
-    """A report page has received and delivered frames, and its diagram shows both of them."""
+    """A report page has received and delivered frames, and its diagram shows both kinds."""
     path = tmp_path / "faults.db"
     lines = [line(notification(method, n=1)) for method in "abcde"]
     rules = [word for rule in FAULTS for word in ("--fault", rule)]

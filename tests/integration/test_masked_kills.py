@@ -204,7 +204,7 @@ def test_a_recorder_is_killed_at_a_point(tmp_path: Path, point: tuple[str, int])
 
 
 def test_a_recorder_that_is_not_killed(tmp_path: Path) -> None:
-    """A masking recorder that is not killed empties its log, which changes no row."""
+    """A recorder that masks empties its log several times, which changes no row."""
     records, path, count_map = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 8)
 
     def work() -> None:

@@ -493,7 +493,7 @@ def test_nothing_is_recorded_in_ci_because_of_a_file(suite: Suite) -> None:
 
 
 def test_recording_needs_an_agent(suite: Suite) -> None:
-    """Without the command of a real agent, the plugin's error names the missing setting."""
+    """If the command of a real agent is not set, the pytest plugin's error names the setting."""
     suite.tests(RECORDING_TEST)
     marked = f'("other", agent={REAL_AGENT.split()!r})'
     source = RECORDING_TEST.replace('("made")', marked).replace("test_hello", "test_marked")

@@ -209,7 +209,7 @@ def test_reordered_messages_are_no_divergence(record: Record) -> None:
 
 
 def test_each_line_restarts_the_second(record: Record) -> None:
-    """In a replay, each line restarts the second in which a missing message may still come."""
+    """In a replay, a missing message may come within a second of the last line."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> 7

@@ -644,7 +644,7 @@ def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
 
 
 def test_slow_kinds_add_up() -> None:
-    """Slow kinds of faults add up: latency delays the first piece, and the others follow."""
+    """Slow kinds of faults add up: latency delays a frame's first piece, and so the others."""
     check(
         ["latency latency_ms=100", "slice bytes=2 delay_ms=5"],
         r"""

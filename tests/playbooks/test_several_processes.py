@@ -50,7 +50,7 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
 
 
 def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
-    """A replay of one of several recordings sends the first one's session id."""
+    """A replay of one of several recordings sends the session id of the first recording."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""

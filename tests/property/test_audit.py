@@ -38,7 +38,7 @@ def test_any_recording_has_an_audit(steps: list[tuple[int, Any]]) -> None:
 
 @given(path=st.text(), directories=st.lists(st.text(max_size=5), max_size=2))
 def test_any_path_has_a_place(path: str, directories: list[str]) -> None:
-    """An audit gives any path or command, in any spelling, a place without raising."""
+    """An audit can judge any path or command, in any spelling, without raising."""
     place = locate(path, directories)
     assert len(place.shown) <= 2000
     if not directories:

@@ -79,7 +79,7 @@ def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) -> None:
-    """`diff` pairs the first of two equal responses with the request; the second is left over."""
+    """If a response is repeated, `diff` pairs the first one and reports the second."""
     for path, line in from_all(sources, ANSWER, chosen):
         report, entries = compare(path, doubled(path, line))
         assert report.counts == Counts(only_b=1)
@@ -88,7 +88,7 @@ def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
-    """For `diff`, a repeated request is only in B, and the response belongs to the other one."""
+    """If a request is repeated, `diff` reports it in B only, without its response."""
     for path, line in from_all(sources, REQUEST, chosen):
         report, (entry,) = compare(path, doubled(path, line))
         assert report.counts == Counts(only_b=1)

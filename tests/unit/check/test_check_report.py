@@ -41,7 +41,7 @@ def test_each_rule_is_a_line() -> None:
 
 @pytest.mark.parametrize("most", [0, 1])
 def test_only_the_first_rules_are_listed(most: int) -> None:
-    """The short form of a check lists the first rules, and counts the other rules."""
+    """The short form of a check lists the first broken rules, and counts the other broken rules."""
     _, *lines = short([NO_RESULT, '-> m {"a": 1}'], most)
     assert len(lines) == most + 1
     assert lines[-1].startswith("and ")

@@ -46,7 +46,7 @@ def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
 
 
 def test_unredacted_shows_what_the_file_holds(tmp_path: Path) -> None:
-    """With `--unredacted`, `list` and the overview of recordings show secrets too."""
+    """With `--unredacted`, `list` and the overview of recordings also show secrets."""
     path = record_planted(tmp_path / "x.db")
     assert ENV in run("inspect", "log", path, "--unredacted").stdout
     assert ENV in run("inspect", "list", tmp_path, "--unredacted").stdout

@@ -92,7 +92,7 @@ def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
 
 
 def test_a_variable_of_what_was_removed_is_known() -> None:
-    """Variables of removed options, commands and values are recognized as such."""
+    """Variables are recognized that belong to removed options, commands and values."""
     assert of_variable("ACP_PROXY_DIALECT", "v1") == instead("record", "--dialect")
     assert of_variable("ACP_PROXY_REDACT_LEVEL", "private") == instead("redact")
     assert of_variable("ACP_PROXY_VERIFY_ORDER", "causal") == instead("verify", "--order", "causal")

@@ -51,7 +51,7 @@ def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
-    """Without a plugin's settings `setup` finds no client, but has a path to write to."""
+    """Without settings of a plugin, `setup` finds no client, but knows where to write settings."""
     machine = Machine({"HOME": str(tmp_path), "PATH": ""}, "linux", tmp_path)
     (tmp_path / ".config/nvim").mkdir(parents=True)
     (tmp_path / ".config/nvim/init.lua").write_text("-- nothing")

@@ -114,7 +114,7 @@ def test_a_running_recording_may_pause_now(tmp_path: Path) -> None:
 
 
 def test_an_open_answer_never_ended(tmp_path: Path) -> None:
-    """A pause in a turn that never ended says so, and names the turn's running calls."""
+    """The text about a pause in a turn that never ended says so, and names running calls."""
     calls = [
         update("s", "tool_call", toolCallId=name, title=name, status="in_progress") for name in "ab"
     ]

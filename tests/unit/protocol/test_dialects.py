@@ -156,7 +156,7 @@ def test_the_result_decides(
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
 def test_updates_of_v1(kind: str) -> None:
-    """For detecting the dialect, three kinds of update show v1, or in an envelope the draft."""
+    """For detecting the dialect, three kinds of update show v1 or, in its envelope, the draft."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
     assert dialect_from("session/update", sessionId="s", type=kind, data={}) == DRAFT
     assert dialect_from("session/update", sessionId="s", type=kind) is None

@@ -253,7 +253,7 @@ def test_escapes_are_decoded_in_labels() -> None:
 
 
 def test_the_members_of_a_batch_are_read() -> None:
-    """Each member of a batch is a message, in order; other members are marked invalid."""
+    """Each valid member of a batch is a message, in order; other members are marked invalid."""
     batch = read(b' [ {"id":7,"method":"a"}, {"id":"7","result":1} ,3,{},null ]')
     assert (batch.kind, batch.method, batch.parse_error) == (Kind.BATCH, None, None)
     assert [(m.kind, m.rpc_id) for m in batch.members] == [

@@ -79,7 +79,7 @@ def test_an_id_inside_is_not_the_id() -> None:
 
 
 def test_with_several_large_strings_the_head_is_used() -> None:
-    """If the tail of a huge line does not continue the head, only an id at the end is used."""
+    """If a huge line's end does not continue its beginning, only an id at the end is read."""
     first = f'"content":[{{"text":"{BIG}"}}],"rawInput":{{"text":"{BIG}"}}'
     raw = f'{{"method":"x","params":{{"sessionId":"s","update":{{{first}}}}},"id":4}}'
     message = outline(raw)

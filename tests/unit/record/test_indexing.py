@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> CaptureLog:
 async def test_a_backlog_is_left_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The recorder's thread that indexes a backlog stops after the batch that cancels it."""
+    """The recorder stops indexing a backlog after the batch in which it is told to stop."""
     steps: list[Indexer] = []
     log.append(TO_AGENT, 1, LINE)
 

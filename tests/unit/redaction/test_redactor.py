@@ -403,7 +403,7 @@ def test_a_line_of_stderr_may_be_a_string() -> None:
 
 @pytest.mark.parametrize("odd", ["\\ud800", "\\udc80", "\xff"])
 def test_a_secret_of_half_characters(odd: str) -> None:
-    """A secret with half of a surrogate pair is masked in later lines too."""
+    """A secret with half of a surrogate pair is also masked in later lines."""
     line = b'{"env":{"DB_KEY":"Zq81x%sKsecR7tv"}}' % odd.encode("latin-1")
     used = redactor()
     assert b"R7tv" not in masked(used, line)

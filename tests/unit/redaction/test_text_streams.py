@@ -179,7 +179,7 @@ def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.Monke
 
 
 def test_a_decided_piece_does_not_hide_a_new_secret() -> None:
-    """A secret that becomes known between two pieces of a text is masked in the second."""
+    """A secret that becomes known between two pieces of a text is masked in the later piece."""
     secret = "Wk2mXs81qPz0Rt5v"
     lines = [line("token="), *map(line, [" x ", *["token="] * 900, f" {secret} "])]
     redactor = Redactor(RedactorState("00" * 16))

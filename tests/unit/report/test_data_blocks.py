@@ -211,7 +211,7 @@ def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> N
 
 
 def test_without_payloads_there_are_no_lines() -> None:
-    """A report without payloads has no lines; everything else is the same."""
+    """A report without payloads has no lines of the recording, but all other data."""
     with RecordingReader(SHIPPED[0]) as reader:
         report, whole = read(reader, payloads=False), read(reader)
     assert report.lines is None

@@ -104,7 +104,7 @@ def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object])
 
 
 def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -> None:
-    """The verdict of all starts of a test's agent is the first that is not clean."""
+    """The verdict of a test's agent is that of its first start that is not clean."""
     leave(tmp_path, 1, clean)
     assert agent_in(tmp_path).verdict() == "clean"
     assert agent_in(tmp_path).complaint() is None

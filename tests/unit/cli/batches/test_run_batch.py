@@ -139,7 +139,7 @@ def test_a_changed_recording_is_checked_anew(here: Path) -> None:
 
 
 def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
-    """A batch does not read a pipe, and says so in the pipe's verdict."""
+    """A batch does not read a pipe in place of a recording: the verdict says that it is a pipe."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     os.mkfifo(here / "some" / "pipe.jsonl")

@@ -138,7 +138,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
-    """`doctor` shows the first results of a check and counts the others; JSON has all results."""
+    """`doctor` prints the first results of a check and counts the others; its JSON has all."""
     entry = {"type": "custom", "command": "/gone/acp-proxy", "args": ["record", "--", "/gone/a"]}
     path = configure(tmp_path, "x")
     path.write_text(json.dumps({"agent_servers": {f"{n}": entry for n in range(8)}}), "utf-8")

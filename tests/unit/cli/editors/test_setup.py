@@ -272,7 +272,7 @@ def test_an_agent_of_ones_own_is_recorded(
 
 
 def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) -> None:
-    """`setup` finds known agents in settings that are a program, and says so in an error."""
+    """If settings are a program, `setup` finds known agents in its text, and says so."""
     (home / "bin/opencode").unlink()
     file = home / ".config/nvim/init.lua"
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -118,7 +118,7 @@ def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
 
 
 def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> None:
-    """On 120 columns, `log` puts titles above columns, and gives half of a line to the text."""
+    """If a terminal has 120 columns, `log` leaves half of each line to the text."""
     path = record_odd(tmp_path / "x.db")
     for columns, titles in (
         (80, ["#", "seconds", "message", "id", "content"]),

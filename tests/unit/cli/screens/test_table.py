@@ -57,7 +57,7 @@ ROW = ("1", "a long name", "22", "some text")
 
 
 def test_without_a_terminal_everything_is_there() -> None:
-    """Without a terminal, a table's columns are as wide as their widest cell, even if empty."""
+    """Without a terminal, a table keeps all columns, as wide as their widest cell."""
     assert _layout(HEADINGS, [ROW], None) == [(0, 1), (1, 11), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
 

@@ -50,7 +50,7 @@ def test_the_gate_fails_for_a_file_with_secrets(tmp_path: Path) -> None:
 def test_the_gate_finds_what_others_may_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``secrets --check`` fails with `--unredacted`, too, and for a text on standard input."""
+    """``secrets --check`` fails even with `--unredacted`, and for a text on standard input."""
     bad = record_planted(tmp_path / "bad.db")
     assert run("inspect", "--unredacted", "secrets", "--check", bad).exit_code == 1
     text = run("inspect", "export", "--unredacted", bad).stdout_bytes

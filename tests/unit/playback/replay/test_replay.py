@@ -59,7 +59,7 @@ def test_frames_of_an_abandoned_session_are_unplayed(
 
 
 def test_input_counts_for_both_clocks() -> None:
-    """In a replay, input restarts the clocks of settling and stalls; output only the second."""
+    """In a replay, input restarts the clocks of settling and stalls; output only that of stalls."""
     progress = Progress(5)
     progress.begin(10)
     progress.begin(12)

@@ -92,7 +92,7 @@ def test_a_relative_directory_in_a_text_stays(root: str) -> None:
 
 
 def test_each_kind_of_value_is_bound_by_itself() -> None:
-    """Playback binds a value as a terminal, a session or a directory, and changes it as such."""
+    """Playback binds each value as a terminal, a session or a directory, and changes no other."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "T")
     bindings.bind(Place.SESSION, "s", "S")

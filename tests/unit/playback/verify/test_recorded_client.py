@@ -37,7 +37,7 @@ def test_markers_are_found_once_and_in_order(record: Record) -> None:
 
 
 def test_a_frame_is_filled_once_while_it_is_asked_for_again(record: Record) -> None:
-    """`verify` fills a batch with secrets once, although each of its messages asks for it."""
+    """`verify` inserts secrets into a batch once, although several of its messages are sent."""
     recorded = record(FILLED)
     filled = FilledScript(recorded.script(), {"0a0b0c0d": "secret"})
     first, other = (filled.wire(recorded.seq(at)).raw for at in (5, 6))

@@ -49,7 +49,7 @@ def test_requests_are_found_by_method_and_key() -> None:
 
 
 def test_the_first_request_that_was_made_is_found_by_key() -> None:
-    """Of recorded requests with one key, `verify` finds the first that was made."""
+    """Of equal recorded requests, `verify` finds the first that the live agent has made."""
     requests = [request(1), request(3)]
     result = collection(*requests)
     assert result.first_made("m", (1, 1), parity) is None

@@ -393,7 +393,7 @@ def test_the_size_cap_is_a_gap() -> None:
 
 
 def test_the_database_counts_towards_the_cap() -> None:
-    """The size of the database counts towards --max-size, too."""
+    """The size of a recording's database counts towards --max-size."""
     with new_log(max_size=RESERVE + 10_000) as log:
         log.allow(database_size=9_900)
         log.append(TO_AGENT, 1, b"x" * 100)

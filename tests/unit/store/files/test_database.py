@@ -59,7 +59,7 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
-    """When a reader that kept the write-ahead log open is gone, the log is merged."""
+    """When the last reader of an ended recording closes, the write-ahead log is merged."""
     path = tmp_path / "x.db"
     writer = database.create(path)
     with contextlib.closing(database.open_readonly(path)) as reader:

@@ -523,7 +523,7 @@ def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connecti
 
 @pytest.mark.parametrize("limit", [1, 1 << 30])
 def test_only_the_first_start_counts(tmp_path: Path, limit: int) -> None:
-    """If a log has two start records, only the first counts."""
+    """If a log has two start records, the second one is ignored."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_AGENT, b"x\n")
         recorder.event(capture_log.START, wall=1, origin=2, id="other", arg=["other"])
