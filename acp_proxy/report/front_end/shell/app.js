@@ -92,6 +92,7 @@ class App {
     /** @type {HTMLDialogElement} */
     this.help = part(".help");
     part(".help-opener").addEventListener("click", () => this.help.showModal());
+    part(".help-closer").addEventListener("click", () => this.help.close());
     const fit = () =>
       root.style.setProperty("--head", `${window.scrollY > 0 ? 0 : root.offsetTop}px`);
     window.addEventListener("resize", fit);

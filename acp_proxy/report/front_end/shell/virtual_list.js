@@ -247,7 +247,8 @@ export class VirtualList {
    */
   onResize() {
     const { clientHeight, scrollTop } = this.body;
-    if (clientHeight === 0) return;
+    // A hidden list keeps no rows.
+    if (clientHeight === 0) return this.nodes.forEach((node, at) => this.remove(at, node));
     const { geometry: { viewport }, active, offset } = this;
     const isSeen = this.geometry.offsetFor(active, offset, "nearest") === offset;
     this.scrollTop = scrollTop;
