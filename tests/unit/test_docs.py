@@ -59,7 +59,6 @@ from acp_proxy.explain.show.summary_values import (
 from acp_proxy.explain.stats.statistics import Statistics
 from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics
 from acp_proxy.explain.stats.turn_times import TurnTime, WholeTime
-from acp_proxy.explain.stats.versions import VersionRow
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, WaterfallStep
 from acp_proxy.explain.transcript.entries import (
     CutText,
@@ -421,7 +420,6 @@ SECTIONS: dict[type[Any], str] = {
     CheckedRecording: "Checked recording",
     RuleCount: "Count",
     ClientRun: "faults sweep",
-    VersionRow: "Version",
 }
 """The section of the page of JSON that has the members of a value."""
 

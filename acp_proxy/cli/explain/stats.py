@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 from attrs import evolve
 
-from acp_proxy.base.forms import converter
 from acp_proxy.cli.group import Refusal, cli_command, recordings
 from acp_proxy.cli.masking import is_unredacted
 from acp_proxy.cli.opening import mapped, open_recording, require
@@ -131,7 +130,7 @@ def _compare(where: Path, words: str, by: str, *, as_json: bool) -> None:
     rows = compared(entries, by)
     if as_json:
         for row in rows:
-            say_json(converter.unstructure(row))
+            say_json(row.members)
     elif not rows:
         warn(f"no recordings in {where}" + (f" match {words}" if words else ""))
     else:

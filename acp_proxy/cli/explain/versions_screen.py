@@ -45,7 +45,7 @@ def _numbers(rows: Sequence[VersionRow], name: str) -> Iterator[Cell]:
     """Yields the number of each row, and its change."""
     written: Callable[[Any], str] = duration if name.endswith("_ns") else "{:,.0f}".format
     for row in rows:
-        value, change = getattr(row, name), (row.change or {}).get(name)
+        value, change = row.numbers[name], (row.change or {}).get(name)
         yield cell("" if value is None else written(value))
         if change is None:
             yield from [cell("")] * (row.change is not None)

@@ -161,10 +161,8 @@ def conclude(old: RecordingReader, runs: Sequence[PlayedRun], settings: Comparis
     verdict, code = _verdict(played, comparison, is_incomplete=old.recording.state == "incomplete")
     if any(other.has_stalled for other in every):
         verdict, code = "stalled", STALLED
-    elif code != STALLED and (
-        unstable or any(other.has_diverged != played.has_diverged for other in every)
-    ):
-        verdict, code = "unstable", DIFFERS
+    elif unstable or any(other.has_diverged != played.has_diverged for other in every):
+        verdict, code = "unstable", code or DIFFERS
     checks = [_checked(run.new) for run in runs]
     checked = next(filter(_broken_by_agent, checks), checks[0])
     if code == CLEAN and settings.is_checked and _broken_by_agent(checked):
@@ -307,8 +305,9 @@ def _cases_of(report: VerifyReport) -> Iterator[Case]:
     ]
     of_connection = [divergence for divergence in counted if divergence.lane == "connection"]
     whole = failure_of(of_connection, plays.REPORTER.lines_of)
-    if report.verdict == "incomplete":
-        whole = Failure("incomplete", _RESULTS["incomplete"])
+    is_of_another_run = whole is None and report.verdict in ("stalled", "unstable")
+    if report.verdict == "incomplete" or is_of_another_run:
+        whole = Failure(report.verdict, _RESULTS[report.verdict])
     output = masked_lines(report.conversation.divergences) or None
     yield Case("verify", "conversation", whole, output=output)
     if report.check is not None and report.is_checked:

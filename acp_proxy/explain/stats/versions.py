@@ -60,27 +60,18 @@ class VersionRow:
     version: str | None
     first_used: str
     """When the first of the recordings began, in ISO 8601 and UTC."""
-    recordings: int
-    turns: int
-    turn_p50_ns: int | None
-    """The median length of the turns that have ended."""
-    turn_p90_ns: int | None
-    first_word_p50_ns: int | None
-    """The median time from a prompt to the first piece of a message or thought."""
-    first_word_p90_ns: int | None
-    failed_calls: int
-    """The number of tool calls that failed, or that a person refused."""
-    hangs: int
-    """The number of recordings with a request that was never answered, or a long silence."""
-    crashes: int
-    """The number of recordings in which the agent did not start, or ended unasked."""
-    errors: int
-    """The number of findings of this severity that `list` knows."""
-    warnings: int
+    numbers: dict[str, Any]
+    """The values of `NUMBERS`: sums, and percentiles in nanoseconds; None for an unknown time."""
     change: dict[str, float | None] | None = None
     """The differences from the previous version of the same name. The numbers of `COUNTS` are
     compared with what that version would have in as many recordings. None for the first version,
     and for projects."""
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members of the row in JSON."""
+        head = {"by": self.by, "name": self.name, "version": self.version}
+        return {**head, "first_used": self.first_used, **self.numbers, "change": self.change}
 
 
 def measure(
@@ -163,15 +154,16 @@ def _row(by: str, name: str, version: str, group: list[tuple[str, Measures]]) ->
     times = (percentile(sorted(ns for speed in speeds if (ns := speed[n]) is not None), percent)
              for n in (0, 1) for percent in (50, 90))  # fmt: skip
     turns, *counts = map(sum, zip(*(each.counts for each in measures), strict=True))
-    numbers = dict[str, Any](zip(NUMBERS, (len(group), turns, *times, *counts), strict=True))
-    return VersionRow(by, name or None, version or None, min(starts), **numbers)
+    numbers = dict(zip(NUMBERS, (len(group), turns, *times, *counts), strict=True))
+    return VersionRow(by, name or None, version or None, min(starts), numbers)
 
 
 def _with_change(row: VersionRow, before: VersionRow | None) -> VersionRow:
     if before is None or row.by == "project" or before.name != row.name:
         return row
-    scale = dict.fromkeys(COUNTS, row.recordings / before.recordings)
-    pairs = ((n, getattr(row, n), getattr(before, n)) for n in NUMBERS)
-    change = {name: None if None in (new, old) else round(new - old * scale.get(name, 1), 2)
-              for name, new, old in pairs}  # fmt: skip
+    new, old = row.numbers, before.numbers
+    scale = dict.fromkeys(COUNTS, new["recordings"] / old["recordings"])
+    change = {name: None if None in (new[name], old[name])
+              else round(new[name] - old[name] * scale.get(name, 1), 2)
+              for name in NUMBERS}  # fmt: skip
     return evolve(row, change=change)

@@ -88,9 +88,10 @@ def call_updates_with(rows: Rows, words: Collection[str]) -> list[int]:
         words: the words.
     """
     has_word = " OR ".join(["instr(raw, ?)"] * len(words))
+    # With a condition on the method, SQLite would read all updates instead of those about calls.
     sql = (
         "SELECT seq FROM frames WHERE tool_call IS NOT NULL AND turn IS NOT NULL"
-        f" AND method = 'session/update' AND ({has_word})"
+        f" AND kind = 'notification' AND ({has_word})"
     )
     return [row["seq"] for row in rows.query(sql, [f'"{word}"'.encode() for word in words])]
 

@@ -20,6 +20,7 @@ from tests.support.log_writer import (
     result,
     update,
 )
+from tests.unit.test_docs import first_cells, page, section
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,6 +142,13 @@ def test_only_versions_of_one_name_are_compared(tmp_path: Path) -> None:
         ("/srv/a", None, None),
         ("/srv/b", None, None),
     ]
+
+
+def test_every_member_is_documented(tmp_path: Path) -> None:
+    """The page about JSON lists the members of a row in their order."""
+    record_turn(tmp_path / "a.db", "1")
+    (row,) = rows(tmp_path, "agent")
+    assert first_cells(section(page("json.md"), "Version")) == list(row)
 
 
 def test_a_filter_chooses_recordings(tmp_path: Path) -> None:
