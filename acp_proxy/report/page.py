@@ -24,7 +24,7 @@ from attrs import frozen
 
 from acp_proxy import __version__
 from acp_proxy.base.wording import byte_size, counted, duration, plain, share
-from acp_proxy.explain.describe.token_texts import token_facts
+from acp_proxy.explain.describe.token_texts import brief_words, cost_words
 from acp_proxy.report.data_blocks import DataBlock
 from acp_proxy.report.facts import HeadFacts
 from acp_proxy.report.page_script import joined
@@ -232,7 +232,8 @@ def _environment() -> "Environment":
         "as_count": counted,
         "as_share": share,
         "as_time": _time,
-        "as_tokens": lambda tokens: " · ".join(token_facts(tokens)),
+        "as_tokens": brief_words,
+        "as_cost": cost_words,
         "as_title": lambda text: _MARKS.sub(
             lambda it: it[it.lastindex] if it.lastindex else " ", text
         ).strip(),

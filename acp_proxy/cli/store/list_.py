@@ -30,13 +30,7 @@ from acp_proxy.cli.screens.output import Page, progress, say, say_json, stdout_s
 from acp_proxy.cli.screens.recording_page import begun, in_one_line
 from acp_proxy.cli.screens.styled_text import Ink, text_of
 from acp_proxy.cli.screens.table import Cell, Column, cell, table
-from acp_proxy.explain.describe.token_texts import (
-    Tokens,
-    context_words,
-    cost_words,
-    count_words,
-    short,
-)
+from acp_proxy.explain.describe.token_texts import Tokens, brief_words, cost_words
 from acp_proxy.explain.findings import Finding, Severity
 from acp_proxy.explain.origins import took
 from acp_proxy.explain.show.conversation_summary import first_prompt
@@ -315,7 +309,7 @@ def _cells(
         cell(str(entry.frames)),
         cell(str(entry.turns)),
         cell(byte_size(entry.size)),
-        cell(count_words(tokens, "", short) or context_words(tokens)),
+        cell(brief_words(tokens)),
         cell(cost_words(tokens)),
         cell(note_in_words(recording.note) or (f"by {entry.made_by}" if entry.made_by else "")),
         cell(in_one_line(first_prompt(entry.first_prompt))[:_PROMPT]),

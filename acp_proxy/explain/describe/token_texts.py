@@ -81,6 +81,11 @@ def token_facts(tokens: Tokens | None) -> Iterator[str]:
         yield from filter(None, (context, counts, cost_words(tokens)))
 
 
+def brief_words(tokens: Tokens) -> str:
+    """Returns the counts in a few words, or else the size of the context; empty without both."""
+    return count_words(tokens, "", short) or context_words(tokens)
+
+
 def context_words(tokens: Tokens) -> str:
     """Returns the size of the context in words; empty if it is not known."""
     of = f" of {short(tokens.window)}" if tokens.window else ""
