@@ -353,6 +353,7 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
             "tool_calls": 1,
             "prompt": "hello 你好",
             "outcome": "result",
+            "tokens": None,
         }
     ]
     assert summary["unanswered"] == [

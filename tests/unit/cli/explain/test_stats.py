@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.cli.screens.styled_text import columns_of
+from tests.support import captures
 from tests.support.command_line import complaint, run
 from tests.support.log_writer import MS, WALL_NS, LogWriter, handshake, record_conversation
 from tests.support.waiting_chat import SECOND, record_waiting_chat
@@ -119,6 +120,25 @@ def test_turns_and_calls_beyond_the_top_are_only_counted(
     assert "  … and 1 lighter tool call, see --top\n" in out
     assert "  … and 1 quicker turn, see --top\n" in out
     assert "try again" not in out
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "title", "row"),
+    [
+        ("claude-agent-acp-0.101.0", "120 of 1.0M tokens · 1.8k in, 360 out · $0.031",
+         "turns", r" 400 +80 +\$0\.0056 .*\[\[tools"),
+        ("copilot-1.0.102", "10k of 128k tokens · 1.6k in, 320 out",
+         "turns, with the tokens of the session so far", r" 500 +100 .*\[\[tools"),
+    ],
+)  # fmt: skip
+def test_turns_have_the_tokens_that_the_agent_reported(
+    monkeypatch: pytest.MonkeyPatch, name: str, facts: str, title: str, row: str
+) -> None:
+    """The second line has the tokens and the cost, and the turns have columns with theirs."""
+    out = screen(monkeypatch, None, captures.ROOT / f"{name}.jsonl").splitlines()
+    assert out[1] == facts
+    assert title in out
+    assert any(re.search(row, line) for line in out)
 
 
 def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:

@@ -18,6 +18,7 @@ from acp_proxy.base.wording import byte_size
 from acp_proxy.cli.screens.styled_text import columns_of
 from acp_proxy.recording import log_format as capture_log
 from acp_proxy.store.files.annotations import set_note
+from tests.support import captures
 from tests.support.command_line import complaint, run
 from tests.support.log_writer import (
     MS,
@@ -202,6 +203,25 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
     assert bad["findings"] is None
     assert bad["problem"].endswith("it is not a SQLite database")
     assert result.stderr == ""
+
+
+def test_tokens_and_cost_have_columns_if_an_agent_reported_them(home: Path) -> None:
+    """The list has the tokens and the cost of each recording, and no such columns without any."""
+    record_conversation(home / "x.db")
+    assert "TOKENS" not in run("inspect", "list", home=home).stdout
+    for name in ("claude-agent-acp-0.101.0", "copilot-1.0.102", "codex-acp-rust-0.16.0"):
+        shutil.copy(captures.ROOT / f"{name}.jsonl", home)
+    titles, *rows = run("inspect", "list", home=home).stdout.splitlines()
+    at = titles.index("TOKENS    COST")
+    shown = [row[at - 12 : at + 14].strip() for row in rows[:4]]
+    assert titles.index("SIZE") < at < titles.index("NOTE")
+    assert sorted(shown) == [
+        "", "1.6k in, 320 out", "1.8k in, 360 out  $0.031", "120 of 258k tokens",
+    ]  # fmt: skip
+    listed = map(json.loads, run("inspect", "list", "--json", home=home).stdout.splitlines())
+    assert sorted((entry["tokens"] or {}).get("input", 0) for entry in listed) == [
+        0, 0, 1_600, 1_800,
+    ]  # fmt: skip
 
 
 def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
