@@ -293,6 +293,7 @@ async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) ->
     assert prober.is_mute
     assert len(prober._tapes) == 1
     assert named(results, ProbeVerdict.BROKEN) == ["initialize"]
+    assert named(results, ProbeVerdict.HOLDS) == [], "nothing was shown"
     assert results["initialize"].detail == "the agent was silent for 60 s"
     assert results["turn"].detail == "the agent did not come so far"
 
