@@ -105,9 +105,9 @@ class AgentConnection:
         async with trio.open_nursery() as nursery:
             while chunk := await self._receive():
                 for cut in cutter.feed(chunk):
-                    self._take(cut.raw, nursery)
+                    await self._take(cut.raw, nursery)
             if (rest := cutter.finish()) is not None:
-                self._take(rest.raw, nursery)
+                await self._take(rest.raw, nursery)
             self.has_left.set()
             for pending in self._pending.values():
                 pending.answered.set()
@@ -190,21 +190,24 @@ class AgentConnection:
                 await self._sink.send_all(line + b"\n")
         self.moved_ns = now_ns()
 
-    def _take(self, raw: bytes, nursery: trio.Nursery) -> None:
+    async def _take(self, raw: bytes, nursery: trio.Nursery) -> None:
         self._watch(Direction.TO_CLIENT, raw)
         labels, value = read(raw), json_or_none(raw)
         members = value if labels.kind is Kind.BATCH else [value]
         for label, member in zip(labels.members or (labels,), members or [], strict=False):
             if label.kind is Kind.REQUEST and label.method is not None:
                 self.answering += 1
-                nursery.start_soon(self._answer, label.rpc_id, label.method, member)
+                await nursery.start(self._answer, label.rpc_id, label.method, member)
             elif label.kind in (Kind.RESPONSE, Kind.ERROR) and label.rpc_id is not None:
                 pending = self._pending.get(label.rpc_id)
                 if pending is not None:
                     pending.reply = Reply(member.get("result"), member.get("error"))
                     pending.answered.set()
 
-    async def _answer(self, token: str | None, method: str, message: Any) -> None:
+    async def _answer(
+        self, token: str | None, method: str, message: Any, *, task_status: trio.TaskStatus[None]
+    ) -> None:
+        task_status.started()  # so that the requests are taken up in the order of their lines
         answer: dict[str, Any] = {"jsonrpc": "2.0", "id": json.loads(token or "null")}
         try:
             answer["result"] = await self._handler(method, message)

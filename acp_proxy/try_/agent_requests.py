@@ -79,7 +79,7 @@ class AgentRequests:
         return self._policy is not Policy.REJECT
 
     def cancel(self) -> None:
-        """Withdraws all open questions, because the turn was cancelled."""
+        """Withdraws all questions, also those that wait, because the turn was cancelled."""
         for scope in self._open_questions:
             scope.cancel()
 
@@ -172,13 +172,13 @@ class AgentRequests:
 
     async def _asked(self, method: str, message: Any, options: Sequence[str]) -> int | None:
         """Asks the user; returns None if the turn is cancelled before the answer."""
-        async with self._turn:
-            with trio.CancelScope() as scope:
-                self._open_questions.add(scope)
-                try:
+        with trio.CancelScope() as scope:
+            self._open_questions.add(scope)
+            try:
+                async with self._turn:
                     return await self._ask(ConsentQuestion(method, message, options))
-                finally:
-                    self._open_questions.remove(scope)
+            finally:
+                self._open_questions.remove(scope)
         return None
 
 

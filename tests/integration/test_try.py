@@ -264,3 +264,71 @@ def test_on_a_terminal_prompts_are_typed_and_changes_are_shown(trials: Trials) -
         terminal.type(b"\x04")
         terminal.expect(b"Next:")
         process.wait(DEADLINE_S)
+
+
+CURIOUS = """
+import json, os, sys, time
+
+def say(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+def update(**members):
+    say(method="session/update", params={"sessionId": "s", "update": members})
+
+options = [{"optionId": word, "name": word, "kind": word} for word in ("allow_once", "reject_once")]
+call = {"title": "Bash", "status": "pending", "rawInput": {"command": "rm -r important"}}
+prompt, answers = None, {}
+for line in sys.stdin:
+    message = json.loads(line)
+    method, number = message.get("method"), message.get("id")
+    if method == "initialize":
+        say(id=number, result={"protocolVersion": 1})
+    elif method == "session/new":
+        say(id=number, result={"sessionId": "s"})
+    elif method == "session/prompt":
+        prompt, answers = number, {}
+        for name in ("first", "second"):
+            update(sessionUpdate="tool_call", toolCallId=name, **call)
+            asked = {"sessionId": "s", "toolCall": {"toolCallId": name}, "options": options}
+            say(id=name, method="session/request_permission", params=asked)
+            while not os.path.exists("shown"):
+                time.sleep(0.01)
+            update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": name})
+    elif method is None:
+        answers[number] = message["result"]["outcome"]
+        if len(answers) == 2:
+            text = {"type": "text", "text": json.dumps(answers)}
+            update(sessionUpdate="agent_message_chunk", content=text)
+            reasons = {"cancelled": "cancelled", "selected": "end_turn"}
+            say(id=prompt, result={"stopReason": reasons[answers["second"]["outcome"]]})
+"""
+
+
+def test_questions_on_a_terminal_are_whole_and_come_one_by_one(trials: Trials) -> None:
+    """A question has all that is known of its call; nothing moves it away or answers it early."""
+    with open_terminal() as terminal:
+        with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
+            streams: dict[str, Any] = {"stdin": screen, "stdout": screen, "stderr": screen}
+            agent = [sys.executable, "-IS", "-c", CURIOUS]
+            process = trials.start(agent=agent, **streams, start_new_session=True)
+        terminal.expect(b"prompt>")
+        terminal.type(b"go\n1\n1\n")  # the answers are typed too early to count
+        terminal.expect(b"command: rm -r important")
+        terminal.expect(b"nothing to cancel> ")
+        (trials.work / "shown").touch()
+        wait_until(lambda: b'"text": "second"' in _log(trials), "the agent to go on")
+        terminal.type(b"2\n")
+        terminal.expect(b"2\r\n")
+        terminal.expect(b"  first")
+        terminal.expect(b"nothing to cancel> ")
+        terminal.type(b"1\n")
+        terminal.expect(b'"first": {"outcome": "selected", "optionId": "reject_once"}')
+        terminal.expect(b'"optionId": "allow_once"}')
+        terminal.expect(b"prompt>")
+        terminal.type(b"go\n")
+        terminal.expect(b"nothing to cancel> ")
+        process.send_signal(signal.SIGINT)
+        terminal.expect(b"End of the turn")
+        terminal.expect(b"prompt>")
+        terminal.type(b"\x04")
+        process.wait(DEADLINE_S)

@@ -1,5 +1,6 @@
 """Prints a conversation while it runs, asks for prompts, and asks what the agent may do."""
 
+import json
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -16,6 +17,7 @@ from acp_proxy.cli.masking import is_unredacted, new_redactor
 from acp_proxy.cli.screens.output import show_status, stdout_screen
 from acp_proxy.cli.screens.styled_text import Ink, Piece, Screen, piece
 from acp_proxy.explain.describe.content_texts import command_of
+from acp_proxy.explain.describe.tool_texts import given_to, places
 from acp_proxy.explain.transcript.entries import EntryKind, TextLimits, TranscriptEntry
 from acp_proxy.explain.transcript.live_entries import LiveEntries, SaidText
 from acp_proxy.explain.waits import Party, answering_party, named_wait
@@ -25,7 +27,7 @@ from acp_proxy.playback.shared.playback_options import NS_PER_S
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.jsonrpc import Direction, Stream
-from acp_proxy.protocol.tool_calls import NAMES, call_of
+from acp_proxy.protocol.tool_calls import NAMES, call_of, merge
 from acp_proxy.redaction.edits import apply
 from acp_proxy.try_.agent_requests import ConsentQuestion
 from acp_proxy.try_.terminal_input import TerminalInput
@@ -55,8 +57,11 @@ class LiveScreen(TrialScreen):
         self._is_code = False
         self._display = WaitDisplay(show_status if sys.stderr.isatty() else None)
         self._redactor = new_redactor()
-        self._was_asked = False
-        """Whether the user was asked about the request whose entry comes next."""
+        self._answered = 0
+        """How many entries will come for requests that the user was asked about."""
+        self._held: list[TranscriptEntry | SaidText] | None = None
+        """What has come while the user is being asked; None if nobody is asked. It is printed
+        afterwards, so that the agent cannot move the question away."""
         self._input = TerminalInput()
 
     async def prompts(self) -> AsyncIterator[str]:
@@ -79,14 +84,26 @@ class LiveScreen(TrialScreen):
         """
         if not is_unredacted():
             raw = apply(raw, self._redactor.changed(Stream(direction.value), raw))
-        for item in self._entries.take(direction, raw):
-            self._display.clear()
+        items = [*self._entries.take(direction, raw)]
+        if self._held is not None:
+            self._held += items
+        elif items:
+            self._show(items)
+
+    def _show(self, items: Sequence[TranscriptEntry | SaidText]) -> None:
+        """Prints entries and texts, and after them the words before the cursor again."""
+        self._display.clear()
+        for item in items:
             if isinstance(item, SaidText):
                 self._say(item)
             elif item.kind is not EntryKind.PROMPT or self._prompts:
                 self._end_text()
                 self._page.entry(self._without_asked(item))
         self._page.flush()
+        if self._input.prompt:
+            self._end_text()
+            self._page.flush()
+            os.write(2, self._input.prompt.encode())
 
     def close(self) -> None:
         """Prints the rest of the last text, and removes the line about the wait."""
@@ -110,7 +127,7 @@ class LiveScreen(TrialScreen):
             self._print(self._line)
             self._line = ""
             self._page.flush()
-        if not self._input.is_typing:
+        if not self._input.prompt:
             self._display.update(now, quiet_since, self._awaited)
 
     async def ask(self, question: ConsentQuestion) -> int | None:
@@ -122,21 +139,37 @@ class LiveScreen(TrialScreen):
         Returns:
             The index of the answer; None if none was chosen.
         """
-        self._was_asked = True
+        self._answered += 1
+        self._held = []
         self._display.clear()
         self._end_text()
         self._page.line("")
-        for line in described(question):
+        for line in self._described(question):
             self._page.wrap(*line)
         for number, option in enumerate(question.options, 1):
             self._page.wrap(piece(f"  {number}  "), piece(option))
         self._page.flush()
+        self._input.forget()
+        try:
+            return await self._choice(len(question.options))
+        finally:
+            held, self._held = self._held, None
+            self._show(held)
+
+    async def _choice(self, options: int) -> int | None:
         while True:
-            typed = await self._input.line(f"1 to {len(question.options)}, or nothing to cancel> ")
+            typed = await self._input.line(f"1 to {options}, or nothing to cancel> ")
             if typed is None or not typed.strip():
                 return None
-            if typed.strip() in map(str, range(1, len(question.options) + 1)):
+            if typed.strip() in map(str, range(1, options + 1)):
                 return int(typed) - 1
+
+    def _described(self, question: ConsentQuestion) -> Iterator[list[Piece]]:
+        params = member(question.message, "params")
+        if question.method != PERMISSION:
+            return _request(question.method, params)
+        announced = self._entries.call(params.get("sessionId"), call_of(params).get("toolCallId"))
+        return _permission(params, announced)
 
     def _awaited(self) -> str:
         asked = self._entries.open_request
@@ -148,9 +181,9 @@ class LiveScreen(TrialScreen):
 
     def _without_asked(self, entry: TranscriptEntry) -> TranscriptEntry:
         """Returns an entry without the texts that the user has just read in a question."""
-        if not self._was_asked or entry.kind not in (EntryKind.PERMISSION, EntryKind.REQUEST):
+        if not self._answered or entry.kind not in (EntryKind.PERMISSION, EntryKind.REQUEST):
             return entry
-        self._was_asked = False
+        self._answered -= 1
         return evolve(entry, choices=[], blocks=[])
 
     def _say(self, said: SaidText) -> None:
@@ -179,21 +212,9 @@ class LiveScreen(TrialScreen):
             self._page.text(piece(""), [*rendered(line)])
 
 
-def described(question: ConsentQuestion) -> Iterator[list[Piece]]:
-    """Yields lines that show a whole request of the agent."""
-    params = member(question.message, "params")
-    if question.method == PERMISSION:
-        call = call_of(params)
-        title = next((str(call[name]) for name in NAMES if call.get(name)), "")
-        yield _heading(
-            "The agent asks for permission", title or _text(params, "title", "operation")
-        )
-        for name in ("description", "reason", "resource"):
-            if text := _text(params, name):
-                yield [piece("  "), piece(text)]
-        for item in call.get("content") or []:
-            yield from _content(item)
-    elif question.method == "terminal/create":
+def _request(method: str, params: dict[str, Any]) -> Iterator[list[Piece]]:
+    """Yields lines that show a whole request to run a command or to write a file."""
+    if method == "terminal/create":
         yield _heading("The agent wants to run", command_of(params) or "")
         if cwd := _text(params, "cwd"):
             yield [piece("  in "), piece(cwd)]
@@ -203,6 +224,34 @@ def described(question: ConsentQuestion) -> Iterator[list[Piece]]:
         path = _text(params, "path")
         yield _heading("The agent wants to write", path)
         yield from _diff(_old_text(path), _text(params, "content"))
+
+
+def _permission(params: dict[str, Any], announced: dict[str, Any]) -> Iterator[list[Piece]]:
+    """Yields lines that show a whole request for permission, and what is known of its tool call."""
+    call = {**announced}
+    merge(call, call_of(params))
+    title = next((str(call[name]) for name in NAMES if call.get(name)), "")
+    title = title or _text(params, "title", "operation") or _text(call, "toolCallId")
+    yield _heading("The agent asks for permission", title)
+    shown = [title]
+    for name in ("description", "reason", "resource"):
+        if text := _text(params, name):
+            shown.append(text)
+            yield [piece("  "), piece(text)]
+    content = call.get("content")
+    for item in content if isinstance(content, list) else []:
+        texts = (member(item, "content", "text"), member(item, "path"), member(item, "newText"))
+        shown += [text for text in texts if isinstance(text, str)]
+        yield from _content(item)
+    given = given_to(call)
+    for name, value in given.items() if isinstance(given, dict) else [("input", given)]:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if value is not None and not any(text in known for known in shown):
+            shown.append(text)
+            for number, line in enumerate(text.split("\n")):
+                yield [piece("    " if number else f"  {name}: "), piece(line)]
+    if where := places(call, " ".join(shown)):
+        yield [piece("  at "), piece(where)]
 
 
 def _heading(words: str, subject: str) -> list[Piece]:

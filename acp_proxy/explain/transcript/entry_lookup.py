@@ -64,6 +64,11 @@ class CallMessages:
         self._first: StoredMessage | None = None
         self._last: StoredMessage | None = None
 
+    @property
+    def members(self) -> Value:
+        """The merged members of the tool call."""
+        return self._call.members or {}
+
     def add_all(self, messages: Iterable[StoredMessage]) -> None:
         """Adds messages in order."""
         for message in messages:
@@ -102,7 +107,7 @@ class CallMessages:
             seq: the number of the first frame about the tool call.
             t_ns: the time of the first frame.
         """
-        call, members = self._call, self._call.members or {}
+        call, members = self._call, self.members
         first, last = self._first, self._last
         is_timed = call.is_over and first is not last
         where = places(members)

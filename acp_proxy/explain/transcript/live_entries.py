@@ -7,6 +7,7 @@ transcript, with frame numbers. These numbers are not known while the conversati
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from attrs import define, field, frozen
 
@@ -77,6 +78,16 @@ class LiveEntries:
         """The direction and the method of the latest request without an answer."""
         asked = next(reversed(self._requests.items()), None)
         return None if asked is None else (asked[0][0], asked[1]["method"])
+
+    def call(self, session: object, name: object) -> dict[str, Any]:
+        """Returns the merged members of a tool call that has not ended; empty if there is none.
+
+        Args:
+            session: the id of the session.
+            name: the id of the tool call.
+        """
+        known = next((c for key, c in self._calls.items() if key == (session, name)), None)
+        return {} if known is None else known.messages.members
 
     def take(self, direction: Direction, raw: bytes) -> Iterator[TranscriptEntry | SaidText]:
         """Takes the next line, and yields the entries and texts that are complete now.
