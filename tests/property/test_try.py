@@ -11,7 +11,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.cli.try_.live_screen import described
+from acp_proxy.cli.try_.live_screen import LiveScreen
 from acp_proxy.explain.transcript.live_entries import LiveEntries
 from acp_proxy.protocol.dialects import DRAFT, V1
 from acp_proxy.protocol.json_text import encode_json
@@ -62,7 +62,7 @@ def test_every_request_of_an_agent_has_an_answer(
 
     async def answer() -> None:
         async def ask(question: ConsentQuestion) -> int | None:
-            assert [*described(question)]
+            assert [*LiveScreen(["x"]).described(question)]
             return None
 
         async with trio.open_nursery() as nursery:

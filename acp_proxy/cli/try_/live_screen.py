@@ -144,7 +144,7 @@ class LiveScreen(TrialScreen):
         self._display.clear()
         self._end_text()
         self._page.line("")
-        for line in self._described(question):
+        for line in self.described(question):
             self._page.wrap(*line)
         for number, option in enumerate(question.options, 1):
             self._page.wrap(piece(f"  {number}  "), piece(option))
@@ -164,7 +164,12 @@ class LiveScreen(TrialScreen):
             if typed.strip() in map(str, range(1, options + 1)):
                 return int(typed) - 1
 
-    def _described(self, question: ConsentQuestion) -> Iterator[list[Piece]]:
+    def described(self, question: ConsentQuestion) -> Iterator[list[Piece]]:
+        """Returns the lines that show a request of the agent whole.
+
+        Args:
+            question: the request, with params that may have any members.
+        """
         params = member(question.message, "params")
         if question.method != PERMISSION:
             return _request(question.method, params)
@@ -218,7 +223,8 @@ def _request(method: str, params: dict[str, Any]) -> Iterator[list[Piece]]:
         yield _heading("The agent wants to run", command_of(params) or "")
         if cwd := _text(params, "cwd"):
             yield [piece("  in "), piece(cwd)]
-        for item in params.get("env") or []:
+        env = params.get("env")
+        for item in env if isinstance(env, list) else []:
             yield [piece("  with "), piece(f"{member(item, 'name')}={member(item, 'value')}")]
     else:
         path = _text(params, "path")

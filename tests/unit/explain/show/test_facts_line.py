@@ -89,7 +89,9 @@ def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
 )
 def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
     """The line of facts in `show` has the tokens in the context in thousands or millions."""
-    summary = evolve(summary_of(DIRECTORY / "hello.db"), work=WorkDone(tokens=tokens))
+    used, window = tokens
+    shown = Tokens(used=used, window=window)
+    summary = evolve(summary_of(DIRECTORY / "hello.db"), tokens=shown)
     assert facts_line(summary)[-1] == Fact(words)
 
 
