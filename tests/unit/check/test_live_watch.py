@@ -1,4 +1,4 @@
-"""A silence rings once, when the agent had to act; an error rings as `show` would report it."""
+"""The live watch of a recording reports each silence of an agent once, and each error."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
     "path", [*SHIPPED, *captures.all_text_forms(), *HEALTHY], ids=lambda path: path.stem
 )
 def test_a_healthy_conversation_never_rings(path: Path) -> None:
-    """Nothing rings in a healthy conversation, except those in `LONG`."""
+    """The live watch reports nothing in a healthy conversation, except those in `LONG`."""
     with RecordingReader(path) as reader:
         assert len(rings(reader, LIMIT_S)) == (path.stem in LONG)
 
 
 @pytest.mark.parametrize("path", [*captures.weighted_captures()])
 def test_a_capture_never_rings(path: Path, tmp_path: Path) -> None:
-    """No capture of a real agent rings, even at half a minute."""
+    """The live watch reports nothing in captured conversations of real agents."""
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(path), recorder)
     with RecordingReader(tmp_path / "x.db") as reader:
@@ -113,13 +113,13 @@ def test_a_capture_never_rings(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", HANGS)
 def test_a_hang_rings_once(name: str) -> None:
-    """Each silence of a reported hang rings once, at the first look after its limit."""
+    """The live watch reports each silence of a hang once, at the first look after its limit."""
     with RecordingReader(REPORTS / f"{name}.jsonl") as reader:
         assert [second for second, _ in rings(reader, LIMIT_S)] == HANGS[name]
 
 
 def test_a_running_call_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The agent of `hang.db` is silent in a tool call, so only the limit of calls matters."""
+    """In `hang.db` the agent is silent in a tool call, so the watch uses the limit of calls."""
     with RecordingReader(DIRECTORY / "hang.db") as reader:
         assert rings(reader, 2) == []
         monkeypatch.setattr(live_watch, "CALL_S", 2.0)
@@ -158,7 +158,7 @@ def look(watch: LiveWatch, reader: RecordingReader, recorder: LogWriter, seconds
 
 
 def test_a_silence_rings_once(recorder: LogWriter, reader: RecordingReader) -> None:
-    """A silence rings when it is as long as the limit, masked; only the next silence rings again.
+    """The live watch reports a silence as long as the limit, and then only the next silence.
 
     The frames are not indexed: the recorder indexes late, and the reader reads the log.
     """
@@ -175,7 +175,7 @@ def test_a_silence_rings_once(recorder: LogWriter, reader: RecordingReader) -> N
 
 
 def test_only_the_agents_own_silence_rings(recorder: LogWriter, reader: RecordingReader) -> None:
-    """Neither a person nor a client nor a program rings; a call does after ten minutes."""
+    """The live watch ignores waits for a person or the client, but not a call of ten minutes."""
     after = partial(look, LiveWatch(reader, 60), reader, recorder)
     call = {"toolCallId": "c", "title": "make"}
     recorder.to_client(update("s", "tool_call", **call, status="in_progress"))
@@ -195,19 +195,19 @@ def test_only_the_agents_own_silence_rings(recorder: LogWriter, reader: Recordin
 
 
 def test_nothing_rings_after_the_agents_end(recorder: LogWriter, reader: RecordingReader) -> None:
-    """An agent that has exited is not silent."""
+    """The live watch does not report an agent that has exited as silent."""
     recorder.end(code=3)
     assert look(LiveWatch(reader, 60), reader, recorder, 500) is None
 
 
 def test_nothing_rings_after_a_gap(recorder: LogWriter, reader: RecordingReader) -> None:
-    """After a gap nobody knows whether the prompt was answered."""
+    """After a gap in a recording, the live watch reports no silence."""
     recorder.event(capture_log.GAP, reason="full")
     assert look(LiveWatch(reader, 60), reader, recorder, 500) is None
 
 
 def test_a_broken_rule_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """A message that breaks a rule is a problem as soon as it is read; the past is read once."""
+    """The live watch reports a broken rule as soon as the message is read."""
     watch = LiveWatch(reader, None, problem=True)
     assert look(watch, reader, recorder, 1) is None
     recorder.to_client(b"Loading the model\n")
@@ -217,19 +217,19 @@ def test_a_broken_rule_is_a_problem(recorder: LogWriter, reader: RecordingReader
 
 
 def test_a_hang_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """What `show` would call an error of the whole conversation is a problem, too."""
+    """The live watch also reports errors of the whole conversation that `show` reports."""
     watch = LiveWatch(reader, None, problem=True)
     assert look(watch, reader, recorder, 59) is None
     assert look(watch, reader, recorder, 1)[1].startswith("wait.unanswered by the agent: #6: ")
 
 
 def test_a_silence_is_more_than_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """A silence that is both is reported as a silence."""
+    """The live watch reports a silence that is also an error only as a silence."""
     assert look(LiveWatch(reader, 60, problem=True), reader, recorder, 70)[0] == "stall"
 
 
 def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
-    """The dialect shows only after some messages; messages before it are then checked again."""
+    """When the dialect becomes known, the live watch checks the earlier messages again."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         RecordingReader(recorder.path) as reader,
@@ -255,7 +255,7 @@ def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
 
 
 def test_the_end_of_an_agent_is_a_problem(recorder: LogWriter) -> None:
-    """Once the recording has ended, everything that `show` knows counts: here, a crash."""
+    """When a recording ends, the live watch reports what `show` reports: here, a crash."""
     recorder.event(capture_log.EXIT, signal=6)
     recorder.close("the agent exited")
     recorder.abandon()

@@ -1,4 +1,4 @@
-"""Noise is only what a model words differently; everything else that differs is unstable."""
+"""For `verify --runs`, noise is only what a model words differently."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def spoken(number: int, *words: str, title: str = "Read it", kind: str = "read")
 
 
 def test_wording_titles_ids_and_the_number_of_chunks_are_noise() -> None:
-    """A model that words everything differently did what was recorded."""
+    """For `verify --runs`, a model that words everything differently did what was recorded."""
     runs = (
         spoken(0, "a").end(),
         spoken(1, "b", "b", title="Look at it").end(),
@@ -94,7 +94,7 @@ def test_wording_titles_ids_and_the_number_of_chunks_are_noise() -> None:
     ids=["tool kind", "stop reason", "error", "permission", "method"],
 )
 def test_other_differences_are_unstable(other: Run, expected: str) -> None:
-    """Everything that a model does not word is the same in all runs, or unstable."""
+    """For `verify --runs`, what a model does not word is the same in all runs, or unstable."""
     unstable, _ = judged(spoken(0, "x").end(), spoken(1, "y").end(), other)
     assert places(unstable)[0] == expected
 
@@ -112,7 +112,7 @@ def test_other_differences_are_unstable(other: Run, expected: str) -> None:
 def test_only_ids_that_look_generated_are_noise(
     fields: list[dict[str, Any]], unstable: bool
 ) -> None:
-    """The input of a tool is what an agent does; an id is noise if its place and values say so."""
+    """For `verify --runs`, a tool's input is an action; a generated id in it may be noise."""
     first, second = fields
     runs = [Run(n).tell("plan", entries=[], **more).end() for n, more in ((1, first), (0, second))]
     differences, _ = judged(runs[0], *runs)
@@ -120,7 +120,7 @@ def test_only_ids_that_look_generated_are_noise(
 
 
 def test_a_change_that_all_runs_show_is_reported() -> None:
-    """A text or a title that is alike in all runs is compared with the recording."""
+    """`verify --runs` compares a text that is alike in all runs with the recording."""
 
     def run(number: int, answer: str, title: str, thought: str) -> Run:
         made = Run(number).tell("agent_thought_chunk", content=text(thought)).words(answer)
@@ -135,7 +135,7 @@ def test_a_change_that_all_runs_show_is_reported() -> None:
 
 
 def test_a_text_that_only_some_runs_have_is_noise_in_its_turn() -> None:
-    """An agent that sometimes says nothing before a tool call has no unstable run for that."""
+    """For `verify --runs`, an agent may sometimes say nothing before a tool call."""
 
     def run(number: int, first: tuple[str, ...], second: tuple[str, ...]) -> Run:
         made = Run(number).words(*first).end()

@@ -59,7 +59,7 @@ def sent_counts(result: dict[str, Any]) -> dict[str, int]:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_tokens_of_real_agents_are_those_of_the_traffic(tmp_path: Path, path: Path) -> None:
-    """The counts, contexts and costs are those in the lines; without any, nothing is said."""
+    """The counts, contexts and costs of tokens in a recording are those in its lines."""
     prompts, open_ = list[dict[str, int]](), dict[Any, int]()
     context, costs = Tokens(), dict[str, float]()
     for stream, message in raw_messages(path):
@@ -160,7 +160,7 @@ def spent(session: str, amount: float, currency: str = "USD") -> Any:
 def test_running_totals_are_not_added_up(
     tmp_path: Path, version: int, counts: list[tuple[int, int]], whole: Any, counted: str
 ) -> None:
-    """Counts that fall are added up, and of counts that only rise the last one counts."""
+    """Token counts that sometimes fall are added up; of counts that only rise, the last counts."""
     chat = Chat(tmp_path / "x.db", version)
     chat.open("s")
     for into, out in counts:
@@ -179,7 +179,7 @@ def test_running_totals_are_not_added_up(
 
 
 def test_sessions_are_added_up(tmp_path: Path) -> None:
-    """The costs of several sessions are added up, each the last one that was reported."""
+    """The costs of several sessions are added up, each by its last report."""
     chat = Chat(tmp_path / "x.db")
     chat.open("a")
     chat.open("b")
@@ -193,7 +193,7 @@ def test_sessions_are_added_up(tmp_path: Path) -> None:
 
 
 def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: Path) -> None:
-    """The cost of a session that was loaded includes earlier turns; a report before shows it."""
+    """The cost of a loaded session includes earlier turns, which an earlier report may show."""
     chat = Chat(tmp_path / "x.db", opening="session/load")
     chat.open("a")
     chat.turn("a", spent("a", 2))
@@ -209,7 +209,7 @@ def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: P
 
 
 def test_a_late_report_belongs_to_the_turn_before(tmp_path: Path) -> None:
-    """Usage that comes after the answer to a prompt is usage of that turn."""
+    """Usage of tokens that comes after the answer to a prompt belongs to the prompt's turn."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.turn("s")
@@ -219,7 +219,7 @@ def test_a_late_report_belongs_to_the_turn_before(tmp_path: Path) -> None:
 
 
 def test_nothing_is_said_without_usage(tmp_path: Path) -> None:
-    """An agent that sent no usage has no tokens, neither in a turn nor in the whole."""
+    """If an agent sent no usage, neither its turns nor the recording have tokens."""
     assert recorded(record_waiting_chat(tmp_path / "x.db").path) == RecordedTokens({}, None, {}, {})
 
 
@@ -235,7 +235,7 @@ def test_nothing_is_said_without_usage(tmp_path: Path) -> None:
     ],
 )
 def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
-    """A member that is neither a count nor an amount is absent."""
+    """A member of a usage that is neither a count nor an amount is ignored."""
     assert tokens_of(odd) == Tokens()
 
 
@@ -254,5 +254,5 @@ def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_tokens_in_words(tokens: Tokens | None, facts: list[str]) -> None:
-    """The words have all that is known, and nothing else."""
+    """The words about tokens have all known numbers, and nothing else."""
     assert [*token_facts(tokens)] == facts

@@ -20,12 +20,12 @@ from acp_proxy.recording.notes import changed_note, note_in_words, read_notes
     ],
 )  # fmt: skip
 def test_a_line_with_a_number_begins_a_note(text: str | None, notes: dict[int, str]) -> None:
-    """A line that begins with the number of a row begins the note at this row."""
+    """A line of a recording's note that begins with a row's number is a note at this row."""
     assert read_notes(text) == notes
 
 
 def test_a_new_note_replaces_the_note_at_its_row() -> None:
-    """New notes replace the notes at the same rows, the others stay, and rows are in order."""
+    """New notes at rows replace the notes at the same rows, in the order of rows."""
     note = changed_note("it hangs", "#42 why?")
     assert note == "it hangs\n#42 why?"
     note = changed_note(note, "#7 who\nasked")
@@ -39,7 +39,7 @@ def test_a_new_note_replaces_the_note_at_its_row() -> None:
 
 
 def test_rows_with_notes_are_counted() -> None:
-    """A summary of the notes has the note about the recording, and the numbers of the rows."""
+    """A summary of notes has the note about the recording, and the numbers of noted rows."""
     assert note_in_words(None) == ""
     assert note_in_words("it hangs") == "it hangs"
     assert note_in_words("#42 so") == "1 note at #42"

@@ -160,7 +160,7 @@ def test_the_rows_of_a_run_are_those_of_its_frames_alone(
 
 
 def test_a_row_with_a_note_is_in_no_run(tmp_path: Path) -> None:
-    """A row with a note does not continue a run, nor does the row after it, as in `log`."""
+    """In a report, a row with a note neither continues a run nor is continued, as in `log`."""
     chunk = line(update("s", "agent_message_chunk", content=text("one")))
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(5):

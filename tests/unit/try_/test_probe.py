@@ -1,4 +1,4 @@
-"""The probes, played with an agent in this process."""
+"""Tests the probes of `try --probe`, played with an agent in this process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def named(results: dict[str, ProbeResult], verdict: ProbeVerdict) -> list[str]:
 
 
 async def test_an_agent_that_keeps_everything(autojump_clock: MockClock) -> None:
-    """All probes hold, in the order of the data file, and three starts are enough."""
+    """With a healthy agent all probes hold, in the order of the data file, in three starts."""
     prober, results = await play(ProbedAgent, autojump_clock)
     assert [(name, r.detail) for name, r in results.items() if r.verdict != "holds"] == []
     assert [*results] == [probe.id for probe in probes()]
@@ -199,7 +199,7 @@ KINDS: dict[str, type[ProbedAgent]] = {
 
 @pytest.mark.parametrize("name", [probe.id for probe in probes()])
 async def test_each_probe_can_be_broken(name: str, autojump_clock: MockClock) -> None:
-    """For each probe there is an agent that breaks this probe and no other."""
+    """For each probe of `try --probe`, one of the test's agents breaks only this probe."""
     kind: type[ProbedAgent] = type("Agent", (KINDS[name],), {"probe": name})
     _, results = await play(kind, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == [name]
@@ -227,7 +227,7 @@ class _EndsFirst(ProbedAgent):
 
 @pytest.mark.parametrize("kind", [_Ends, _EndsFirst])
 async def test_a_race_is_no_error(kind: type[ProbedAgent], autojump_clock: MockClock) -> None:
-    """A turn that ends normally just after its cancellation is a warning, since it may be over."""
+    """If a turn ends normally just after its cancellation, `try --probe` has only a warning."""
     _, results = await play(kind, autojump_clock)
     races = [results["cancel-mid-turn"], results["cancel-at-once"]]
     for race in races:
@@ -254,7 +254,7 @@ class _OffersNothing(ProbedAgent):
 
 
 async def test_nothing_is_asked_that_was_not_offered(autojump_clock: MockClock) -> None:
-    """Methods that the agent does not offer are not called; their probes say what is missing."""
+    """`try --probe` calls no methods that the agent does not offer, and names what is missing."""
     _, results = await play(_OffersNothing, autojump_clock)
     untested = named(results, ProbeVerdict.NOT_TESTED)
     assert untested == [
@@ -271,7 +271,7 @@ class _WantsLogin(ProbedAgent):
 
 
 async def test_without_a_session_its_probes_are_not_tested(autojump_clock: MockClock) -> None:
-    """An agent that refuses the session breaks this probe; what needs a session says so."""
+    """If an agent refuses the session, probes that need a session are not tested and say so."""
     prober, results = await play(_WantsLogin, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == ["cwd-missing", "cwd-type", "session-new"]
     expected = 'session-new failed: the error {"code": -32000, "message": "no"} came'
@@ -288,7 +288,7 @@ class _Hangs(ProbedAgent):
 
 
 async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) -> None:
-    """Without an answer to `initialize` nothing else is tested, and no other agent is started."""
+    """If `initialize` gets no answer, `try --probe` tests nothing else."""
     prober, results = await play(type("Agent", (_Hangs,), {"probe": "initialize"}), autojump_clock)
     assert prober.is_mute
     assert len(prober._tapes) == 1
@@ -299,7 +299,7 @@ async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) ->
 
 
 async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) -> None:
-    """A hang is an error of one probe; an agent that ignores unknown methods is asked otherwise."""
+    """If an agent hangs, `try --probe` has an error of one probe and starts another agent."""
     kind = type("Agent", (_Hangs,), {"probe": "_acp-proxy/no_such_method"})
     prober, results = await play(kind, autojump_clock)
     broken = ["unknown-extension", "string-id", "carriage-return"]
@@ -312,7 +312,7 @@ async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) ->
 
 
 async def test_the_version_of_the_answer_is_followed(autojump_clock: MockClock) -> None:
-    """A client that begins with v2 asks the probes of v1 if the agent answers with version 1."""
+    """If the agent answers with version 1, `try --probe` asks the probes of v1."""
     prober, results = await play(ProbedAgent, autojump_clock, "v2")
     assert prober.dialect == "v1"
     assert "load" in results
@@ -328,7 +328,7 @@ class _SpeaksV2(ProbedAgent):
 
 
 async def test_v2_has_its_own_probes(autojump_clock: MockClock) -> None:
-    """An agent of version 2 is asked only what version 2 has in the same form as version 1."""
+    """An agent of version 2 gets only the probes that have the same form in versions 1 and 2."""
     prober, results = await play(_SpeaksV2, autojump_clock, "v2")
     assert prober.dialect == "v2"
     assert named(results, ProbeVerdict.HOLDS) == [*results]

@@ -1,4 +1,4 @@
-"""The lines of a probed connection."""
+"""Tests how lines of a probed connection are assigned to probes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def line(**message: Any) -> bytes:
 
 
 def test_lines_are_counted_in_each_direction() -> None:
-    """A request and its answer are lines of the probe; the client's own answers are not."""
+    """A request of a probe and its answer are lines of the probe; other answers are not."""
     tape = ProbeTape(open={'"a"': None})
     tape.watch(OUT, line(id="a", method="m"))
     tape.watch(OUT, line(id=1, result={}))
@@ -33,7 +33,7 @@ def test_lines_are_counted_in_each_direction() -> None:
 
 
 def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
-    """The request that shows what was read, and its answer, are left out."""
+    """The lines of a probe leave out the request that shows which messages were read."""
     tape = ProbeTape(open={'"probe:a:next"': None})
     tape.watch(OUT, line(id="probe:a:next", method="m"))
     tape.watch(IN, line(id="probe:a:next", result={}))
@@ -41,7 +41,7 @@ def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
 
 
 def test_other_answers_are_strays_if_they_are_expected() -> None:
-    """An answer to no request is kept while a line without a request waits for one."""
+    """A probe of `try` keeps a stray answer for a line that has no request."""
     tape = ProbeTape(strays=[])
     tape.watch(IN, line(id=None, error={"code": -32700}))
     assert tape.strays == [{"jsonrpc": "2.0", "id": None, "error": {"code": -32700}}]
@@ -62,7 +62,7 @@ def test_other_answers_are_strays_if_they_are_expected() -> None:
     ],
 )
 def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
-    """A line of text, a call of a method that was not offered, and a stray answer are noted."""
+    """A probe of `try` notes a line of text, a call that was not offered, and a stray answer."""
     tape = ProbeTape()
     tape.watch(IN, raw)
     assert [*tape.offences] == ([] if probe is None else [probe])
@@ -73,7 +73,7 @@ def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
     [("a", "tool_call", False), ("b", "tool_call", True), ("b", "usage_update", False)],
 )
 def test_output_belongs_to_an_open_request(session: str, kind: str, is_offence: bool) -> None:
-    """Output of a turn in another session is an offence; news of that session are not."""
+    """For a probe, output of a turn in another session is an offence, but news are not."""
     tape = ProbeTape(open={"1": "a"})
     update = {"sessionUpdate": kind}
     tape.watch(IN, line(method="session/update", params={"sessionId": session, "update": update}))

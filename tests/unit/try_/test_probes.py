@@ -1,4 +1,4 @@
-"""The list of probes, and the forms of answers."""
+"""Tests the list of probes, and the forms of their expected answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "probes.md"
 
 
 def test_the_data_file_has_no_unknown_member() -> None:
-    """Each member is a field, so that no mistyped name is ignored."""
+    """Each member in the data file of probes is a field, so that mistyped names are errors."""
     names = {field.name for field in fields(Probe)}
     of_steps = {field.name for field in fields(ProbeStep)}
     for probe in DATA:
@@ -29,7 +29,7 @@ def test_the_data_file_has_no_unknown_member() -> None:
 
 
 def test_each_probe_is_complete() -> None:
-    """Ids are unique, sentences end, values are known ones, and what must hold is earlier."""
+    """In the list of probes, ids are unique, and what a probe needs stands before it."""
     ids = [probe.id for probe in probes()]
     assert len({*ids}) == len(ids) >= 30
     for number, probe in enumerate(probes()):
@@ -45,7 +45,7 @@ def test_each_probe_is_complete() -> None:
 
 
 def test_the_page_lists_all_probes() -> None:
-    """The page of probes has the sentence and the severity of each, in their order."""
+    """The page of probes has the sentence and the severity of each probe, in their order."""
     rows = [f"| `{probe.id}` | {probe.text} | {probe.severity} |" for probe in probes()]
     lines = PAGE.read_text(encoding="utf-8").split("\n")
     first = lines.index(rows[0])
@@ -53,7 +53,7 @@ def test_the_page_lists_all_probes() -> None:
 
 
 def test_names_are_replaced_wherever_they_are() -> None:
-    """A text in braces becomes its value, in objects and arrays; other texts are kept."""
+    """A text in braces in a probe becomes its value; other texts are kept."""
     value = {"a": ["{cwd}", "b{cwd}"], "c": "{new}"}
     known = {"cwd": "/w", "new": {"x": 1}}
     assert filled(value, known) == {"a": ["/w", "b{cwd}"], "c": {"x": 1}}
@@ -79,10 +79,10 @@ def test_names_are_replaced_wherever_they_are() -> None:
     ],
 )  # fmt: skip
 def test_a_form_fits_or_says_how_not(form: Any, value: Any, words: str | None) -> None:
-    """The words name the first member that differs, with what came and what was expected."""
+    """The words of a failed probe name the first member that differs, with both values."""
     assert misfit(form, value) == words
 
 
 def test_long_values_are_cut() -> None:
-    """An answer of any size makes a short sentence."""
+    """A probe makes a short sentence of an answer of any size."""
     assert len(misfit({"id": [1]}, {"id": "x" * 500}) or "") < 200

@@ -57,7 +57,7 @@ def test_a_module_has_the_script_beside_its_python(
 
 
 def test_a_path_that_goes_away_is_known() -> None:
-    """A command in a temporary directory is recognized, such as one made by uvx."""
+    """`setup` recognizes that acp-proxy is in a temporary directory, such as one made by uvx."""
     places = (
         "/home/me/.cache/uv/archive-v0/abc", "/tmp/clone/.venv", "/data/uvcache/archive-v0/abc",
         "/data/uvcache/environments-v2/abc", "/data/uvcache/builds-v0/.tmpabc",
@@ -72,7 +72,7 @@ def test_a_path_that_goes_away_is_known() -> None:
 
 
 def test_a_link_into_a_cache_goes_away_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that is a symbolic link into a cache is recognized, too."""
+    """`setup` recognizes that acp-proxy is a symbolic link into a cache."""
     link = tmp_path / "acp-proxy"
     link.symlink_to("/nowhere/.cache/uv/archive-v0/abc/bin/acp-proxy")
     monkeypatch.setattr(own, "_TEMPORARY", re.compile(r"/\.cache/"))

@@ -145,7 +145,7 @@ def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Pa
 
 
 def test_a_command_in_a_cache_is_not_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`--write` refuses a command in a cache and says what to do; without it, this is a warning."""
+    """`setup --write` refuses an acp-proxy in a cache; without `--write`, `setup` warns of it."""
     monkeypatch.setattr(command, "is_temporary", is_temporary)
     monkeypatch.setattr(command, "own_command", lambda _: ("/x/.cache/uv/bin/acp-proxy",))
     before = (home / ZED).read_bytes()

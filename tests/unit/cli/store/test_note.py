@@ -110,7 +110,7 @@ def test_a_note_at_a_row_is_shown_there(home: Path) -> None:
 
 
 def test_a_note_at_a_row_is_removed_alone(home: Path) -> None:
-    """With the number of a row, --clear removes only the note at this row."""
+    """With the number of a row, `note --clear` removes only the note at this row."""
     run("inspect", "note", "run", "all of it\n#3 why?", home=home)
     assert run("inspect", "note", "run", "#3", "--clear", home=home).output == ""
     assert run("inspect", "note", "run", home=home).stdout == "all of it\n"
@@ -120,7 +120,7 @@ def test_a_note_at_a_row_is_removed_alone(home: Path) -> None:
 
 
 def test_the_text_form_keeps_notes_at_rows(home: Path) -> None:
-    """An export has the notes at rows, and a text form takes new ones."""
+    """`export` keeps the notes at rows, and a text form can get new notes at rows."""
     run("inspect", "note", "run", "#3 why?", home=home)
     (home / "text.jsonl").write_text(run("inspect", "export", "run", home=home).stdout)
     run("inspect", "note", str(home / "text.jsonl"), "#1 start", home=home)

@@ -1,4 +1,4 @@
-"""``stats --by``: recordings are grouped by version, and each version is compared with the last."""
+"""``stats --by`` groups recordings by version, and compares each version with the last."""
 
 from __future__ import annotations
 
@@ -93,14 +93,14 @@ def rows(directory: Path, by: str, *words: str) -> list[dict[str, Any]]:
 
 
 def test_versions_are_in_their_natural_order() -> None:
-    """Numbers are compared as numbers, and a version comes after its candidates."""
+    """``stats --by`` sorts versions by their numbers, and a version after its candidates."""
     versions = ["", "0.9", "1.9.0", "1.10.0-rc1", "1.10.0-rc2", "1.10.0", "v1.10.1", "2"]
     shuffled = random.Random(3).sample(versions, len(versions))
     assert sorted(shuffled, key=version_key) == versions
 
 
 def test_each_version_has_the_numbers_of_its_recordings(tmp_path: Path) -> None:
-    """Times are percentiles of all turns, and the rest are sums."""
+    """In ``stats --by``, times are percentiles of all turns, and counts are sums."""
     for number in range(4):
         record_turn(tmp_path / f"old-{number}.db", "1.9", turn_ms=100 * (number + 1), day=number)
     record_turn(tmp_path / "new.db", "1.10", first_ms=30, turn_ms=900, status="failed", day=9)
@@ -121,7 +121,7 @@ def test_each_version_has_the_numbers_of_its_recordings(tmp_path: Path) -> None:
 
 
 def test_counts_are_compared_with_as_many_recordings(tmp_path: Path) -> None:
-    """Counts do not change if fewer recordings have as many failed calls each."""
+    """``stats --by`` reports no change if each recording has as many failed calls as before."""
     for number in range(6):
         status = "failed" if number % 2 else "completed"
         record_turn(
@@ -133,7 +133,7 @@ def test_counts_are_compared_with_as_many_recordings(tmp_path: Path) -> None:
 
 
 def test_only_versions_of_one_name_are_compared(tmp_path: Path) -> None:
-    """Agents of another name begin anew, and projects are never compared."""
+    """``stats --by`` does not compare agents of different names, and never compares projects."""
     record_turn(tmp_path / "a.db", "1", name="ant")
     record_turn(tmp_path / "b.db", "2", name="bee", cwd="/srv/b", day=1)
     assert [row["change"] for row in rows(tmp_path, "agent")] == [None, None]
@@ -145,14 +145,14 @@ def test_only_versions_of_one_name_are_compared(tmp_path: Path) -> None:
 
 
 def test_every_member_is_documented(tmp_path: Path) -> None:
-    """The page about JSON lists the members of a row in their order."""
+    """The page about JSON lists the members of a row of ``stats --by`` in their order."""
     record_turn(tmp_path / "a.db", "1")
     (row,) = rows(tmp_path, "agent")
     assert first_cells(section(page("json.md"), "Version")) == list(row)
 
 
 def test_a_filter_chooses_recordings(tmp_path: Path) -> None:
-    """A recording counts if one of its frames matches."""
+    """``stats --by`` with a filter counts a recording if one of its frames matches."""
     record_turn(tmp_path / "a.db", "1")
     record_turn(tmp_path / "b.db", "2", status="failed", day=1)
     (row,) = rows(tmp_path, "agent", "text:failed")
@@ -163,7 +163,7 @@ def test_a_filter_chooses_recordings(tmp_path: Path) -> None:
 
 
 def test_the_recordings_directory_is_the_default(tmp_path: Path) -> None:
-    """Without a directory all recordings are compared; a broken file is named and left out."""
+    """``stats --by`` without a directory compares all recordings, and names a broken file."""
     record_conversation(tmp_path / "x.db")
     (tmp_path / "broken.db").write_bytes(b"no database")
     printed = run("stats", "--by", "client", home=tmp_path)
@@ -187,7 +187,7 @@ def test_wrong_use_is_one_line(tmp_path: Path, words: tuple[str, ...], message: 
 def test_the_table_fits_the_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """Changes stand below their numbers, and important columns are on narrow screens, too."""
+    """``stats --by`` prints changes below their numbers, and fits narrow screens."""
     record_turn(tmp_path / "a.db", "1.9.0", turn_ms=100)
     record_turn(tmp_path / "b.db", "1.10.0", turn_ms=300, ending="good", day=1)
     record_turn(tmp_path / "c.db", "1.10.0", ending="crash", day=2)
