@@ -14,7 +14,7 @@ ENTRIES = json.loads((DATA / "reports.json").read_text(encoding="utf-8"))
 
 
 def test_there_are_enough_of_them() -> None:
-    """The reports of bugs are thirty, of both sides, and ten conversations without a fault."""
+    """The test data has thirty reports of bugs of both sides, and ten healthy conversations."""
     sides = [entry["side"] for entry in ENTRIES]
     assert sides.count("agent") + sides.count("client") >= 30
     assert min(sides.count("agent"), sides.count("client"), sides.count(None)) >= 10

@@ -293,7 +293,7 @@ async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
 
 
 async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
-    """After a wait in which open requests were unknown, a silent agent is ended at once."""
+    """When it becomes known that no request is open, a recorder ends a silent agent at once."""
     answers = Answers(lambda now: None if now < 100 else False)
     scene = await play(clock, (10, Scene.client_leaves), answers=answers)
     assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
