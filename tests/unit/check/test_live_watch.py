@@ -60,7 +60,7 @@ HANGS = {
     "fresh/wiki-turn-stalls-after-its-work": [160, 328],
     "third/cursor-web-search-hangs": [608],
 }
-"""Reported hangs, and the seconds when the live watch reports each; two silences are two reports."""
+"""Reported hangs, and the seconds when the live watch reports each; two silences are reported."""
 
 
 def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
