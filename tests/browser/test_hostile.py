@@ -63,7 +63,7 @@ TOUR = r"""async ({ wanted, every }) => {HELPERS
       for (let number = Number(first); number <= Number(end); number++) seen.numbers.add(number);
     }
     look("list", document.querySelector(".view-list").textContent);
-    const tabs = [...document.querySelectorAll("[id^=detail-tab-]")];
+    const tabs = [...document.querySelectorAll(".detail [role=tab]")];
     const names = tabs.filter((tab) => !tab.hidden).map((tab) => tab.id);
     for (const name of [...names.slice(1), names[0]]) {
       const tab = document.getElementById(name);

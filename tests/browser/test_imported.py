@@ -33,7 +33,7 @@ WORDS = """async () => {
     await settle();
     open();
     for (const part of ["facts", "said"]) {
-      document.getElementById(`detail-tab-${part}`).click();
+      document.getElementById(`tab-${part}`).click();
       await settle();
       found.push(words());
     }

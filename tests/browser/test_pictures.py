@@ -183,7 +183,7 @@ def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) 
     page.locator(".detail-title", has_text="#4 terminal/create").wait_for()
     page.locator(".detail p .seq", has_text="#5").click()
     page.locator(".detail-title", has_text="#5 terminal/create").wait_for()
-    parts = page.locator("[id^=detail-tab-]:visible")
+    parts = page.locator(".detail [role=tab]:visible")
     assert parts.all_inner_texts() == ["Said", "Tree", "Bytes", "Facts"]
     opened.ask(STDERR)
     page.locator(".detail-title", has_text="stderr").wait_for()

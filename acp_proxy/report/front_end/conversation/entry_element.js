@@ -56,8 +56,8 @@ function openParts(state, entry) {
     : (title || entry.state) + tookWords(took_ns);
   return [
     h("p", { class: "entry-head" }, is_failed && "✗ ", h("b", null, name || end),
-      kind === "event" && `${detail}: ${title}`, kind === "note" && span("row-note", title), note(remarks.join(" · ")),
-      place(state, entry)),
+      kind === "event" && `${detail}: ${title}`, kind === "note" && span("row-note", title),
+      note(remarks.join(" · ")), place(state, entry)),
     choicesElement(entry.choices), ...entryBlocks(entry).map((block) => blockElement(state, block)),
   ];
 }

@@ -105,7 +105,7 @@ async function factsOf(recording, row) {
   });
   const { fired } = await recording.cells(row);
   for (const one of fired) facts.push(["fired", faultInWords(one, isReplaced(recording, row))]);
-  const known = facts.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "");
+  const known = facts.filter(([, value]) => value || value === 0);
   return known.map(([name, value]) => [name, String(value)]);
 }
 
@@ -166,8 +166,7 @@ export function mountDetail(container, state) {
   const steppers = [stepper(state, "call"), stepper(state, "turn")];
   /** @type {(name: string, text: () => Promise<string> | string) => HTMLElement} */
   const copyButton = (name, text) => button(name, async () => copyText(copied, await text()));
-  const ids = { tab: "detail-tab-", panel: () => "detail-panel" };
-  const tabs = tabList("parts of the detail", DETAIL_PANES, ids, choose);
+  const tabs = tabList("parts of the detail", DETAIL_PANES, () => "detail-panel", choose);
   const panel = h("div",
     { class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0 });
   const copies = h("details", { class: "copies" }, h("summary", null, "Copy"),
@@ -201,7 +200,7 @@ export function mountDetail(container, state) {
     steppers.forEach(({ update }) => update());
     clear(copied);
     tabs.show(shown.name, empty);
-    setAttribute(panel, "aria-labelledby", `detail-tab-${shown.name}`);
+    setAttribute(panel, "aria-labelledby", `tab-${shown.name}`);
     clear(panel, div("", parts));
     container.scrollTop = 0;
   }

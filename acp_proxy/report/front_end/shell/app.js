@@ -77,11 +77,10 @@ class App {
     /** @type {HTMLButtonElement[]} */
     this.steps = [...part(".steps").querySelectorAll("button")];
     this.steps.forEach((step, at) => step.addEventListener("click", () => this.next(at ? 1 : -1)));
-    const panel = (/** @type {string} */ name) => `view-${name}`;
-    this.tabs = tabList("Views", VIEWS, { tab: "tab-", panel }, (name) => state.set("view", name));
+    this.tabs = tabList("Views", VIEWS, (one) => `view-${one}`, (one) => state.set("view", one));
     part(".tools").prepend(this.tabs.element);
     /** @type {HTMLElement[]} */
-    this.panels = VIEWS.map(({ name }) => part(`#${panel(name)}`));
+    this.panels = VIEWS.map(({ name }) => part(`#view-${name}`));
     part(".main").addEventListener("click", (/** @type {Event} */ event) => this.onRowClick(event));
     const times = part("#times");
     times.addEventListener("change", () => state.set("times", times.value));

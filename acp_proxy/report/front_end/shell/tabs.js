@@ -2,13 +2,14 @@
 import { button, h, setAttribute } from "./dom.js";
 
 /**
- * @param {string} label @param {{name: string, title: string}[]} tabs
- * @param {{tab: string, panel: (name: string) => string}} ids how ids of tabs begin; ids of panels
+ * @param {string} label
+ * @param {{name: string, title: string}[]} tabs whose names no other tab of the page has
+ * @param {(name: string) => string} panelOf the id of the panel of a tab
  * @param {(name: string) => void} choose
  */
-export function tabList(label, tabs, ids, choose) {
+export function tabList(label, tabs, panelOf, choose) {
   const buttons = tabs.map(({ name, title }) => button(title, () => choose(name), {
-    role: "tab", id: `${ids.tab}${name}`, "aria-controls": ids.panel(name) }));
+    role: "tab", id: `tab-${name}`, "aria-controls": panelOf(name) }));
   const keydown = (/** @type {KeyboardEvent} */ event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
