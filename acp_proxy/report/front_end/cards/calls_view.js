@@ -1,10 +1,9 @@
 // The tool calls as a table in the order of their start; the detail shows the chosen call's card.
 import { BLOCK_ENTRIES } from "../conversation/entries.js";
 import { pause, readJson } from "../data/source.js";
-import { clear, div, h, span } from "../shell/dom.js";
+import { clear, div, h, setAttribute, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
-import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
-import { sizeInWords, visibleText } from "../shell/words.js";
+import { countInWords, durationInWords, secondsInWords, sizeInWords } from "../shell/words.js";
 import { statusInWords, ENDED } from "./card.js";
 
 /** @typedef {import("../shell/state.js").State} State */
@@ -148,7 +147,7 @@ export class CallsView {
       sizeInWords(bytes),
     ];
     node.classList.add("calls-row", `calls-${tone || "usual"}`);
-    node.title = visibleText(title);
+    setAttribute(node, "title", title);
     node.append(...cells.map((cell) => h("span", { role: "gridcell" }, cell)));
   }
 }

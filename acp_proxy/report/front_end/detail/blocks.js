@@ -6,7 +6,7 @@ import { markdownElements } from "../conversation/markdown.js";
 import { clear, div, h, noteLine, picture, span } from "../shell/dom.js";
 import { addInParts, longText } from "./hex.js";
 import { isObject, wordAt } from "../data/values.js";
-import { countInWords, sizeInWords, visibleText } from "../shell/words.js";
+import { countInWords, sizeInWords } from "../shell/words.js";
 
 /**
  * @typedef {import("../data/values.js").JsonObject} JsonObject
@@ -124,7 +124,7 @@ function imageElement({ recording }, number, name) {
   const box = h("figure", { class: "image", style });
   const error = () => clear(box, span("note", name));
   recording.source.bytes(`g${number}`).then((bytes) => {
-    const words = `${visibleText(name)}, ${width} × ${height}`;
+    const words = `${name}, ${width} × ${height}`;
     clear(box, picture(type, bytes, { alt: words, title: words, on: { error } }));
   }, error);
   return box;
@@ -139,7 +139,7 @@ export const labelledBlock = (label, ...parts) => div("block", div("block-label"
 /** @param {DiffModel} diff */
 function diffElement({ path, rows, notes }) {
   const count = (/** @type {string} */ kind) => rows.filter((row) => row.kind === kind).length;
-  const name = `${visibleText(path)} +${count("added")} −${count("removed")}`.trim();
+  const name = `${path} +${count("added")} −${count("removed")}`.trim();
   const table = h("div", { class: "diff", role: "group", tabindex: "0", "aria-label": name });
   let shown = 0;
   addInParts(table, (add) => {

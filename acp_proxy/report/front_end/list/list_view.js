@@ -145,9 +145,8 @@ export class ListView {
   values(item) {
     const [row, isRun] = [rowOfItem(item), kindOfItem(item) === RUN];
     const { recording, state: { shown } } = this;
-    const [seqs, times, sizes, runs] = ["seq", "t_ns", "size", "run"].map((name) =>
-      recording.numbers(name));
-    const isOpen = this.opened.has(runs[row]);
+    const [seqs, times, sizes] = ["seq", "t_ns", "size"].map((name) => recording.numbers(name));
+    const isOpen = this.opened.has(recording.numbers("run")[row]);
     const click = (/** @type {Event} */ event) => {
       event.stopPropagation();
       this.fold(item, !isOpen);
@@ -172,7 +171,7 @@ export class ListView {
       ],
       id: id && `#${id}`, size: !Number.isNaN(size) && sizeInWords(size),
       text: text === null ? null
-        : [note && span("row-note", visibleText(`✎ ${note} `)), ...readable(visibleText(text))],
+        : [note && span("row-note", `✎ ${note} `), ...readable(visibleText(text))],
     };
   }
 

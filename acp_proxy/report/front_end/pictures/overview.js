@@ -1,7 +1,7 @@
 // The strip above the views. It shows the traffic over time, turns, problems and faults, and the
 // range of time whose rows are shown. Mouse and keyboard change this range.
-import { button, clear, div, h, span, svg } from "../shell/dom.js";
-import { durationInWords, secondsInWords, visibleText } from "../shell/words.js";
+import { button, clear, div, h, setAttribute, span, svg } from "../shell/dom.js";
+import { durationInWords, secondsInWords } from "../shell/words.js";
 import { linkedText } from "../cards/card.js";
 import { debtsOf, openSpans } from "./lanes.js";
 import { axisTicks, countsByPlace, drawnGaps, grouped, lengthOf, placeOf } from "./time_axis.js";
@@ -171,7 +171,7 @@ export class OverviewStrip {
     const long = durationInWords(lengthOf(gaps));
     const element = this.stretch(`gap debt-${debt}`, left, right, long, who);
     const more = isOne ? [] : words;
-    element.title = visibleText([`${long} ${who}`, ...more, DEBTS[debt]].join("\n"));
+    setAttribute(element, "title", [`${long} ${who}`, ...more, DEBTS[debt]].join("\n"));
     return element;
   }
 
@@ -205,7 +205,7 @@ export class OverviewStrip {
       const kind = kinds.find((one) => one !== "warning") ?? "warning";
       const found = group.slice(0, NAMED_ROWS).flatMap((row) =>
         this.recording.problems.get(row)?.map(({ text }) => text) ?? []);
-      const name = { class: `overview-mark mark-${kind}`, title: visibleText(found.join("\n")) };
+      const name = { class: `overview-mark mark-${kind}`, title: found.join("\n") };
       return button(group.length > 1 && group.length, () => this.state.select(group[0]),
         { ...name, style, tabindex: -1 });
     });

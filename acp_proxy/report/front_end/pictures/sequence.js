@@ -1,7 +1,7 @@
 // The sequence diagram: the client, the agent, others who answer, and the proxy if faults had
 // effects. It is a virtual list; each row is a small drawing with its text beside the arrow.
-import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
-import { clear, h, span, svg } from "../shell/dom.js";
+import { durationInWords, secondsInWords, sizeInWords } from "../shell/words.js";
+import { clear, h, setAttribute, span, svg } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { pauseWords, readable, textOfRows } from "../list/texts.js";
 import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from "./lanes.js";
@@ -96,9 +96,9 @@ export class SequenceView {
     const classes = ["stream", "tone"].map((name) => `${name}-${recording.text(name, row)}`);
     node.classList.add("sequence-row", `sequence-${kind}`, ...classes);
     node.classList.toggle("sequence-trouble", problems.length > 0 && !this.state.isWarned(row));
-    node.title = visibleText([...words, ...problems].join("\n"));
+    setAttribute(node, "title", [...words, ...problems].join("\n"));
     const name = `${number} ${words.join("; ")}${pause && `${pause} after`}${trouble}`;
-    node.setAttribute("aria-label", name);
+    setAttribute(node, "aria-label", name);
     const time = kind === "gap" || kind === "turn" ? "" : secondsInWords(item.time, "", " s");
     const when = [h("b", null, trouble && "▼ ", number), time];
     const drawing = svg("svg", { "aria-hidden": "true" }, this.bars(item), this.arrows(item));

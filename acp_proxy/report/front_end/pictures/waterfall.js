@@ -1,7 +1,7 @@
 // The waterfall: the steps of one turn in time, with the requests of a tool call below the call.
 // The colour of a bar shows who was waited for.
 import { durationInWords } from "../shell/words.js";
-import { button, clear, div, h, span } from "../shell/dom.js";
+import { button, clear, div, h, setAttribute, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { tickStep } from "./time_axis.js";
 
@@ -185,7 +185,7 @@ export class WaterfallView {
     node.classList.add("waterfall-row", `kind-${step.kind}`);
     node.classList.toggle("waterfall-failed", step.failed);
     node.classList.toggle("waterfall-open", step.open);
-    node.title = `${name} ${step.title}\n${outcome}`;
+    setAttribute(node, "title", `${name} ${step.title}\n${outcome}`);
     node.append(
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),
         ` ${step.title}${times}`),

@@ -1,5 +1,6 @@
 // Makes elements out of names and values. No string is ever parsed as HTML, and attributes that
-// could run or fetch something are refused. Invisible characters are shown as escapes in all texts.
+// could run or fetch something are refused. Invisible characters are shown as escapes in all texts
+// and attributes.
 import { messageOf, visibleText } from "./words.js";
 
 /**
@@ -90,7 +91,7 @@ export const clear = (node, ...children) => node.replaceChildren(...nodesOf(chil
 export function setAttribute(element, name, value) {
   if (REFUSED.test(name)) throw new Error(`an attribute ${name} is never set`);
   if (value === null || value === undefined || value === false) element.removeAttribute(name);
-  else element.setAttribute(name, value === true ? "" : String(value));
+  else element.setAttribute(name, value === true ? "" : visibleText(String(value)));
 }
 
 /**
