@@ -54,7 +54,7 @@ def _parameter(option: Option) -> click.Option:
     return click.Option(
         [name for name in (option.short, option.flag) if name],
         help=option.text,
-        envvar=option.variable,
+        envvar=option.variable or None,
         allow_from_autoenv=False,
         **kind,
     )

@@ -93,6 +93,10 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
                 from acp_proxy.record.record_check import prepare
 
                 nursery.start_soon(prepare)
+            if options.on_stall is not None:
+                from acp_proxy.record.stall_command import run_at_stalls
+
+                nursery.start_soon(run_at_stalls, relay, options, indexing.path)
         nursery.start_soon(enforce_stop, relay, options.grace)
         nursery.start_soon(end_overstay, relay, indexing, options.grace)
         nursery.start_soon(end_lingering, relay)

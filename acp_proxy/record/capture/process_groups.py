@@ -89,10 +89,13 @@ class OwnGroup:
     is_shared = False
     """Whether the client is in the group too."""
 
-    def __init__(self, group: int, guardian: "int | None" = None, complaint: str = "") -> None:
+    def __init__(
+        self, group: int, guardian: "int | None" = None, complaint: str = "", lifeline: int = -1
+    ) -> None:
         self.id = group
         self.complaint = complaint
         self._guardian = guardian
+        self._lifeline = lifeline
 
     @classmethod
     def start(cls, program: Program) -> "tuple[OwnGroup, int]":
@@ -101,17 +104,17 @@ class OwnGroup:
         Raises:
             OSError: the agent cannot be executed; nothing is left behind.
         """
-        guardian, complaint = None, ""
+        guardian, complaint, lifeline = None, "", -1
         try:
-            guardian = _start_guardian()
+            guardian, lifeline = _start_guardian()
         except OSError as e:
             complaint = f"cannot start the guardian {SHELL!r}: {e.strerror}"
         try:
             pid = program.spawn(guardian or 0)
         except OSError:
-            cls(guardian or 0, guardian).end()
+            cls(guardian or 0, guardian, lifeline=lifeline).end()
             raise
-        return cls(guardian or pid, guardian, complaint), pid
+        return cls(guardian or pid, guardian, complaint, lifeline), pid
 
     def send(self, signum: int) -> None:
         """Sends a signal to the whole group; the guardian goes on running after a stop signal."""
@@ -143,6 +146,8 @@ class OwnGroup:
         self.send(SIGKILL)
         if self._guardian is not None:
             reap(self._guardian)
+            os.close(self._lifeline)
+            self._guardian = None
 
     def let_go(self) -> "list[str]":
         """Ends only the guardian; returns the names of programs still running in the group."""
@@ -187,8 +192,11 @@ class OwnGroup:
         ]
 
 
-def _start_guardian() -> int:
-    """Starts the guardian of a new process group and returns its process id, also the group's id.
+def _start_guardian() -> "tuple[int, int]":
+    """Starts the guardian of a new process group.
+
+    Returns:
+        Its process id, which is also the group's id, and our end of the guardian's pipe.
 
     To save descriptors, the guardian's stdout and stderr are our stdin, which is /dev/null by now.
 
@@ -197,7 +205,7 @@ def _start_guardian() -> int:
     """
     lifeline, ours = os.pipe()  # `ours` stays open, only in our process, until we end
     try:
-        return os.posix_spawn(
+        pid = os.posix_spawn(
             SHELL,
             ["sh", "-c", GUARDIAN],
             {},
@@ -208,6 +216,7 @@ def _start_guardian() -> int:
             ],
             setpgroup=0,
         )
+        return pid, ours
     except OSError:
         os.close(ours)
         raise

@@ -106,6 +106,15 @@ def read_seed(text: str) -> int:
     raise ValueError(f"{text!r} is not a seed: expected a whole number, such as 42")
 
 
+def read_command(text: str) -> "list[str]":
+    """Splits a command as a shell would."""
+    from shlex import split
+
+    if words := split(text):
+        return words
+    raise ValueError("expected a command, got nothing")
+
+
 def read_truth(text: str) -> bool:
     """Reads a yes or no, in the spellings that click accepts."""
     word = text.strip().lower()
@@ -127,6 +136,7 @@ class Option:
     Args:
         many: whether the option may be repeated; all its values are used.
         is_late: whether only the click command can check its value.
+        has_variable: whether a variable of the environment can set it, too.
         otherwise: what happens instead when a bad value is reported and ignored; empty if a bad
             value is an error.
     """
@@ -142,6 +152,7 @@ class Option:
         *,
         many: bool = False,
         is_late: bool = False,
+        has_variable: bool = True,
         otherwise: str = "",
     ) -> None:
         self.attribute = attribute
@@ -154,7 +165,7 @@ class Option:
         self.many = many
         self.is_late = is_late
         self.otherwise = otherwise
-        self.variable = "ACP_PROXY_" + attribute.upper()
+        self.variable = "ACP_PROXY_" + attribute.upper() if has_variable else ""
 
     def value(self, text: str, source: str) -> object:
         """Reads a value; returns `Ignored` for a bad value that should not stop the recording.
@@ -203,6 +214,12 @@ RECORD = (
            "recorded."),
     Option("check", None, "", False, "At the end, print on stderr which rules of the protocol were "
            "broken."),
+    Option("on_stall", read_command, "CMD", None,
+           "When the agent is silent for too long, run CMD with a sentence about it on standard "
+           "input, once for each silence.", has_variable=False),
+    Option("stall", read_seconds, "S", 120.0,
+           "The silence that --on-stall allows, in seconds; while a tool call is running at least "
+           "ten minutes. Default: 120.", has_variable=False),
     Option("fault", str, "RULE", (), "A fault: its kind, then name=value, such as 'drop "
            "where=\"method:session/update\" times=1'. Can be given several times. In the "
            "environment, one rule a line.", many=True, is_late=True),
@@ -228,6 +245,8 @@ class RecordOptions:
     keep: "tuple[str, float] | None"
     require_recording: bool
     check: bool
+    on_stall: "list[str] | None"
+    stall: float
     fault: "tuple[str, ...]"
     faults: "str | None"
     seed: "int | None"
@@ -272,7 +291,7 @@ def parse(args: "Sequence[str]", environ: "Mapping[str, str]") -> "RecordOptions
             else:
                 values[option.attribute] = option.value(value if equals else rest.pop(0), flag)
         for option in RECORD:
-            text = environ.get(option.variable)
+            text = option.variable and environ.get(option.variable)
             if text and option.is_late:
                 return None
             if text and option.attribute not in values:

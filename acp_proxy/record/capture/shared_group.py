@@ -56,8 +56,7 @@ class SharedGroup(OwnGroup):
     is_shared = True
 
     def __init__(self, guardian: int, lifeline: int, report: int) -> None:
-        super().__init__(os.getpgrp(), guardian)
-        self._lifeline = lifeline
+        super().__init__(os.getpgrp(), guardian, lifeline=lifeline)
         self._report = report
 
     @classmethod

@@ -60,14 +60,14 @@ HANGS = {
     "fresh/wiki-turn-stalls-after-its-work": [160, 328],
     "third/cursor-web-search-hangs": [608],
 }
-"""Reported hangs, and the seconds when the live watch reports each; two silences are reported."""
+"""Reported hangs, and the seconds from the start until they ring; two silences ring twice."""
 
 
 def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
     """Looks each second while a finished recording is played; returns the seconds and sentences."""
     messages, watch = MessagePass(reader), LiveWatch(reader, limit_s)
     events: list[RecordedEvent] = []
-    found: list[tuple[int, str]] = []
+    rung: list[tuple[int, str]] = []
     coming, second = deque(messages.events), 0
 
     def look_until(t_ns: int) -> None:
@@ -76,7 +76,7 @@ def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
             now_ns = second * S
             waits = messages.intervals.open(now_ns)
             if sentence := watch.stall(DiagnosisContext(reader, events, messages, waits, now_ns)):
-                found.append((second, sentence))
+                rung.append((second, sentence))
             second += 1
 
     def note_until(seq: float) -> None:
@@ -90,7 +90,7 @@ def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
         look_until(run.t_ns)
         messages.intervals.take(run, message, transition)
     note_until(float("inf"))
-    return found
+    return rung
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_silence_rings_once(recorder: LogWriter, reader: RecordingReader) -> N
 
 
 def test_only_the_agents_own_silence_rings(recorder: LogWriter, reader: RecordingReader) -> None:
-    """The live watch ignores waits for a person or the client, but not a call of ten minutes."""
+    """Waiting for a person, the client or a program never rings; a call rings after ten minutes."""
     after = partial(look, LiveWatch(reader, 60), reader, recorder)
     call = {"toolCallId": "c", "title": "make"}
     recorder.to_client(update("s", "tool_call", **call, status="in_progress"))
@@ -217,7 +217,7 @@ def test_a_broken_rule_is_a_problem(recorder: LogWriter, reader: RecordingReader
 
 
 def test_a_hang_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """The live watch also reports errors of the whole conversation that `show` reports."""
+    """An error of the whole conversation, as `show` reports it, is a problem, too."""
     watch = LiveWatch(reader, None, problem=True)
     assert look(watch, reader, recorder, 59) is None
     assert look(watch, reader, recorder, 1)[1].startswith("wait.unanswered by the agent: #6: ")

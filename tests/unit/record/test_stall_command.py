@@ -1,0 +1,177 @@
+"""The command of ``--on-stall`` runs once for each silence, and ends with the recorder at last."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+import trio
+import trio.testing
+
+from acp_proxy.record import stall_command
+from acp_proxy.record.capture.record_options import RecordOptions
+from acp_proxy.record.stall_command import run_at_stalls, run_command
+from acp_proxy.recording.log_format import Log
+from tests.support.log_writer import ORIGIN_NS, LogWriter, handshake, request, text, update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trio.testing import MockClock
+
+    from acp_proxy.record.capture.relay import Relay
+
+S = 10**9
+LIMIT_S = 120.0
+
+
+async def at_once(function: Callable[..., Any], *args: Any) -> Any:
+    """Replaces the thread, during which the clock of the test would run on."""
+    return function(*args)
+
+
+class Simulation:
+    """A recorder's log by the clock of the test, and the commands that were run."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.log = LogWriter(path)
+        self.to_client = SimpleNamespace(last_ns=ORIGIN_NS)
+        self.ran: list[tuple[float, str]] = []
+        self._began = trio.current_time()
+        monkeypatch.setattr(trio.to_thread, "run_sync", at_once)
+        monkeypatch.setattr(stall_command, "monotonic_ns", self._now_ns)
+        monkeypatch.setattr(stall_command, "run_command", self._run)
+
+    def _now_ns(self) -> int:
+        return ORIGIN_NS + int((trio.current_time() - self._began) * S)
+
+    async def _run(self, command: list[str], sentence: str) -> None:
+        assert command == ["notify", "the agent hangs"]
+        self.ran.append(((self._now_ns() - ORIGIN_NS) / S, sentence))
+
+    def prompt(self) -> None:
+        """The client prompts."""
+        self.log.t_ns = self._now_ns() - ORIGIN_NS
+        self.log.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+
+    def speak(self) -> None:
+        """The agent streams a piece."""
+        self.log.t_ns, self.to_client.last_ns = self._now_ns() - ORIGIN_NS, self._now_ns()
+        self.log.to_client(update("s", "agent_message_chunk", content=text("…")))
+
+    async def supervise(self, log: object = None) -> None:
+        """Looks for silences until cancelled."""
+        values = {"on_stall": ["notify", "the agent hangs"], "stall": LIMIT_S}
+        relay = SimpleNamespace(log=log or Log(), to_client=self.to_client)
+        options = RecordOptions(["agent"], values)
+        await run_at_stalls(cast("Relay", relay), options, self.log.path)
+
+
+async def test_the_command_runs_once_for_each_silence(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each silence runs the command within two seconds after the limit, although no row exists."""
+    simulation = Simulation(tmp_path / "x.db", monkeypatch)
+    handshake(simulation.log)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(simulation.supervise)
+        await trio.sleep(1000)
+        simulation.prompt()
+        await trio.sleep(50)
+        simulation.speak()
+        await trio.sleep(1000)
+        simulation.speak()
+        await trio.sleep(LIMIT_S - 1)
+        simulation.speak()
+        await trio.sleep(1000)
+        nursery.cancel_scope.cancel()
+    assert not simulation.log.path.exists()
+    moments = [moment for moment, _ in simulation.ran]
+    due = [1000 + 50 + LIMIT_S, 2050 + 2 * LIMIT_S - 1]
+    assert len(moments) == 2
+    assert all(0 <= moment - at <= 2 for moment, at in zip(moments, due, strict=True))
+    assert all('prompt #4 open: "go"' in sentence for _, sentence in simulation.ran)
+    simulation.log.abandon()
+
+
+async def test_a_failure_ends_only_the_alarm(
+    tmp_path: Path,
+    autojump_clock: MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A recording that cannot be read ends the search for silences with a line on stderr."""
+    simulation = Simulation(tmp_path / "x.db", monkeypatch)
+    simulation.log.log_path.unlink()
+    await simulation.supervise()
+    assert capfd.readouterr().err.startswith("acp-proxy: --on-stall has ended: NotARecording: ")
+    simulation.log.abandon()
+
+
+def open_files() -> int:
+    """Returns how many descriptors this process has."""
+    return len([*Path("/dev/fd").iterdir()])
+
+
+async def test_a_command_gets_only_the_sentence(tmp_path: Path) -> None:
+    """The sentence is the standard input; no other descriptor, no blocked signal is inherited."""
+    inherited, ours = os.pipe()
+    os.set_inheritable(ours, True)
+    place = tmp_path / "got"
+    script = 'cat >"$1.new"; ls /proc/self/fd >>"$1.new"; grep SigBlk /proc/self/status >>"$1.new"'
+    command = ["/bin/sh", "-c", f'exec 9>&-; {script}; mv "$1.new" "$1"; echo loud', "sh"]
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run_command, [*command, str(place)], "agent silent")
+            with trio.fail_after(60):
+                while not place.exists():
+                    await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        os.close(inherited)
+        os.close(ours)
+    sentence, *fds, blocked = place.read_text().splitlines()
+    assert sentence == "agent silent"
+    assert fds == ["0", "1", "2", "3"], "3 is the directory that ls reads"
+    assert int(blocked.split()[1], 16) == 0
+
+
+async def test_a_command_is_killed_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After `LONGEST` seconds the whole process group is killed, and no descriptor is left."""
+    before = open_files()
+    writer = tmp_path / "alive"
+    os.mkfifo(writer)
+    reading = os.open(writer, os.O_RDONLY | os.O_NONBLOCK)
+    command = ["/bin/sh", "-c", 'exec 3>"$1"; echo up >&3; (sleep 1000 &); sleep 1000', "sh"]
+    started = trio.Event()
+
+    async def until_up(_: float) -> None:
+        await trio.lowlevel.wait_readable(reading)
+        assert os.read(reading, 100) == b"up\n"
+        started.set()
+
+    monkeypatch.setattr(stall_command.trio, "sleep", until_up)
+    await run_command([*command, str(writer)], "agent silent")
+    assert started.is_set()
+    with trio.fail_after(60):
+        await trio.lowlevel.wait_readable(reading)
+    assert os.read(reading, 100) == b"", "nobody holds the pipe any more"
+    os.close(reading)
+    assert open_files() == before
+
+
+async def test_a_missing_command_is_reported(capfd: pytest.CaptureFixture[str]) -> None:
+    """A command that cannot be run is one line on stderr, and leaves nothing behind."""
+    before = open_files()
+    await run_command(["/no/such/program"], "agent silent")
+    said = "acp-proxy: cannot run '/no/such/program' of --on-stall: No such file or directory\n"
+    assert capfd.readouterr().err == said
+    assert open_files() == before
