@@ -1,9 +1,12 @@
 """``acp-proxy log``: the timeline."""
 
+import re
+import sys
 import time as clock  # `time` is an option
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import count
 
 import click
 from attrs import frozen
@@ -33,6 +36,11 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row, is_excerpt
 
 _POLL = 0.1
+_POLLS = 10
+"""How often the recording is read for ``--until``: at each tenth poll."""
+_CODES = {"problem": 1, "stall": 3}
+"""The exit codes of ``--until``."""
+_UNTIL = re.compile(r"problem|end|stall:([0-9]+(?:\.[0-9]+)?)s?")
 _MOST_LINES = 10**9
 _TAIL = 4
 """For each line that `--lines` requests, this many rows at the end of the recording are read
@@ -77,6 +85,10 @@ Examples:
 @click.option("--follow", "-f", is_flag=True,
               help="Wait for more while the recorder runs; latest is then a running recording, or"
               " the next one.")  # fmt: skip
+@click.option("--until", multiple=True, metavar="WHEN",
+              help="With --follow, end earlier: stall:S, when the agent was silent for S seconds "
+              "(exit 3); problem, at an error (exit 1); or end. Can be given several times."
+              )  # fmt: skip
 @printing
 def log(
     rec: str,
@@ -92,6 +104,7 @@ def log(
     no_fold: bool,
     lines: int | None,
     follow: bool,
+    until: tuple[str, ...],
 ) -> None:
     """Show a recording's timeline, one line per frame.
 
@@ -115,6 +128,11 @@ def log(
         raise Refusal("expected --time without --json and --raw")
     if around is not None and (seq is not None or follow or lines is not None):
         raise Refusal("expected --around without --seq, --lines and --follow")
+    if until and (not follow or seq is not None):
+        raise Refusal("expected --until with --follow, and without --seq")
+    ends = [_UNTIL.fullmatch(word) for word in until]
+    if not all(ends):
+        raise Refusal(f"expected --until stall:60s, problem or end, got {' '.join(until)}")
     parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec, follow=follow and seq is None) as reader:
         form = _form(reader, json=json, raw=raw, folded=not no_fold, times=TimeForm(time))
@@ -127,8 +145,14 @@ def log(
         if around is not None:
             form.print_around(Neighborhood(reader, around, context), all_of(parts))
             return
-        count = None if lines is None else min(lines, _MOST_LINES)
-        _print(reader, form, all_of(parts), lines=count, follow=follow)
+        most = None if lines is None else min(lines, _MOST_LINES)
+        look = None
+        if until:
+            from acp_proxy.check.live_watch import LiveWatch  # late: it loads the rules
+
+            stall_s = min((float(end[1]) for end in ends if end and end[1]), default=None)
+            look = LiveWatch(reader, stall_s, problem="problem" in until).look
+        _print(reader, form, all_of(parts), lines=most, follow=follow, look=look)
         if words.strip() and next(reader.rows(all_of(parts)), None) is None:
             asked = [words, "" if turn is None else f"turn:{turn}"]
             asked += [] if session is None else [f"session:{session}"]
@@ -142,17 +166,27 @@ def _print(
     *,
     lines: int | None,
     follow: bool,
+    look: Callable[[int], tuple[str, str] | None] | None,
 ) -> None:
-    """Prints the frames so far, and with `follow` all later frames until the recorder ends."""
+    """Prints the frames so far, and with `follow` all later frames until the recorder ends.
+
+    The program ends earlier if `look` returns the name of a condition and a sentence.
+    """
     was_live = reader.live
     printed = form.print_last(chosen, lines) if lines is not None else form.print_all(chosen, 0)
-    while follow and reader.live:
+    for poll in count():
         form.out.flush()
+        is_live = follow and reader.live
+        is_due = not is_live or poll % _POLLS == 0
+        if look and is_due and (met := look(clock.monotonic_ns())) is not None:
+            warn(met[1])
+            sys.exit(_CODES[met[0]])
+        if not is_live:
+            break
         clock.sleep(_POLL)
         reader.refresh()
         printed = form.print_all(chosen, printed)
-    form.out.flush()
-    if follow and was_live:
+    if follow and (was_live or look):
         warn(f"the recording has ended: {reader.path}")
 
 

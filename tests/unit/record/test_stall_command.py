@@ -21,8 +21,6 @@ from tests.support.log_writer import ORIGIN_NS, LogWriter, handshake, request, t
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from trio.testing import MockClock
-
     from acp_proxy.record.capture.relay import Relay
 
 S = 10**9
@@ -71,8 +69,9 @@ class Simulation:
         await run_at_stalls(cast("Relay", relay), options, self.log.path)
 
 
+@pytest.mark.usefixtures("autojump_clock")
 async def test_the_command_runs_once_for_each_silence(
-    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each silence runs the command within two seconds after the limit, although no row exists."""
     simulation = Simulation(tmp_path / "x.db", monkeypatch)
@@ -98,11 +97,9 @@ async def test_the_command_runs_once_for_each_silence(
     simulation.log.abandon()
 
 
+@pytest.mark.usefixtures("autojump_clock")
 async def test_a_failure_ends_only_the_alarm(
-    tmp_path: Path,
-    autojump_clock: MockClock,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A recording that cannot be read ends the search for silences with a line on stderr."""
     simulation = Simulation(tmp_path / "x.db", monkeypatch)
@@ -158,7 +155,7 @@ async def test_a_command_is_killed_with_its_children(
         assert os.read(reading, 100) == b"up\n"
         started.set()
 
-    monkeypatch.setattr(stall_command.trio, "sleep", until_up)
+    monkeypatch.setattr(trio, "sleep", until_up)
     await run_command([*command, str(writer)], "agent silent")
     assert started.is_set()
     with trio.fail_after(60):

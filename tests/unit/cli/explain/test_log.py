@@ -25,6 +25,7 @@ from tests.support.log_writer import (
     update,
     write_conversation,
 )
+from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -409,6 +410,36 @@ def test_a_bad_filter_is_explained(story: Path) -> None:
 def test_following_a_finished_recording_reads_it(story: Path) -> None:
     """``log --follow`` prints a finished recording and ends."""
     assert run("inspect", "log", "-f", story).stdout == run("inspect", "log", story).stdout
+
+
+def test_a_finished_recording_may_have_had_a_problem(story: Path) -> None:
+    """``--until problem`` ends with 1 if a finished recording has an error, ``--until end`` with 0.
+
+    A silence in the past is not a silence now.
+    """
+    ended = f"acp-proxy: the recording has ended: {story}\n"
+    for until in ("end", "stall:1s"):
+        result = run("inspect", "log", "-n", "0", "-f", "--until", until, story)
+        assert (result.exit_code, result.stdout, result.stderr) == (0, "", ended)
+    result = run("inspect", "log", "-f", "--until", "problem", DIRECTORY / "crash.db")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("acp-proxy: agent.ended by the agent: #14: the agent crashed")
+
+
+@pytest.mark.parametrize("until", ["stall", "stall:", "stall:soon", "stall:60m", "never", ""])
+def test_a_condition_is_one_of_three(story: Path, until: str) -> None:
+    """``--until`` takes the seconds of a silence, or one of two words."""
+    assert complaint("inspect", "log", "-f", "--until", until, story) == (
+        f"expected --until stall:60s, problem or end, got {until}"
+    )
+
+
+@pytest.mark.parametrize("words", [[], ["--follow", "--seq", "1"]])
+def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list[str]) -> None:
+    """``--until`` without ``--follow``, or with one frame, is wrong use."""
+    assert complaint("inspect", "log", *words, "--until", "end", story) == (
+        "expected --until with --follow, and without --seq"
+    )
 
 
 def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
