@@ -261,12 +261,12 @@ choose how it works."""
 _OUTPUT = {
     "json", "junit", "github", "report", "output", "force", "raw", "lines", "no_fold", "follow",
     "top", "count", "files_with_matches", "max_count", "most", "format", "unredacted", "full",
-    "results", "dry_run", "learn",
+    "results", "dry_run", "learn", "until",
 }  # fmt: skip
 _RARE = {
     "executor", "jobs", "results", "idle_cap", "stall_timeout", "seed", "force", "no_fold", "grace",
     "secret", "allow_outside", "rewrite_text", "require_recording", "dialect", "update_baseline",
-    "github", "max_size", "exact",
+    "github", "max_size", "exact", "stall",
 }  # fmt: skip
 """Options that only ``--help-all`` shows."""
 _EXAMPLES = "\b\nExamples:\n"

@@ -107,7 +107,7 @@ record = HelpCommand(
     Use it as the agent's command: every byte passes unchanged in both directions, stderr too, and
     the exit code is the agent's own. The recording is one SQLite file; `acp-proxy list` finds it.
 
-    Every option can also be set in the environment (ACP_PROXY_GRACE for --grace, and so on).
+    Options can also be set in the environment (ACP_PROXY_GRACE for --grace), except --on-stall.
     ACP_PROXY_OFF=1 runs the agent untouched, without recording.
 
     `@NAME` in place of AGENT stands for the command of a known agent, such as @opencode.

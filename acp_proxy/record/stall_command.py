@@ -70,6 +70,10 @@ async def run_command(command: list[str], sentence: str) -> None:
     """Runs a command with a sentence on its standard input; its output is discarded.
 
     Its process group is killed after `LONGEST` seconds, or when this is cancelled.
+
+    Args:
+        command: the command, which is started without a shell.
+        sentence: the sentence.
     """
     for inherited in Path("/dev/fd").iterdir():  # our parent may have left us some
         with suppress(OSError):

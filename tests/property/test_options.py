@@ -46,7 +46,10 @@ arguments = st.builds(
     st.lists(st.sampled_from(["agent", "--name", "--", "-o", "x y", ""]), max_size=3),
 )
 environments = st.dictionaries(
-    st.sampled_from([option.variable for option in EARLY] + ["ACP_PROXY_RECORD_NAME"]),
+    st.sampled_from(
+        [option.variable for option in EARLY if option.variable]
+        + ["ACP_PROXY_RECORD_NAME", "ACP_PROXY_ON_STALL", "ACP_PROXY_STALL"]
+    ),
     texts,
     max_size=2,
 )
@@ -89,6 +92,7 @@ def plain_value(option: Any) -> st.SearchStrategy[str]:
     good = {
         "output": ["x.db", "a/b"], "name": ["n"], "redact": ["none"],
         "max_size": ["1k", "0"], "grace": ["0", "1.5"], "keep": ["7d", "2GB"],
+        "on_stall": ["notify 'a b'"], "stall": ["60"],
     }  # fmt: skip
     return st.sampled_from(good[option.attribute])
 
@@ -99,7 +103,7 @@ def test_ordinary_use_needs_no_click(data: st.DataObject) -> None:
     args, environ = [], {}
     for option in data.draw(st.lists(st.sampled_from(EARLY), unique=True)):
         value = data.draw(plain_value(option)) if option.read else ""
-        if data.draw(st.booleans()):
+        if option.variable and data.draw(st.booleans()):
             environ[option.variable] = value or "1"
         else:
             args += [option.flag, value] if option.read else [option.flag]

@@ -125,7 +125,7 @@ def options(command: click.Command) -> list[click.Option]:
 
 def variables() -> dict[str, str]:
     """Returns the variable of every option, with how the option is written."""
-    actual = {option.variable: option.flag for option in RECORD}
+    actual = {option.variable: option.flag for option in RECORD if option.variable}
     for name, command in COMMANDS.items():
         if name.split()[-1] in INSPECT or re.match("acp-proxy (try|replay|verify|faults )", name):
             words = name.removeprefix("acp-proxy ").split()

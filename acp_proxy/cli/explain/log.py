@@ -85,7 +85,7 @@ Examples:
 @click.option("--follow", "-f", is_flag=True,
               help="Wait for more while the recorder runs; latest is then a running recording, or"
               " the next one.")  # fmt: skip
-@click.option("--until", multiple=True, metavar="WHEN",
+@click.option("--until", multiple=True, metavar="WHEN", allow_from_autoenv=False,
               help="With --follow, end earlier: stall:S, when the agent was silent for S seconds "
               "(exit 3); problem, at an error (exit 1); or end. Can be given several times."
               )  # fmt: skip

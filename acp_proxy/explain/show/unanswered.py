@@ -329,7 +329,12 @@ def _left_ns(context: DiagnosisContext, wait: OpenWait, limits: SilenceLimits) -
 
 
 def hang_text(context: DiagnosisContext, wait: OpenWait) -> str:
-    """Returns a sentence such as ``agent silent 60.0 s, prompt #4 open: "fix the test"``."""
+    """Returns a sentence such as ``agent silent 60.0 s, prompt #4 open: "fix the test"``.
+
+    Args:
+        context: the context with the open waits.
+        wait: a hang.
+    """
     turn = next((turn for turn in context.turns if turn.id == wait.request.turn), None)
     prompt = "" if turn is None else quoted_prompt(context, turn)
     return f"{_current_wait(context, wait, None).text}{prompt and ':'}{prompt}"

@@ -112,7 +112,8 @@ def test_each_option_can_be_given_in_the_environment() -> None:
         "check": "on",
     }
     environ = {f"ACP_PROXY_{attribute.upper()}": text for attribute, text in texts.items()}
-    assert {option.variable for option in RECORD if not option.is_late} == set(environ)
+    early = {option.variable for option in RECORD if not option.is_late}
+    assert early - {""} == set(environ)
     assert values(parse(["agent"], environ)) == {
         "command": ["agent"],
         "output": "x.db",
@@ -124,6 +125,23 @@ def test_each_option_can_be_given_in_the_environment() -> None:
         "require_recording": True,
         "check": True,
     }
+
+
+def test_no_variable_sets_a_command() -> None:
+    """The command for a hang comes from arguments alone, split as a shell would, without one."""
+    options = parse(["--on-stall", "notify-send 'a b' $HOME", "--stall=60", "--", "agent"], {})
+    assert options is not None
+    assert (options.on_stall, options.stall) == (["notify-send", "a b", "$HOME"], 60.0)
+    names = ("ACP_PROXY_ON_STALL", "ACP_PROXY_RECORD_ON_STALL", "ACP_PROXY_STALL", "ON_STALL", "")
+    options = parse(["agent"], dict.fromkeys(names, "1"))
+    assert options is not None
+    assert (options.on_stall, options.stall) == (None, 120.0)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "'open"])
+def test_a_command_that_is_none_is_left_to_click(text: str) -> None:
+    """An empty command and an open quotation mark are wrong use, which click reports."""
+    assert parse(["--on-stall", text, "agent"], {}) is None
 
 
 @pytest.mark.parametrize(
@@ -148,8 +166,8 @@ def test_arguments_override_the_environment() -> None:
 
 
 def test_an_empty_variable_counts_as_unset() -> None:
-    """For `record`, an empty variable counts as unset, as in click."""
-    environ = {option.variable: "" for option in RECORD}
+    """An empty variable counts as unset, as in click."""
+    environ = {option.variable: "" for option in RECORD if option.variable}
     assert values(parse(["agent"], environ)) == {"command": ["agent"]}
 
 
