@@ -45,7 +45,7 @@ _GROUPS = {
     "s4": "The 1.0 draft",
     "v2": "Version 2",
     "agent": "How the agent started and ended",
-    "answer": "Requests that failed",
+    "answer": "Requests that failed, and answers that may be wrong",
     "fault": "Effects of faults",
     "pipe": "Bytes that were not read",
     "recording": "Losses of the recording",
