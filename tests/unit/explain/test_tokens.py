@@ -12,6 +12,7 @@ from acp_proxy.explain.tokens import RecordedTokens, read_tokens
 from acp_proxy.store.queries.exchanges import turns
 from acp_proxy.store.reader import RecordingReader
 from tests.support import captures
+from tests.support.audit_conversation import Talk
 from tests.support.log_writer import LogWriter, request, result, text, update
 from tests.support.waiting_chat import record_waiting_chat
 from tests.unit.explain.show.test_checks import play
@@ -176,6 +177,18 @@ def test_running_totals_are_not_added_up(
     assert (reported.whole.input, reported.whole.output) == whole
     assert reported.whole.counted == counted
     assert [(t.input, t.output) for t in reported.turns.values()] == counts
+
+
+def test_the_draft_has_its_usage_in_the_answer(tmp_path: Path) -> None:
+    """Rising counts of the 1.0 draft are counts of turns."""
+    talk = Talk("draft-1.0")
+    for number, counts in {3: usage(350, 520), 4: usage(1_500, 2_300)}.items():
+        talk.to_client(result(number, stopReason="end_turn", usage=counts))
+        talk.prompt()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for stream, message in talk.lines:
+            (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)
+    assert recorded(recorder.path).whole == Tokens(input=1_850, output=2_820, counted="turns")
 
 
 def test_sessions_are_added_up(tmp_path: Path) -> None:
