@@ -23,7 +23,7 @@ from acp_proxy.store.queries.exchanges import TurnRow, exchanges
 from acp_proxy.store.queries.frames import Span, last_frame, updates_with
 from acp_proxy.store.reader import RecordingReader
 
-RISES = 4
+RISES = 5
 """Counts that rise this often in a session, and never fall, are running totals."""
 _BEFORE, _AFTER, _OPEN = 64, 16, 2_000
 """How many frames before and after the end of a turn are searched for usage, and how many frames at

@@ -37,25 +37,25 @@ def test_a_context_that_is_too_full_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_running_totals_are_a_note(tmp_path: Path) -> None:
-    """Usage that never falls in five turns of a session is told once for this session."""
+    """Usage that never falls in six turns of a session is told once for this session."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.open("t")
-    for total in (10, 20, 30, 40, 50):
+    for total in (10, 20, 30, 40, 50, 60):
         chat.turn("s", WORDS, usage=usage(total, total))
     chat.turn("t", usage=usage(3, 3))
     ((rule, severity, by, said),) = doubts(chat)
     assert (rule, severity, by) == ("answer.usage-total", "info", "agent")
     assert said == (
-        "the usage in the answers to 5 prompts never falls (10, 20, 30 … 50 tokens),"
-        " so it is of the session so far, not of the turn (#22)"
+        "the usage in the answers to 6 prompts never falls (10, 20, 30 … 60 tokens),"
+        " so it is of the session so far, not of the turn (#25)"
     )
 
 
 def test_counts_that_may_be_of_turns_are_not_doubted(tmp_path: Path) -> None:
-    """Four rising turns may be chance, and a single smaller count is proof of counts of turns."""
+    """Five rising turns may be chance, and a single smaller count is proof of counts of turns."""
     chat = Chat(tmp_path / "x.db")
-    for session, counts in {"s": (10, 20, 30, 40), "t": (10, 20, 30, 40, 50, 49)}.items():
+    for session, counts in {"s": (10, 20, 30, 40, 50), "t": (10, 20, 30, 40, 50, 60, 59)}.items():
         chat.open(session)
         for count in counts:
             chat.turn(session, usage=usage(count, count))
