@@ -174,10 +174,6 @@ def verify(
         raise Refusal("expected an agent's command, got an empty word")
     command = agent_command(command)
     if more or batch.is_given or names_several(recording):
-        if runs > 1:
-            raise Refusal(
-                "expected --runs with one recording, got several, or an option of a batch"
-            )
         sys.exit(_verify_many(ctx, (recording, *more), command, batch))
     with handling(exit_by, signal.SIGTERM, signal.SIGHUP), ExitStack() as stack:
         reader = stack.enter_context(open_recording(recording, unredacted=True))
@@ -188,7 +184,6 @@ def verify(
         from acp_proxy.cli.playback.verify_screen import ComparisonSettings, PlayedRun, conclude
         from acp_proxy.cli.playback.work_directory import directories
 
-        level = reader.recording.redaction or "secrets"
         played: list[PlayedRun] = []
         known: dict[str, str] = {}
         while len(played) < runs:
@@ -209,6 +204,7 @@ def verify(
             )
             engine = Verification(client, options)
             engine.state.masking.note_command([*command])
+            level = reader.recording.redaction or "secrets"
             outcome = _play(engine, command, new, grace, level, secrets.variables)
             fresh = stack.enter_context(_new_run(new, was_stopped=outcome.was_stopped))
             played.append(PlayedRun(engine, fresh, outcome.was_stopped, outcome.pauses))
@@ -220,8 +216,7 @@ def verify(
         readers = [_masked(reader, stack), *(run.new for run in played)]
         old, *news = masked_alike(readers, stack, known)
         again = [evolve(run, new=new) for run, new in zip(played, news, strict=True)]
-        code = conclude(old, again, settings)
-    sys.exit(code)
+        sys.exit(conclude(old, again, settings))
 
 
 def _new_run(path: Path, *, was_stopped: bool) -> RecordingReader:
@@ -244,6 +239,8 @@ def _verify_many(
     from acp_proxy.cli.batches.run_batch import run_many
 
     output: Path | None = ctx.params["output"]
+    if ctx.params["runs"] > 1:
+        raise Refusal("expected --runs with one recording, got several, or an option of a batch")
     if ctx.params["report"] is not None:
         raise Refusal(
             "--report is about one recording; of a batch, --results has a verdict on each"
