@@ -132,8 +132,7 @@ class NothingRecorded(Refusal):
               " several times.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Also check the new run, and fail if the agent broke "
               "a rule of the protocol.")  # fmt: skip
-@number_option("--runs", default=1, text="Play the recorded client N times; what only a model words"
-               " differently then does not count, and what else differs is unstable.")  # fmt: skip
+@number_option("--runs", default=1, text="Play N times, to tell a model's wording from changes.")
 @file_option("-o", "--output", text="Where to record the new run; for a batch, the directory for "
              "all of them.")  # fmt: skip
 @batch_options
