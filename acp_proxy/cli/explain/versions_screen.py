@@ -9,10 +9,10 @@ from acp_proxy.cli.screens.styled_text import Ink, Screen
 from acp_proxy.cli.screens.table import Cell, Column, cell, table
 from acp_proxy.explain.stats.versions import COUNTS, NUMBERS, VersionRow
 
-_TITLES = ("recs", "turns", "turn p50", "p90", "first word p50", "p90", "failed calls", "hangs",
-           "crashes", "errors", "warnings")  # fmt: skip
+_TITLES = ("recs", "turns", "turn p50", "p90", "first word p50", "p90", "tokens/turn",
+           "failed calls", "hangs", "crashes", "errors", "warnings")  # fmt: skip
 """The titles of the columns of `NUMBERS`."""
-_RANKS = (0, 4, 1, 5, 3, 7, 6, 0, 0, 1, 8)
+_RANKS = (0, 4, 1, 5, 3, 7, 2, 6, 0, 0, 1, 8)
 """The ranks of these columns."""
 
 

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 
 from acp_proxy.base.limits import LINE_EDGE
 from acp_proxy.explain.choice import chosen_in
+from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.findings import Finding, Severity
 from acp_proxy.explain.show.agent_end import ENDED, NOT_STARTED
 from acp_proxy.explain.show.chosen_messages import read_messages
@@ -34,7 +35,7 @@ BY = ("agent", "client", "project")
 COUNTS = ("failed_calls", "hangs", "crashes", "errors", "warnings")
 """Numbers that grow with the number of recordings."""
 _TIMES = ("turn_p50_ns", "turn_p90_ns", "first_word_p50_ns", "first_word_p90_ns")
-NUMBERS = ("recordings", "turns", *_TIMES, *COUNTS)
+NUMBERS = ("recordings", "turns", *_TIMES, "tokens_per_turn", *COUNTS)
 """The numbers of a row, in the order of their columns."""
 _Speeds = list[tuple[int | None, int | None]]
 
@@ -47,6 +48,8 @@ class Measures:
     """The length of each turn, and the time to its first word, in nanoseconds; None if unknown."""
     counts: tuple[int, ...]
     """The number of turns, and the numbers of `COUNTS`."""
+    tokens: int | None
+    """The tokens of all turns together; None if the agent reported none."""
 
 
 @frozen
@@ -86,7 +89,7 @@ def measure(
     """
     if words and next(reader.rows(chosen_in(reader, words)), None) is None:
         return (), "", None
-    findings, *_ = find_quickly(reader, now_ns)
+    findings, _, tokens = find_quickly(reader, now_ns)
     severities = Counter(finding.severity for finding in findings)
     ends = {f.rule for f in findings if f.severity is Severity.ERROR} & {ENDED, NOT_STARTED}
     failed = {
@@ -96,7 +99,13 @@ def measure(
     }
     counts = (len(failed), any(map(_is_hang, findings)), bool(ends),
               severities[Severity.ERROR], severities[Severity.WARNING])  # fmt: skip
-    return (Measures(_speeds(reader), (turn_count(reader), *counts)),), "", None
+    sums = turn_count(reader), *counts
+    return (Measures(_speeds(reader), sums, _spent(tokens or Tokens())),), "", None
+
+
+def _spent(tokens: Tokens) -> int | None:
+    counts = [count for count in (tokens.input, tokens.output) if count is not None]
+    return sum(counts) if counts and tokens.total is None else tokens.total
 
 
 @needs("middle", "durations", unknown=[])
@@ -154,7 +163,10 @@ def _row(by: str, name: str, version: str, group: list[tuple[str, Measures]]) ->
     times = (percentile(sorted(ns for speed in speeds if (ns := speed[n]) is not None), percent)
              for n in (0, 1) for percent in (50, 90))  # fmt: skip
     turns, *counts = map(sum, zip(*(each.counts for each in measures), strict=True))
-    numbers = dict(zip(NUMBERS, (len(group), turns, *times, *counts), strict=True))
+    spent = [(each.tokens, each.counts[0]) for each in measures if each.tokens is not None]
+    tokens, counted = map(sum, zip((0, 0), *spent, strict=True))
+    per_turn = round(tokens / counted) if counted else None
+    numbers = dict(zip(NUMBERS, (len(group), turns, *times, per_turn, *counts), strict=True))
     return VersionRow(by, name or None, version or None, min(starts), numbers)
 
 

@@ -40,6 +40,7 @@ def record_turn(
     status: str = "completed",
     ending: str = "good",
     day: int = 0,
+    usage: dict[str, int] | None = None,
 ) -> None:
     """Makes a recording with one turn of an agent.
 
@@ -53,6 +54,7 @@ def record_turn(
         status: the last status of the turn's tool call.
         ending: ``good``, ``crash`` in the middle of the turn, or ``hang`` until the client left.
         day: the day on which the recording began.
+        usage: the tokens that the agent reports at the end of the turn.
     """
     wall = (1_750_000_000 + day * 86_400) * 10**9
     with LogWriter(path, id=f"c0ffee{day:06}", wall=wall, cwd=cwd) as recorder:
@@ -72,7 +74,7 @@ def record_turn(
         recorder.to_client(update("s", "tool_call_update", toolCallId=TOOL, status=status))
         if ending == "good":
             recorder.t_ns = start_ns + (turn_ms - 1) * MS
-            recorder.to_client(result(2, stopReason="end_turn"))
+            recorder.to_client(result(2, stopReason="end_turn", usage=usage))
         elif ending == "hang":
             recorder.t_ns += 300 * 10**9
         if ending == "crash":
@@ -130,6 +132,23 @@ def test_counts_are_compared_with_as_many_recordings(tmp_path: Path) -> None:
     old, new = rows(tmp_path, "agent")
     assert (old["failed_calls"], new["failed_calls"]) == (2, 1)
     assert new["change"]["failed_calls"] == 0
+
+
+def test_tokens_are_an_average_of_the_turns_that_report_them(tmp_path: Path) -> None:
+    """Recordings without tokens have no part in the average; without any there is no number."""
+    record_turn(tmp_path / "a.db", "1")
+    record_turn(tmp_path / "b.db", "2", usage={"inputTokens": 90, "outputTokens": 10}, day=1)
+    record_turn(tmp_path / "c.db", "2", usage={"inputTokens": 1, "totalTokens": 300}, day=2)
+    record_turn(tmp_path / "d.db", "2", day=3)
+    record_turn(tmp_path / "e.db", "3", usage={"totalTokens": 250}, day=4)
+    of_versions = rows(tmp_path, "agent")
+    assert [row["tokens_per_turn"] for row in of_versions] == [None, 200, 250]
+    changes = [row["change"]["tokens_per_turn"] for row in of_versions[1:]]
+    assert changes == [None, 50]
+    assert "tokens/turn" in run("stats", tmp_path, "--by", "agent").stdout
+    for name in "bce":
+        (tmp_path / f"{name}.db").unlink()
+    assert "tokens" not in run("stats", tmp_path, "--by", "agent").stdout
 
 
 def test_only_versions_of_one_name_are_compared(tmp_path: Path) -> None:
