@@ -20,7 +20,9 @@ from acp_proxy.explain.transcript.entry_lookup import CallMessages, TerminalMess
 from acp_proxy.explain.transcript.request_entries import AskedRequest
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.dialects import HANDSHAKE, OPENING, PERMISSION, PROMPT
+from acp_proxy.protocol.json_text import word
 from acp_proxy.protocol.jsonrpc import Direction, Kind, Message, read
+from acp_proxy.protocol.tool_calls import NAMES
 from acp_proxy.protocol.updates import (
     CALL_UPDATES,
     FINAL,
@@ -122,7 +124,8 @@ class LiveEntries:
     def _asked(self, row: Row, answer: StoredMessage | None) -> AskedRequest:
         if answer is not None:
             row = {**row, "response_seq": 1, "latency_ns": answer.t_ns - row["t_ns"]}
-        return AskedRequest(row, answer, "", None, is_open=True)
+        title = word(self.call(row["session"], row["tool_call"]), *NAMES)
+        return AskedRequest(row, answer, title, None, is_open=True)
 
     def _answered(self, row: Row, answer: StoredMessage) -> Iterator[TranscriptEntry]:
         asked = self._asked(row, answer)

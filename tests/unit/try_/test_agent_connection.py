@@ -154,3 +154,23 @@ async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
         await agent.connection.notify("n", {})
 
     await _played(agent, play=play)
+
+
+async def test_requests_are_taken_up_in_the_order_of_their_lines() -> None:
+    """Requests that come at once reach the handler one after the other."""
+    taken = []
+
+    async def handler(method: str, _message: Any) -> Any:
+        taken.append(method)
+        await trio.sleep_forever()
+
+    agent = LiveAgent(handler)
+    methods = [f"m{number}" for number in range(20)]
+
+    async def play() -> None:
+        lines = (f'{{"jsonrpc":"2.0","id":1,"method":"{method}"}}\n' for method in methods)
+        await agent.send_raw("".join(lines).encode())
+        await wait_all_tasks_blocked()
+
+    await _played(agent, play=play)
+    assert taken == methods

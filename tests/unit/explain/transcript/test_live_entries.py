@@ -91,3 +91,18 @@ def test_a_call_is_shown_when_it_has_ended() -> None:
     shown = [*entries.take(Direction.TO_CLIENT, answer)]
     assert [getattr(item, "title", "") for item in shown] == ["Never ends", "cancelled"]
     assert entries.open_request is None
+
+
+def test_a_permission_request_is_about_the_announced_call() -> None:
+    """A request that has only the id of a call is shown with the title of the call."""
+    entries = LiveEntries()
+    announced = _call("pending", title="Bash", rawInput={"x": 1})
+    asked = request(1, "session/request_permission", sessionId="s", toolCall={"toolCallId": "c"})
+    answer = result(1, outcome={"outcome": "cancelled"})
+    assert not [*entries.take(Direction.TO_CLIENT, announced)]
+    assert not [*entries.take(Direction.TO_CLIENT, line(asked).strip())]
+    (entry,) = entries.take(Direction.TO_AGENT, line(answer).strip())
+    assert isinstance(entry, TranscriptEntry)
+    assert entry.title == "Bash"
+    assert entries.call("s", "c")["rawInput"] == {"x": 1}
+    assert entries.call("s", "d") == {}
