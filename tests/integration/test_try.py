@@ -332,3 +332,34 @@ def test_questions_on_a_terminal_are_whole_and_come_one_by_one(trials: Trials) -
         terminal.expect(b"prompt>")
         terminal.type(b"\x04")
         process.wait(DEADLINE_S)
+
+
+@pytest.mark.slow
+def test_an_agent_on_the_typescript_sdk(
+    trials: Trials, npm_packages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its turns, its consent, its cancel, its death and its hang are what the recording says."""
+    monkeypatch.setenv("ACP_SDK_DIR", str(npm_packages / "@agentclientprotocol/sdk"))
+    agent = ["node", str(ROOT / "tests" / "agents" / "ts_agent.mjs")]
+    environment = {**os.environ, "ACP_PROXY_RECORDINGS": str(trials.recording.parent)}
+    words = ["--prompt", "hello", "--prompt", "edit"]
+    for option, text in (("--reject", SAMPLE_TEXT), ("--allow", CHANGED_TEXT)):
+        code, printed = trials.run(*words, option, agent=agent)
+        assert (code, trials.text, trials.findings()) == (0, text, [])
+        assert "Grüße, 你好, 😀." in printed
+        proxy, recorded = str(trials._program), str(trials.recording)
+        (trials.work / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
+        verify = [proxy, "verify", "--cwd", str(trials.work), recorded, "--", *agent]
+        result = subprocess.run(verify, env=environment, capture_output=True, text=True)
+        assert result.returncode == 0, result.stdout
+        assert trials.run(*words, option, agent=[proxy, "replay", recorded])[0] == 0
+        (trials.work / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
+    process = trials.start("--prompt", "slow", "--prompt", "hello", agent=agent)
+    wait_until(lambda: "Slow…".encode() in _log(trials), "the turn to begin")
+    process.send_signal(signal.SIGINT)
+    assert "Grüße" in process.communicate(timeout=DEADLINE_S)[0].decode()
+    assert (process.returncode, trials.findings()) == (0, [])
+    assert trials.run("--prompt", "die", agent=agent)[0] == 1
+    assert trials.findings() == ["agent.ended"]
+    assert trials.run("--prompt", "slow", "--timeout", "2", agent=agent)[0] == 3
+    assert trials.findings() == ["wait.unanswered"]
