@@ -203,7 +203,7 @@ def test_an_agent_that_dies_is_a_finding(trials: Trials) -> None:
 
 
 def test_the_last_words_of_an_agent_are_shown(trials: Trials) -> None:
-    """`try` does not lose an agent's stderr after the agent's input has ended."""
+    """Text that an agent writes to its stderr after its input has ended is not lost."""
     agent = ["sh", "-c", f"{shlex.join(PLAIN_AGENT)}; echo last words >&2"]
     process = trials.start("--prompt", "hello", agent=agent)
     assert process.communicate(timeout=DEADLINE_S)[1] == b"last words\n"
@@ -338,7 +338,7 @@ def test_questions_on_a_terminal_are_whole_and_come_one_by_one(trials: Trials) -
 def test_an_agent_on_the_typescript_sdk(
     trials: Trials, npm_packages: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its turns, its consent, its cancel, its death and its hang are what the recording says."""
+    """Turns, consent, a cancel, a death and a hang of the agent are what the recording says."""
     monkeypatch.setenv("ACP_SDK_DIR", str(npm_packages / "@agentclientprotocol/sdk"))
     agent = ["node", str(ROOT / "tests" / "agents" / "ts_agent.mjs")]
     environment = {**os.environ, "ACP_PROXY_RECORDINGS": str(trials.recording.parent)}

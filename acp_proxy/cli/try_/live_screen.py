@@ -59,9 +59,9 @@ class LiveScreen(TrialScreen):
         self._redactor = new_redactor()
         self._answered = 0
         """How many entries will come for requests that the user was asked about."""
-        self._held: list[TranscriptEntry | SaidText] | None = None
-        """What has come while the user is being asked; None if nobody is asked. It is printed
-        afterwards, so that the agent cannot move the question away."""
+        self._waiting: list[TranscriptEntry | SaidText] | None = None
+        """Output that waits until the user has answered a question; None if nobody is asked. So
+        the agent cannot push the question off the screen."""
         self._input = TerminalInput()
 
     async def prompts(self) -> AsyncIterator[str]:
@@ -85,8 +85,8 @@ class LiveScreen(TrialScreen):
         if not is_unredacted():
             raw = apply(raw, self._redactor.changed(Stream(direction.value), raw))
         items = [*self._entries.take(direction, raw)]
-        if self._held is not None:
-            self._held += items
+        if self._waiting is not None:
+            self._waiting += items
         elif items:
             self._show(items)
 
@@ -140,7 +140,7 @@ class LiveScreen(TrialScreen):
             The index of the answer; None if none was chosen.
         """
         self._answered += 1
-        self._held = []
+        self._waiting = []
         self._display.clear()
         self._end_text()
         self._page.line("")
@@ -153,8 +153,8 @@ class LiveScreen(TrialScreen):
         try:
             return await self._choice(len(question.options))
         finally:
-            held, self._held = self._held, None
-            self._show(held)
+            items, self._waiting = self._waiting, None
+            self._show(items)
 
     async def _choice(self, options: int) -> int | None:
         while True:
