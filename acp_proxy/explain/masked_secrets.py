@@ -21,7 +21,7 @@ class MaskedValue:
     seq: int | None
     """The number of the frame or event; None for the recording's own row."""
     place: str
-    """The stream of a frame, ``event``, ``fault`` or ``recording``."""
+    """The name of a frame's stream; elsewhere ``event``, ``fault`` or ``recording``."""
     pointer: str | None
     """A JSON pointer to the string, with ``*`` for list items; None in a text that is not JSON."""
     kind: str

@@ -181,7 +181,7 @@ def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> Non
 
 
 def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:
-    """A batch of sweeps runs a client with each recording; a hang or a crash is a failure."""
+    """A batch of sweeps runs a client with each recording, and counts an unreadable recording."""
     client = batches.directory / "client.py"
     client.write_text(
         "import subprocess, sys\n"

@@ -62,7 +62,7 @@ def test_thousands_of_random_streams(
 
 
 def test_a_gigabyte_of_noise(record: Recorder, tmp_path: Path) -> None:
-    """A gigabyte of random bytes passes the proxy in both directions at once."""
+    """A gigabyte of random bytes passes to the client while 64 MiB pass to the agent."""
     chance = random.Random(1)
     block = chance.randbytes(64 << 20)
     sent = tmp_path / "sent"

@@ -79,7 +79,7 @@ class RecordedRequests:
         return self._awaited[0] if self._awaited else None
 
     def are_made_before(self, seq: int) -> bool:
-        """Whether the client does not wait for any request recorded before a frame."""
+        """Whether each request that was recorded before a frame was made or given up."""
         first = self.first_awaited
         return first is None or first.step.seq >= seq
 

@@ -26,16 +26,17 @@ from acp_proxy.recording.file_names import (
 from acp_proxy.recording.log_format import HASHES_KEY, MARKER_KEY, SECRETS_KEY, START, Log
 
 PARENT = "ACP_PROXY_PARENT"
-"""A variable with the recording and connection ids, for an acp-proxy in the agent's command."""
+"""The environment variable that gives the agent the ids of the recording and the connection. If the
+agent's command starts another acp-proxy, that one reads them."""
 
 SECRETS = "ACP_PROXY_SECRETS"
-"""A variable that lists variables with secret values and their markers, as comma-separated
+"""An environment variable that lists variables with secret values and their markers, as comma-separated
 ``NAME=MARKER``. `verify` sets it for the secrets that it sends."""
 
 
 MADE_BY = "ACP_PROXY_MADE_BY"
-"""A variable with the command that records for its own use, such as `verify`; the recording
-contains this command."""
+"""The environment variable with the command that records for its own use, such as `verify`; the
+recording contains this command."""
 
 
 _OURS = (SECRETS, MADE_BY)

@@ -90,7 +90,7 @@ def test_other_ends_are_errors(
     error: type[Exception],
     said: str,
 ) -> None:
-    """A bug of ours in a job ends the batch with one line; after other errors the job may rerun."""
+    """If a task on Dask ends without a verdict, the executor raises an error of one line."""
     future = executor.submit(JOB)
     end(tasks.futures[0])
     with pytest.raises(error, match=said) as raised:

@@ -182,12 +182,12 @@ def test_running_totals_are_not_added_up(
 
 def test_the_draft_has_its_usage_in_the_answer(tmp_path: Path) -> None:
     """Rising counts of the 1.0 draft are counts of turns."""
-    talk = Talk("draft-1.0")
+    conversation = Talk("draft-1.0")
     for number, counts in {3: usage(350, 520), 4: usage(1_500, 2_300)}.items():
-        talk.to_client(result(number, stopReason="end_turn", usage=counts))
-        talk.prompt()
+        conversation.to_client(result(number, stopReason="end_turn", usage=counts))
+        conversation.prompt()
     with LogWriter(tmp_path / "x.db") as recorder:
-        for stream, message in talk.lines:
+        for stream, message in conversation.lines:
             (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)
     assert recorded(recorder.path).whole == Tokens(input=1_850, output=2_820, counted="turns")
 

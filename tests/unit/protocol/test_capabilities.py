@@ -34,7 +34,7 @@ def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict
 
 
 def test_only_capabilities_are_spelled_anew() -> None:
-    """Only an object is normalized as capabilities; any other handshake stays unchanged."""
+    """Of a handshake only the capabilities are normalized; everything else stays unchanged."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
     assert said["capabilities"] == {"x": False}

@@ -716,7 +716,7 @@ def test_the_handshake_names_the_peers() -> None:
 
 @pytest.mark.parametrize("method", ["_proxy/initialize", "proxy/initialize"])
 def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
-    """A proxy is initialized like an agent, so that its dialect and names are known."""
+    """The handshake of a proxy in a chain gives the dialect and names of both peers."""
     conversation = check(f"""
         -> #0 {method} {{{V1}, "clientCapabilities": {{}}, "clientInfo": {{"name": "c"}}}}
            {method}, exchange 1

@@ -67,7 +67,7 @@ def test_relative_paths_are_ignored(
 
 @on_linux
 def test_the_default_is_below_the_home_directory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without variables, the recordings directory is the usual one below HOME."""
+    """If no variable names a directory on Linux, recordings are in ~/.local/share/acp-proxy."""
     environment(monkeypatch, "/home/me", None)
     assert recordings_directory(os.environ) == "/home/me/.local/share/acp-proxy"
 

@@ -85,7 +85,7 @@ def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cu
     ("text", "padded"), [("ab", "ab  |"), ("你", "你  |"), ("abcde", "abcde|"), ("", "    |")]
 )
 def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
-    """A table's cell is padded to its columns, even with wide characters, and is never cut."""
+    """A cell of a table is padded to its width on the screen and never cut, also a wide one."""
     assert pad(text, 4) + "|" == padded
 
 

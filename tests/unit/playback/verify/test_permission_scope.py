@@ -81,7 +81,7 @@ def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
 
 
 def test_a_text_beside_a_command_does_not_count() -> None:
-    """A description counts in a permission's scope only without a command."""
+    """In the scope of a permission, a description counts only if no command is beside it."""
     with_command = [{"rawInput": {"command": "ls", "description": text}} for text in "ab"]
     without = [{"rawInput": {"path": "/p", "description": text}} for text in "ab"]
     assert scope(asking(with_command[0]), {}) == scope(asking(with_command[1]), {})
