@@ -30,8 +30,8 @@ PARENT = "ACP_PROXY_PARENT"
 agent's command starts another acp-proxy, that one reads them."""
 
 SECRETS = "ACP_PROXY_SECRETS"
-"""An environment variable that lists variables with secret values and their markers, as comma-separated
-``NAME=MARKER``. `verify` sets it for the secrets that it sends."""
+"""An environment variable that lists variables with secret values and their markers, as
+comma-separated ``NAME=MARKER``. `verify` sets it for the secrets that it sends."""
 
 
 MADE_BY = "ACP_PROXY_MADE_BY"
