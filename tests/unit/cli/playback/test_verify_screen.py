@@ -92,3 +92,24 @@ def test_frames_sent_early_are_reported_on_stderr(
     notes = [line for line in capsys.readouterr().err.splitlines() if "early in" in line]
     assert notes
     assert all(note.startswith("acp-proxy: early in ") for note in notes)
+
+
+def test_a_stall_in_a_later_run_is_a_stall(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code is 3 even if the first run is clean, and JUnit has a failed case for it."""
+    junit = tmp_path / "report.xml"
+    recorded = record(
+        tmp_path, '1-2 handshake\n-> #1 session/list {}\n<- #1 result {"sessions": []}'
+    )
+    clean, stalled = verify(recorded), verify(recorded)
+    clean.check("-> 1\n<- 2\n-> 3\n<- 4\n-> end")
+    stalled.check("-> 1\n<- 2\n-> 3\n.. 31s\n-> end")
+    settings = ComparisonSettings("recorded", DiffOptions(), None, junit)
+    with RecordingReader(recorded.path) as a, RecordingReader(recorded.path) as b:
+        runs = [PlayedRun(clean.engine, b), PlayedRun(stalled.engine, b)]
+        assert conclude(a, runs[:1], settings) == 0
+        assert conclude(a, runs, settings) == 3
+    recorded.close()
+    assert "run 2:\nstall in " in capsys.readouterr().out
+    assert [failure.get("type") for failure in ET.parse(junit).iter("failure")] == ["stalled"]
