@@ -139,8 +139,8 @@ class RunningCommands:
             raise RequestError(INVALID_PARAMS, "expected a command and its arguments as strings")
         limit = params.get("outputByteLimit")
         env = params.get("env") or []
-        items = env if isinstance(env, list) else [None]
-        given = [(member(item, "name"), member(item, "value")) for item in items]
+        pairs = env if isinstance(env, list) else [None]
+        given = [(member(item, "name"), member(item, "value")) for item in pairs]
         if not all(isinstance(text, str) for pair in given for text in pair):
             raise RequestError(INVALID_PARAMS, "expected names and values in env as strings")
         guardian = await trio.lowlevel.open_process(

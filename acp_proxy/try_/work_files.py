@@ -39,12 +39,12 @@ class WorkFiles:
         Raises:
             RequestError: the value is not a path, or it leads out of the directory.
         """
+        if not isinstance(path, str) or not path or "\0" in path:
+            raise RequestError(INVALID_PARAMS, "expected a path")
         try:
-            if not isinstance(path, str) or not path:
-                raise ValueError("expected a path")
             place = Path(os.path.realpath(self.root / path))
-        except ValueError as e:  # also for a zero byte, or half of a surrogate pair
-            raise RequestError(INVALID_PARAMS, f"{path!r} is not a path: {e}") from None
+        except ValueError:
+            raise RequestError(INVALID_PARAMS, "expected a path in Unicode") from None
         if not place.is_relative_to(self.root):
             raise RequestError(INVALID_PARAMS, f"{path} is not in {self.root}")
         return place

@@ -106,6 +106,7 @@ async def test_a_released_command_is_forgotten(tmp_path: Path) -> None:
         {"command": "true", "args": "x"},
         {"command": "true", "env": [{"name": "X"}]},
         {"command": "true", "env": [3]},
+        {"command": "true", "env": 3},
         {"command": "a\0b"},
         {"command": "/no/such/program"},
         {"command": "true", "env": [{"name": "X=Y", "value": "v"}]},
