@@ -79,7 +79,7 @@ def test_a_missing_file_has_an_error_of_its_own(files: WorkFiles) -> None:
 @pytest.mark.parametrize("path", [None, 3, "", "a\0b", "\ud800", ["x"]])
 def test_a_value_that_is_not_a_path_is_refused(files: WorkFiles, path: object) -> None:
     """`try` answers a path or text of another type with an error, and opens no file."""
-    with pytest.raises(RequestError, match="is not a path"):
+    with pytest.raises(RequestError, match="expected a path"):
         files.read(path)
 
 
