@@ -79,7 +79,7 @@ class VersionRow:
 
 def measure(
     reader: RecordingReader, words: str, now_ns: int
-) -> tuple[tuple[Measures, ...], str, None]:
+) -> tuple[tuple[()], str, Measures | None]:
     """Measures a recording; the result is a `FindingSearch`.
 
     Args:
@@ -100,7 +100,7 @@ def measure(
     counts = (len(failed), any(map(_is_hang, findings)), bool(ends),
               severities[Severity.ERROR], severities[Severity.WARNING])  # fmt: skip
     sums = turn_count(reader), *counts
-    return (Measures(_speeds(reader), sums, _spent(tokens or Tokens())),), "", None
+    return (), "", Measures(_speeds(reader), sums, _spent(tokens or Tokens()))
 
 
 def _spent(tokens: Tokens) -> int | None:
@@ -123,14 +123,13 @@ def compared(entries: Iterable[ListedRecording], by: str) -> list[VersionRow]:
     """Returns a row for each version or project, sorted by name, and then by version.
 
     Args:
-        entries: recordings; those without measures in place of their findings are left out.
+        entries: recordings; those without `Measures` in place of their tokens are left out.
         by: one of `BY`.
     """
     groups: dict[tuple[str, str], list[tuple[str, Measures]]] = {}
     for entry in entries:
-        for measures in entry.findings or ():
-            assert entry.recording is not None
-            row = entry.recording.started_at, measures
+        if entry.recording is not None and entry.tokens is not None:
+            row = entry.recording.started_at, entry.tokens
             groups.setdefault(_key(entry.recording, by), []).append(row)
     rows = [_row(by, *key, group) for key, group in groups.items()]
     rows.sort(key=lambda row: (row.name or "", version_key(row.version or ""), row.first_used))

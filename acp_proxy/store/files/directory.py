@@ -35,7 +35,7 @@ Mapped = Callable[
 """A function like `map`: it applies a function to paths and yields listed recordings."""
 FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str, Any]]
 """Returns the problems of a conversation, a text that says what the conversation waits for, and its
-tokens; may raise `UnreadableRecording`."""
+tokens or other numbers, which quote no line; may raise `UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
 """How many bytes of a prompt are read for a list."""
@@ -173,7 +173,7 @@ class ListedRecording:
     damaged: tuple[Path, ...] = ()
     """The files with the unreadable parts of the recording's log."""
     tokens: Any = None
-    """The tokens that the agent reported; None if there are none."""
+    """The tokens that the agent reported, or the numbers of another search; None without any."""
 
     @property
     def started_at(self) -> str:
