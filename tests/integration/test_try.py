@@ -234,6 +234,17 @@ def _log(trials: Trials) -> bytes:
     return path.read_bytes() if path.exists() else b""
 
 
+def test_an_interrupt_at_the_end_leaves_a_complete_recording(trials: Trials) -> None:
+    """An agent that does not end is ended at once; the exit code says that a signal came."""
+    stubborn = ["sh", "-c", f"{shlex.join(PLAIN_AGENT)}; touch ended; sleep 600"]
+    process = trials.start("--prompt", "hello", agent=stubborn)
+    wait_until((trials.work / "ended").exists, "the end to begin")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 130
+    assert trials.findings() == []
+
+
 def test_a_killed_trial_leaves_nothing_behind(trials: Trials) -> None:
     """If `try` is killed, the recorder ends the agent, and the recording has all frames."""
     process = trials.start("--prompt", "slow")

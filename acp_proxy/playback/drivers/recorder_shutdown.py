@@ -73,11 +73,14 @@ class RecorderShutdown:
             scope.cancel()
 
     async def kill_on_signal(self, signals: AsyncIterator[int]) -> None:
-        """Kills the recorder, and so its agent, when a signal comes while the recorder ends."""
+        """Ends the recorder, and so its agent, when a signal comes while the recorder ends.
+
+        It gets SIGTERM, so that the recording is complete, and SIGKILL if it got SIGTERM before.
+        """
         async for signum in signals:
             self.signum = self.signum or signum
             self.hurried.set()
-            self._send(signal.SIGKILL)
+            self._send(signal.SIGKILL if self.was_stopped else signal.SIGTERM)
 
     async def end(self) -> None:
         """Waits for the recorder, then sends it SIGTERM, then SIGKILL."""
