@@ -165,6 +165,7 @@ async def _end(agent: StartedAgent, grace_s: float, signals: AsyncIterator[int] 
             nursery.start_soon(shutdown.kill_on_signal, signals)
         await shutdown.end()
         nursery.cancel_scope.cancel()
+    agent.signum = shutdown.signum
 
 
 class TrialScreen:
@@ -265,17 +266,6 @@ class _Run:
             except Refused as e:
                 self._end(Ending.REFUSED, str(e))
             scope.cancel()
-
-    async def end(self, signals: AsyncIterator[int]) -> None:
-        """Ends the recorder, and with it the agent."""
-        shutdown = RecorderShutdown(self._process, self._options.grace_s)
-        shutdown.signum = self.signum
-        shutdown.is_hopeless = self.ending is Ending.NO_ANSWER
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(shutdown.kill_on_signal, signals)
-            await shutdown.end()
-            nursery.cancel_scope.cancel()
-        self.signum = shutdown.signum
 
     def _end(self, ending: Ending, detail: str) -> None:
         """Notes why the conversation ended; only the first reason counts."""
