@@ -190,6 +190,22 @@ def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) 
     assert parts.all_inner_texts() == ["Said", "Bytes", "Facts"]
 
 
+@pytest.mark.parametrize(("name", "has_links"), [("terminal", False), ("hang", True)])
+def test_a_narrow_screen_has_words_below_the_strip_only_if_they_lead_somewhere(
+    visit: Visitor, tmp_path: Path, name: str, has_links: bool
+) -> None:
+    """The words are shown with links to findings, or while a range of time is chosen."""
+    window = visit.window(viewport={"width": 375, "height": 700})
+    page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
+    foot = page.page.locator(".overview-foot")
+    everything = foot.locator("> button")
+    assert (foot.is_visible(), everything.is_visible()) == (has_links, False)
+    page.ask("() => acpReport.state.setRange([0, 1e9])")
+    assert everything.is_visible()
+    everything.click()
+    assert (foot.is_visible(), everything.is_visible()) == (has_links, False)
+
+
 def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) -> None:
     """In a report page's waterfall, a step without an end says so."""
     page = opened.page
