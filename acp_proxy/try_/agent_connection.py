@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import trio
-from attrs import define, field, frozen
+from attrs import define, field
 from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.base.limits import CHUNK
@@ -47,27 +47,6 @@ class AgentLeft(Exception):
     """The agent has ended its output, so an answer will never come."""
 
 
-@frozen
-class Reply:
-    """The answer to a request of ours.
-
-    Attributes:
-        result: the result; None if the answer is an error.
-        error: the error; None if the answer is a result.
-    """
-
-    result: Any
-    error: Any
-
-
-@define
-class _Pending:
-    """A request of ours that waits for its answer."""
-
-    answered: trio.Event = field(factory=trio.Event)
-    reply: Reply | None = None
-
-
 @define(eq=False)
 class AgentConnection:
     """A client on two streams.
@@ -90,7 +69,8 @@ class AgentConnection:
     has_left: trio.Event = field(init=False, factory=trio.Event)
     """Set when the agent's output has ended."""
     _next_id: int = field(init=False, default=0)
-    _pending: dict[str, _Pending] = field(init=False, factory=dict)
+    _pending: dict[str, trio.MemorySendChannel[Any]] = field(init=False, factory=dict)
+    """Takes the answer to each open request, by the JSON text of the request's id."""
     _lock: trio.Lock = field(init=False, factory=trio.Lock)
     """Held while a line is written, so that lines do not mix."""
 
@@ -109,8 +89,8 @@ class AgentConnection:
             if (rest := cutter.finish()) is not None:
                 await self._take(rest.raw, nursery)
             self.has_left.set()
-            for pending in self._pending.values():
-                pending.answered.set()
+            for answers in self._pending.values():
+                answers.close()
             nursery.cancel_scope.cancel()
 
     async def fall_silent(
@@ -133,8 +113,8 @@ class AgentConnection:
                 return
             await trio.sleep(max(_LOOK_S, limit_s - silent_s) if silent_s else _LOOK_S)
 
-    async def request(self, method: str, params: Any) -> Reply:
-        """Sends a request and waits for its answer.
+    async def request(self, method: str, params: Any) -> Any:
+        """Sends a request and returns the message that answers it.
 
         Args:
             method: the method.
@@ -147,8 +127,8 @@ class AgentConnection:
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         return await self.send_request(str(number), message)
 
-    async def send_request(self, token: str, message: Any) -> Reply:
-        """Sends a prepared request and waits for the answer with its id.
+    async def send_request(self, token: str, message: Any) -> Any:
+        """Sends a prepared request and returns the message that has its id.
 
         Args:
             token: the JSON text of the request's id.
@@ -157,16 +137,16 @@ class AgentConnection:
         Raises:
             AgentLeft: the agent's output has ended, or it ends before the answer.
         """
-        pending = self._pending[token] = _Pending()
+        self._pending[token], answers = trio.open_memory_channel[Any](1)
         try:
             await self.send(message)
-            if not self.has_left.is_set():
-                await pending.answered.wait()
+            if self.has_left.is_set() and token in self._pending:
+                raise AgentLeft
+            return await answers.receive()
+        except trio.EndOfChannel:
+            raise AgentLeft from None
         finally:
-            del self._pending[token]
-        if pending.reply is None:
-            raise AgentLeft
-        return pending.reply
+            self._pending.pop(token, None)
 
     async def notify(self, method: str, params: Any) -> None:
         """Sends a notification.
@@ -198,11 +178,8 @@ class AgentConnection:
             if label.kind is Kind.REQUEST and label.method is not None:
                 self.answering += 1
                 await nursery.start(self._answer, label.rpc_id, label.method, member)
-            elif label.kind in (Kind.RESPONSE, Kind.ERROR) and label.rpc_id is not None:
-                pending = self._pending.get(label.rpc_id)
-                if pending is not None:
-                    pending.reply = Reply(member.get("result"), member.get("error"))
-                    pending.answered.set()
+            elif label.kind in (Kind.RESPONSE, Kind.ERROR) and label.rpc_id in self._pending:
+                self._pending.pop(label.rpc_id).send_nowait(member)
 
     async def _answer(
         self, token: str | None, method: str, message: Any, *, task_status: trio.TaskStatus[None]

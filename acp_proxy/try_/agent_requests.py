@@ -11,15 +11,28 @@ from typing import Any
 import trio
 from attrs import define, field, frozen
 
+from acp_proxy.base.plain_files import reason
+from acp_proxy.playback.verify.composer import cancellation, denial
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.permissions import is_draft, options_of, unambiguous
 from acp_proxy.try_.agent_connection import INVALID_PARAMS, METHOD_NOT_FOUND, RequestError
-from acp_proxy.try_.forms import allowing_option, denial, permission_result
-from acp_proxy.try_.running_commands import RunningCommands
+from acp_proxy.try_.running_commands import RunningCommand, RunningCommands
 from acp_proxy.try_.work_files import WorkFiles
 
+NOT_FOUND = -32002
+"""The error code of a missing file in v1 (error.mdx, "Resource not found")."""
 _READ, _WRITE, _CREATE = "fs/read_text_file", "fs/write_text_file", "terminal/create"
+_WAIT = "terminal/wait_for_exit"
+_OF_TERMINAL: dict[str, Callable[[RunningCommand], dict[str, Any] | None]] = {
+    _WAIT: RunningCommand.exit_status,
+    "terminal/output": RunningCommand.output,
+    "terminal/kill": RunningCommand.kill,
+    "terminal/release": RunningCommand.release,
+}
+"""Serves the requests about a terminal; the result is the answer."""
+_ALLOWING = ("allow_once", "allow_always")
+_DRAFT_OPTIONS = [{"name": "Allow", "kind": "allow_once"}, {"name": "Reject"}]
 
 
 class Policy(StrEnum):
@@ -93,34 +106,58 @@ class AgentRequests:
         Raises:
             RequestError: the request is refused, or cannot be answered.
         """
-        params = member(message, "params")
+        try:
+            return await self._serve(method, message, member(message, "params"))
+        except OSError as e:
+            is_missing = isinstance(e, FileNotFoundError) and method == _READ
+            code, why = NOT_FOUND if is_missing else INVALID_PARAMS, reason(e)
+        except (TypeError, ValueError) as e:
+            code, why = INVALID_PARAMS, str(e)
+        raise RequestError(code, f"cannot serve {method}: {why}")
+
+    async def _serve(self, method: str, message: Any, params: Any) -> Any:
+        """Returns the result that answers a request.
+
+        Raises:
+            OSError, TypeError, ValueError: the params are not as the protocol has them, or name
+                nothing that can be served.
+            RequestError: the request is refused.
+        """
         if not isinstance(params, dict):
-            raise RequestError(INVALID_PARAMS, "expected params as an object")
+            raise TypeError("expected params as an object")
         if method == PERMISSION:
             return await self._permission(message)
         if method == _READ:
             return self._read(params)
         if self.writes and method == _WRITE:
             return await self._write(message, params)
-        if self.writes and method.startswith("terminal/") and self.dialect != DRAFT:
-            return await self._terminal(method, message, params)
+        if self.writes and self.dialect != DRAFT:
+            if method == _CREATE:
+                cwd = self._files.place(params.get("cwd") or ".")
+                await self._allowed(_CREATE, message)
+                return {"terminalId": await self._terminals.create(params, cwd)}
+            if method in _OF_TERMINAL:
+                terminal = self._terminals.named(params.get("terminalId"))
+                if method == _WAIT:
+                    await terminal.ended.wait()
+                return _OF_TERMINAL[method](terminal) or {}
         raise RequestError(METHOD_NOT_FOUND, f"this client does not offer {method}")
 
     async def _permission(self, message: Any) -> dict[str, Any]:
         if self._policy is Policy.REJECT:
             return denial(message)
+        options = _DRAFT_OPTIONS if is_draft(message) else unambiguous(options_of(message))
         if self._policy is Policy.ALLOW:
-            option = allowing_option(message)
-            chosen = None if option is None else str(option["optionId"])
-            return permission_result(message, chosen, granted=True)
+            kinds = [option.get("kind") for option in options]
+            index = next((kinds.index(kind) for kind in _ALLOWING if kind in kinds), None)
+        else:
+            names = [str(option.get("name") or option["optionId"]) for option in options]
+            index = await self._asked(PERMISSION, message, names)
+        if index is None:
+            return cancellation(message)
         if is_draft(message):
-            chosen_index = await self._asked(PERMISSION, message, ("Allow", "Reject"))
-            return permission_result(message, None, granted=chosen_index == 0)
-        options = unambiguous(options_of(message))
-        names = [str(option.get("name") or option["optionId"]) for option in options]
-        index = await self._asked(PERMISSION, message, names)
-        chosen = None if index is None else str(options[index]["optionId"])
-        return permission_result(message, chosen, granted=False)
+            return {"granted": index == 0}
+        return {"outcome": {"outcome": "selected", "optionId": options[index]["optionId"]}}
 
     def _read(self, params: dict[str, Any]) -> dict[str, Any]:
         if self.dialect == DRAFT:
@@ -139,27 +176,6 @@ class AgentRequests:
         if self.dialect == DRAFT:
             return {"bytesWritten": len(str(text).encode()), "created": is_new}
         return {}
-
-    async def _terminal(self, method: str, message: Any, params: dict[str, Any]) -> Any:
-        if method == _CREATE:
-            cwd = self._files.place(params.get("cwd") or ".")
-            await self._allowed(_CREATE, message)
-            return {"terminalId": await self._terminals.create(params, cwd)}
-        name = params.get("terminalId")
-        terminal = self._terminals.named(name)
-        match method:
-            case "terminal/output":
-                return terminal.output()
-            case "terminal/wait_for_exit":
-                await terminal.ended.wait()
-                return terminal.exit_status()
-            case "terminal/kill":
-                terminal.kill()
-                return {}
-            case "terminal/release":
-                self._terminals.release(name)
-                return {}
-        raise RequestError(METHOD_NOT_FOUND, f"this client does not offer {method}")
 
     async def _allowed(self, method: str, message: Any) -> None:
         """Asks the user about a request if the policy says so.

@@ -39,7 +39,6 @@ class Dialogue:
     _is_cancelled: bool = field(init=False, default=False)
     _idle: trio.Event = field(init=False, factory=trio.Event)
     """Set when an agent of the draft of v2 says that the session is idle."""
-    _has_left: bool = field(init=False, default=False)
 
     def note(self, raw: bytes) -> None:
         """Notes the end of a turn of v2, which is an update.
@@ -52,7 +51,6 @@ class Dialogue:
 
     def leave(self) -> None:
         """Ends the wait for the end of a turn, because the agent's output has ended."""
-        self._has_left = True
         self._idle.set()
 
     async def play(self, prompts: AsyncIterator[str]) -> None:
@@ -77,10 +75,10 @@ class Dialogue:
             self._idle = trio.Event()
             self.is_turn_open, self._is_cancelled = True, False
             try:
-                reply = await self._peer.request(PROMPT, self._forms.prompt(self.session, prompt))
-                if self._forms.dialect == V2 and reply.error is None:
+                answer = await self._peer.request(PROMPT, self._forms.prompt(self.session, prompt))
+                if self._forms.dialect == V2 and member(answer, "error") is None:
                     await self._idle.wait()
-                if self._has_left:
+                if self._peer.has_left.is_set():
                     raise AgentLeft
             finally:
                 self.is_turn_open = False
@@ -100,8 +98,8 @@ class Dialogue:
         Raises:
             Refused: the answer is an error.
         """
-        reply = await self._peer.request(method, params)
-        if reply.error is not None:
-            words = member(reply.error, "message")
+        answer = await self._peer.request(method, params)
+        if (error := member(answer, "error")) is not None:
+            words = member(error, "message")
             raise Refused(f"the agent answered {method} with an error: {words}")
-        return reply.result
+        return member(answer, "result")

@@ -8,10 +8,8 @@ from attrs import frozen
 from acp_proxy import __version__
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.json_text import member
-from acp_proxy.protocol.permissions import is_draft, options_of, rejecting_option, unambiguous
 
 _NAME = {"name": "acp-proxy try", "version": __version__}
-_ALLOWING = ("allow_once", "allow_always")
 
 
 @frozen
@@ -90,37 +88,3 @@ class Forms:
         """
         key = "content" if self.dialect == DRAFT else "prompt"
         return {"sessionId": session, key: [{"type": "text", "text": text}]}
-
-
-def allowing_option(request: Any) -> dict[str, Any] | None:
-    """Returns an offered option that allows, once rather than always; None if there is none.
-
-    Args:
-        request: a decoded permission request of v1 or v2.
-    """
-    offered = unambiguous(options_of(request))
-    return next((o for kind in _ALLOWING for o in offered if o.get("kind") == kind), None)
-
-
-def permission_result(request: Any, option: str | None, *, granted: bool) -> dict[str, Any]:
-    """Returns the result that answers a permission request.
-
-    Args:
-        request: the decoded request.
-        option: the id of the selected option; None to select none, which cancels in v1 and v2.
-        granted: the decision, for a request of the 1.0 draft, which has no options.
-    """
-    if is_draft(request):
-        return {"granted": granted}
-    if option is None:
-        return {"outcome": {"outcome": "cancelled"}}
-    return {"outcome": {"outcome": "selected", "optionId": option}}
-
-
-def denial(request: Any) -> dict[str, Any]:
-    """Returns the result that denies permission: the option that rejects, else ``cancelled``.
-
-    Args:
-        request: the decoded request.
-    """
-    return permission_result(request, rejecting_option(request), granted=False)

@@ -311,8 +311,9 @@ class Prober:
         token = _token(name)
         self._tape.open[token] = member(params, "sessionId")
         message = {"jsonrpc": "2.0", "id": name, "method": method, "params": params}
-        reply = await self._peer.send_request(token, message)
-        return {"result": reply.result} if reply.error is None else {"error": reply.error}
+        answer = await self._peer.send_request(token, message)
+        kind = "result" if answer.get("error") is None else "error"
+        return {kind: answer.get(kind)}
 
     async def _follow(self, name: str) -> None:
         """Sends a request that changes nothing, and waits for its answer."""

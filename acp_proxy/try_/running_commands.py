@@ -7,6 +7,7 @@ the guardian kills the group.
 import contextlib
 import os
 import signal
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import PIPE, STDOUT
 from typing import Any
@@ -15,10 +16,8 @@ import trio
 from attrs import define, field
 
 from acp_proxy.base.limits import CHUNK
-from acp_proxy.base.plain_files import reason
 from acp_proxy.protocol.json_text import member
 from acp_proxy.record.capture.process_groups import GUARDIAN, SHELL
-from acp_proxy.try_.agent_connection import INVALID_PARAMS, RequestError
 
 _MOMENT_S = 0.5
 """Seconds until the output counts as complete after the command has ended."""
@@ -28,41 +27,65 @@ _MOST_OUTPUT = 1_000_000
 
 @define(eq=False)
 class RunningCommand:
-    """A command that runs or has ended."""
+    """A command that runs or has ended.
 
-    _guardian: trio.Process
-    _process: trio.Process | None
-    """The command; None if it could not be started."""
-    _limit: int = 0
+    Args:
+        limit: the number of bytes of output that are kept.
+    """
+
+    _limit: int
     ended: trio.Event = field(init=False, factory=trio.Event)
-    _released: trio.Event = field(init=False, factory=trio.Event)
+    _guardian: trio.Process = field(init=False)
+    _process: trio.Process = field(init=False)
+    _scope: trio.CancelScope = field(init=False, factory=trio.CancelScope)
+    """The life of the command; it ends when the command is released."""
     _output: bytearray = field(init=False, factory=bytearray)
     _is_cut: bool = field(init=False, default=False)
 
-    async def run(self) -> None:
-        """Collects the output until the command has ended and is released, then ends the group."""
-        try:
-            await self._collect_all()
-            self.ended.set()
-            await self._released.wait()
-        finally:
-            await self.close()
+    async def run(
+        self,
+        words: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path,
+        *,
+        task_status: trio.TaskStatus[None],
+    ) -> None:
+        """Starts the command, and collects its output; ends its group when it is released.
 
-    async def close(self) -> None:
-        """Kills the group, and closes what belongs to it."""
-        self.kill()
-        with trio.CancelScope(shield=True):
-            for process in (self._process, self._guardian):
-                if process is None:
-                    continue
-                await process.wait()
-                for stream in (process.stdin, process.stdout):
-                    if stream is not None:
+        Args:
+            words: the command.
+            env: the environment of the command.
+            cwd: the directory of the command.
+            task_status: is told when the command has started.
+
+        Raises:
+            OSError, TypeError, ValueError: the command cannot be started.
+        """
+        self._guardian = await trio.lowlevel.open_process(
+            [SHELL, "-c", GUARDIAN], stdin=PIPE, process_group=0
+        )
+        processes = [self._guardian]
+        try:
+            with self._scope:
+                self._process = await trio.lowlevel.open_process(
+                    words, stdout=PIPE, stderr=STDOUT, cwd=cwd, env=env,
+                    process_group=self._guardian.pid,
+                )  # fmt: skip
+                processes.append(self._process)
+                task_status.started()
+                await self._collect_all()
+                self.ended.set()
+                await trio.sleep_forever()
+        finally:
+            self.kill()
+            with trio.CancelScope(shield=True):
+                for process in processes:
+                    await process.wait()
+                    for stream in filter(None, (process.stdin, process.stdout)):
                         await stream.aclose()
-        self.ended.set()
+            self.ended.set()
 
     async def _collect_all(self) -> None:
-        assert self._process is not None
         out = self._process.stdout
         assert out is not None
         async with trio.open_nursery() as nursery:
@@ -88,15 +111,19 @@ class RunningCommand:
 
     def exit_status(self) -> dict[str, Any]:
         """Returns the exit code, or the name of the signal that ended the command."""
-        code = None if self._process is None else self._process.returncode
+        code = self._process.returncode
         if code is None or code >= 0:
             return {"exitCode": code, "signal": None}
         return {"exitCode": None, "signal": signal.Signals(-code).name}
 
     def release(self) -> None:
         """Ends the command, since its output is not needed any more."""
-        self._released.set()
-        self.kill()
+        self._scope.cancel()
+
+    @property
+    def is_released(self) -> bool:
+        """Whether the output is not needed any more."""
+        return self._scope.cancel_called
 
     def kill(self) -> None:
         """Kills the command and the processes that it has started."""
@@ -116,7 +143,6 @@ class RunningCommands:
     _nursery: trio.Nursery
     _root: Path
     _terminals: dict[str, RunningCommand] = field(init=False, factory=dict)
-    _count: int = field(init=False, default=0)
 
     @property
     def are_running(self) -> bool:
@@ -131,35 +157,16 @@ class RunningCommands:
             cwd: the directory of the command.
 
         Raises:
-            RequestError: the command cannot be started.
+            OSError, TypeError, ValueError: the command cannot be started.
         """
-        args = params.get("args") or []
-        words = [params.get("command"), *(args if isinstance(args, list) else [None])]
-        if not all(isinstance(word, str) and "\0" not in word for word in words) or not words[0]:
-            raise RequestError(INVALID_PARAMS, "expected a command and its arguments as strings")
-        limit = params.get("outputByteLimit")
-        env = params.get("env") or []
-        pairs = env if isinstance(env, list) else [None]
-        given = [(member(item, "name"), member(item, "value")) for item in pairs]
-        if not all(isinstance(text, str) for pair in given for text in pair):
-            raise RequestError(INVALID_PARAMS, "expected names and values in env as strings")
-        guardian = await trio.lowlevel.open_process(
-            [SHELL, "-c", GUARDIAN], stdin=PIPE, process_group=0
-        )
-        try:
-            process = await trio.lowlevel.open_process(
-                words, stdin=None, stdout=PIPE, stderr=STDOUT, cwd=cwd,
-                env={**os.environ, **dict(given)}, process_group=guardian.pid,
-            )  # fmt: skip
-        except (OSError, ValueError) as e:
-            await RunningCommand(guardian, None).close()
-            why = reason(e) if isinstance(e, OSError) else str(e)
-            raise RequestError(INVALID_PARAMS, f"cannot start {words[0]}: {why}") from None
-        self._count += 1
-        name = f"terminal-{self._count}"
-        most = limit if isinstance(limit, int) and limit >= 0 else _MOST_OUTPUT
-        terminal = self._terminals[name] = RunningCommand(guardian, process, most)
-        self._nursery.start_soon(terminal.run)
+        limit, env = params.get("outputByteLimit"), {**os.environ}
+        for item in params.get("env") or []:
+            env[member(item, "name")] = member(item, "value")
+        words = [params.get("command")] + (params.get("args") or [])
+        command = RunningCommand(limit if isinstance(limit, int) and limit >= 0 else _MOST_OUTPUT)
+        await self._nursery.start(command.run, words, env, cwd)
+        name = f"terminal-{len(self._terminals) + 1}"
+        self._terminals[name] = command
         return name
 
     def named(self, name: object) -> RunningCommand:
@@ -169,18 +176,9 @@ class RunningCommands:
             name: the id in the agent's request.
 
         Raises:
-            RequestError: there is no such terminal.
+            ValueError: there is no such terminal.
         """
         terminal = self._terminals.get(name) if isinstance(name, str) else None
-        if terminal is None:
-            raise RequestError(INVALID_PARAMS, f"there is no terminal {name}")
+        if terminal is None or terminal.is_released:
+            raise ValueError(f"there is no terminal {name}")
         return terminal
-
-    def release(self, name: object) -> None:
-        """Kills the command of a terminal, and forgets the terminal.
-
-        Raises:
-            RequestError: there is no such terminal.
-        """
-        self.named(name).release()
-        del self._terminals[str(name)]

@@ -9,8 +9,8 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from acp_proxy.protocol.dialects import DRAFT, V1
-from acp_proxy.try_.agent_connection import METHOD_NOT_FOUND, RequestError
-from acp_proxy.try_.agent_requests import AgentRequests, ConsentQuestion, Policy
+from acp_proxy.try_.agent_connection import INVALID_PARAMS, METHOD_NOT_FOUND, RequestError
+from acp_proxy.try_.agent_requests import NOT_FOUND, AgentRequests, ConsentQuestion, Policy
 from acp_proxy.try_.running_commands import RunningCommands
 from acp_proxy.try_.work_files import WorkFiles
 
@@ -21,6 +21,7 @@ OPTIONS = [
     {"optionId": "y", "name": "Yes", "kind": "allow_once"},
     {"optionId": "n", "name": "No", "kind": "reject_once"},
 ]
+ALWAYS = {"optionId": "a", "name": "Always", "kind": "allow_always"}
 PERMISSION = {"toolCall": {"toolCallId": "c"}, "options": OPTIONS}
 CREATE = {"command": "true", "args": []}
 
@@ -72,6 +73,34 @@ async def test_nothing_is_done_that_was_rejected(
     assert created == ({"terminalId": "terminal-1"} if is_allowed else METHOD_NOT_FOUND)
     assert (tmp_path / "new.txt").exists() is is_allowed
     assert await client.ask("fs/read_text_file", path="old.txt") == {"content": "old"}
+
+
+@pytest.mark.parametrize(
+    ("options", "outcome"),
+    [
+        ([ALWAYS, *OPTIONS], {"outcome": "selected", "optionId": "y"}),
+        ([ALWAYS], {"outcome": "selected", "optionId": "a"}),
+        (OPTIONS[1:], {"outcome": "cancelled"}),
+    ],
+)
+async def test_permission_is_granted_once_rather_than_always(
+    tmp_path: Path, nursery: trio.Nursery, options: Any, outcome: Any
+) -> None:
+    """Of several options that allow, `try --allow` takes the one for a single call."""
+    client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
+    result = await client.ask("session/request_permission", options=options)
+    assert result == {"outcome": outcome}
+
+
+async def test_each_trouble_has_the_code_of_an_error(tmp_path: Path, nursery: trio.Nursery) -> None:
+    """`try` answers a missing file with its own code, and other troubles as wrong params."""
+    client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
+    assert await client.ask("fs/read_text_file", path="nothing") == NOT_FOUND
+    assert await client.ask("fs/read_text_file", path="../x") == INVALID_PARAMS
+    assert await client.ask("fs/read_text_file", path=".") == INVALID_PARAMS
+    assert await client.ask("fs/write_text_file", path="a", content=None) == INVALID_PARAMS
+    assert await client.ask("terminal/create", command="/no/such/program") == INVALID_PARAMS
+    assert await client.ask("terminal/create", command=3) == INVALID_PARAMS
 
 
 async def test_each_write_and_each_command_is_asked_about(

@@ -7,24 +7,9 @@ from typing import Any
 import pytest
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
-from acp_proxy.try_.forms import (
-    Forms,
-    McpServer,
-    allowing_option,
-    denial,
-    permission_result,
-)
+from acp_proxy.try_.forms import Forms, McpServer
 
 SERVER = McpServer("tools", ["/bin/tools", "--all"])
-OPTIONS = [
-    {"optionId": "n", "name": "No", "kind": "reject_once"},
-    {"optionId": "a", "name": "Always", "kind": "allow_always"},
-    {"optionId": "y", "name": "Yes", "kind": "allow_once"},
-]
-
-
-def _asked(**params: Any) -> dict[str, Any]:
-    return {"method": "session/request_permission", "params": params}
 
 
 @pytest.mark.parametrize("writes", [True, False])
@@ -65,19 +50,3 @@ def test_each_dialect_has_its_members() -> None:
     text = [{"type": "text", "text": "hi"}]
     assert Forms(V1).prompt("s", "hi") == {"sessionId": "s", "prompt": text}
     assert Forms(DRAFT).prompt("s", "hi") == {"sessionId": "s", "content": text}
-
-
-def test_permission_is_granted_once_rather_than_always() -> None:
-    """Of several options that allow, `try` takes the one for a single call."""
-    assert (allowing_option(_asked(options=OPTIONS)) or {})["optionId"] == "y"
-    assert allowing_option(_asked(options=OPTIONS[:1])) is None
-
-
-def test_permission_is_denied_by_an_option_or_cancelled() -> None:
-    """If `try` has no option to reject, it answers cancelled, or in the draft not granted."""
-    selected = {"outcome": {"outcome": "selected", "optionId": "n"}}
-    assert denial(_asked(options=OPTIONS)) == selected
-    assert denial(_asked(options=OPTIONS[1:])) == {"outcome": {"outcome": "cancelled"}}
-    draft = _asked(operation="file_write", resource="a.txt")
-    assert denial(draft) == {"granted": False}
-    assert permission_result(draft, None, granted=True) == {"granted": True}
