@@ -88,10 +88,14 @@ class AgentConnection:
                     await self._take(cut.raw, nursery)
             if (rest := cutter.finish()) is not None:
                 await self._take(rest.raw, nursery)
-            self.has_left.set()
-            for answers in self._pending.values():
-                answers.close()
+            self.leave()
             nursery.cancel_scope.cancel()
+
+    def leave(self) -> None:
+        """Ends the wait for all answers, because none will come."""
+        self.has_left.set()
+        for answers in self._pending.values():
+            answers.close()
 
     async def fall_silent(
         self, limit_s: float, is_awaited: Callable[[], bool], is_held_up: Callable[[], bool]

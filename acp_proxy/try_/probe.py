@@ -6,9 +6,11 @@ method. Agents read their input in order, so its answer shows that they have rea
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from trio.abc import ReceiveStream
 
 from acp_proxy.base.limits import CHUNK
 from acp_proxy.protocol.capabilities import normalized
-from acp_proxy.protocol.dialects import CANCEL, OPENING, PROMPT, V2
+from acp_proxy.protocol.dialects import CANCEL, OPENING, V2
 from acp_proxy.protocol.json_text import encode_json, member
 from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft
 from acp_proxy.try_.agent_requests import AgentRequests, ConsentQuestion, Policy
@@ -104,33 +106,31 @@ class Prober:
     results: dict[str, ProbeResult] = field(init=False, factory=dict)
     stderr: bytearray = field(init=False, factory=bytearray)
     is_mute: bool = field(init=False, default=False)
-    _agent: StartedAgent = field(init=False)
     _ignores_unknown: bool = field(init=False, default=False)
     """Whether the agent does not answer requests with an unknown method."""
     _tapes: list[ProbeTape] = field(init=False, factory=list)
     _tape: ProbeTape = field(init=False)
     _peer: AgentConnection = field(init=False)
     _requests: AgentRequests = field(init=False)
-    _scope: trio.CancelScope = field(init=False, factory=trio.CancelScope)
     _state: int = field(init=False, default=0)
     """The rank of the probes that can be played."""
-    _is_over: bool = field(init=False, default=False)
-    """Whether the agent has ended or hangs."""
+    _end: str = field(init=False, default="")
+    """How the agent has ended, or that it hangs; empty while it can be asked."""
+    _cancelled_s: float = field(init=False, default=inf)
+    """When the probe's turn was cancelled."""
     _is_race: bool = field(init=False, default=False)
     """Whether the probe's turn may have ended before the agent has read the cancellation."""
     _why: str = field(init=False, default="")
     """Why the next state could not be reached."""
     _facts: dict[str, Any] = field(init=False, factory=dict)
-    """The answer to ``initialize``, and as its member ``session`` that to ``session/new``."""
-    _kept: dict[str, str] = field(init=False, factory=dict)
-    """The ids of sessions, by the names that steps use."""
+    """The answer to ``initialize``, and the kept answers to ``session/new`` by their names."""
 
     async def play(self) -> list[ProbeResult]:
         """Plays the probes of the dialect, and returns the verdicts in their order."""
-        queue = [probe for probe in probes() if probe.steps and not probe.opens]
-        queue.sort(key=lambda probe: not probe.rank)
+        played = [probe for probe in probes() if probe.steps and not probe.opens]
+        queue = deque(sorted(played, key=lambda probe: not probe.rank))
         while queue and not self.is_mute:
-            queue = queue[await self._serve(queue) :]
+            await self._serve(queue)
         mine = [probe for probe in probes() if self.dialect in probe.dialects]
         for probe in mine:
             if not probe.steps:
@@ -138,14 +138,13 @@ class Prober:
             self._keep(probe, ProbeVerdict.NOT_TESTED, "the agent did not come so far")
         return [self.results[probe.id] for probe in mine]
 
-    async def _serve(self, queue: Sequence[Probe]) -> int:
-        """Starts an agent, and returns how many probes of the queue were played with it."""
-        self._state, self._is_over, self._why, self._facts = 0, False, "", {}
-        self._kept, self._tape = {"session": ""}, ProbeTape()
+    async def _serve(self, queue: deque[Probe]) -> None:
+        """Starts an agent, and plays the first probes of the queue with it."""
+        self._state, self._end, self._why, self._facts = 0, "", "", {}
+        self._tape = ProbeTape()
         self._tapes.append(self._tape)
         self.stderr.clear()
         async with self._start() as agent, trio.open_nursery() as nursery:
-            self._agent = agent
             work = Path.cwd()
             commands = RunningCommands(nursery, work)
             self._requests = AgentRequests(
@@ -155,10 +154,15 @@ class Prober:
                 agent.source, agent.sink, self._requests.answer, self._tape.watch
             )
             nursery.start_soon(self._peer.run)
-            nursery.start_soon(self._ring)
+            nursery.start_soon(self._ring, agent)
             nursery.start_soon(self._drain, agent.stderr)
-            played = await self._play_with(queue)
-            if not self._is_over:
+            is_fresh = not queue[0].rank
+            while queue and is_fresh == (not queue[0].rank):
+                await self._reach(queue.popleft())
+                is_lost = self._end and not self._why
+                if is_fresh or is_lost or self.is_mute:
+                    break
+            if not self._end:
                 await agent.sink.aclose()
                 with trio.move_on_after(GRACE_S) as patience:
                     await self._peer.has_left.wait()
@@ -166,29 +170,22 @@ class Prober:
                     words = f"its output is still open after {GRACE_S:g} s"
                     self._tape.blame("end", None, words)
             nursery.cancel_scope.cancel()
-        return played
 
-    async def _play_with(self, queue: Sequence[Probe]) -> int:
-        """Plays probes until the agent must be started anew; returns how many were played."""
-        for played, probe in enumerate(queue):
-            is_lost = self._is_over and not self._why
-            if played and (is_lost or not probe.rank):
-                return played
-            if self.dialect in probe.dialects:
-                for opener in probes():
-                    is_due = opener.opens and opener.rank == self._state < probe.rank
-                    if is_due and not self._why:
-                        await self._play(opener)
-                await self._play(probe)
-            if self.is_mute or not probe.rank:
-                return played + 1
-        return len(queue)
+    async def _reach(self, probe: Probe) -> None:
+        """Plays a probe of the dialect, after those that lead to its start."""
+        if self.dialect in probe.dialects:
+            for opener in probes():
+                is_due = opener.opens and opener.rank == self._state < probe.rank
+                if is_due and not self._why:
+                    await self._play(opener)
+            await self._play(probe)
 
-    async def _ring(self) -> None:
-        """Ends the probe in which the agent is silent for too long."""
+    async def _ring(self, agent: StartedAgent) -> None:
+        """Ends the conversation when the agent is silent for too long."""
         await self._peer.fall_silent(self._timeout_s, lambda: False, lambda: False)
-        self._agent.is_hopeless = True
-        self._scope.cancel()
+        agent.is_hopeless = True
+        self._end = f"the agent was silent for {self._timeout_s:g} s"
+        self._peer.leave()
 
     async def _drain(self, stderr: ReceiveStream) -> None:
         while text := await stderr.receive_some(CHUNK):
@@ -201,22 +198,18 @@ class Prober:
         self._tape.lines, self._is_race = [], False
         verdict, detail = ProbeVerdict.NOT_TESTED, self._obstacle(probe)
         if detail is None:
-            with trio.CancelScope() as self._scope:
-                try:
-                    detail = await self._steps(probe)
-                    verdict = ProbeVerdict.BROKEN if detail else ProbeVerdict.HOLDS
-                except* AgentLeft:
-                    verdict, detail, self._is_over = ProbeVerdict.BROKEN, "the agent ended", True
-                except* _NotTested as e:
-                    detail = str(e.exceptions[0])
-            if self._scope.cancelled_caught:
-                detail = f"the agent was silent for {self._timeout_s:g} s"
-                verdict, self._is_over = ProbeVerdict.BROKEN, True
-                self.is_mute |= probe.opens and not self._state
-                self._ignores_unknown |= probe.steps[0].request == _UNKNOWN
-        if verdict is ProbeVerdict.BROKEN and self._is_over:
-            probe = evolve(probe, severity="error")
-        elif verdict is ProbeVerdict.BROKEN and self._is_race:
+            try:
+                detail = await self._steps(probe)
+                verdict = ProbeVerdict.BROKEN if detail else ProbeVerdict.HOLDS
+            except* AgentLeft:
+                is_hung = bool(self._end)
+                self.is_mute |= is_hung and probe.opens and not self._state
+                self._ignores_unknown |= is_hung and probe.steps[0].request == _UNKNOWN
+                self._end = detail = self._end or "the agent ended"
+                verdict, probe = ProbeVerdict.BROKEN, evolve(probe, severity="error")
+            except* _NotTested as e:
+                detail = str(e.exceptions[0])
+        if self._is_race and not self._end:
             detail = f"{detail}, perhaps because the turn had just ended"
             probe = evolve(probe, severity="warning")
         if probe.opens and self._state == probe.rank:
@@ -251,7 +244,7 @@ class Prober:
 
     def _obstacle(self, probe: Probe) -> str | None:
         """Returns why a probe cannot be played; None if it can."""
-        if self._is_over or self._state < probe.rank:
+        if self._end or self._state < probe.rank:
             return self._why
         if probe.needs and member(self._facts, *probe.needs.split(".")) is None:
             return f"the agent does not offer {probe.needs}"
@@ -262,13 +255,10 @@ class Prober:
         for number, step in enumerate(probe.steps):
             name = f"probe:{probe.id}{f':{number}' if number else ''}"
             params = filled(step.params, known := self._values())
-            if step.request is None:
+            if not step.request:
                 detail = await self._send(name, step, params)
             else:
-                if step.is_turn:
-                    answer = await self._prompt(name, step, params)
-                else:
-                    answer = await self._ask(name, step.request, params)
+                answer = await self._request(name, step, params)
                 kind = next(iter(answer))
                 if step.expect and kind not in step.expect:
                     detail = f"the {kind} {brief(answer[kind])} came"
@@ -281,29 +271,27 @@ class Prober:
 
     def _values(self) -> dict[str, Any]:
         """Returns the values of all names in steps."""
-        forms, session = Forms(self.dialect), self._kept["session"]
+        forms = Forms(self.dialect)
         first, later = (form.initialize(writes=False) for form in (forms, Forms(V2)))
+        session = member(self._facts, "session", "sessionId")
         prompt, long_prompt = (forms.prompt(session, text) for text in self._prompts)
         new = forms.session(cwd := os.getcwd(), ())  # noqa: PTH109
         blocks = Forms(V2).prompt(session, self._prompts[0])["prompt"]
         return {
-            **self._kept, "cwd": cwd, "new": new, "initialize": first, "prompt": prompt,
+            **{name: member(result, "sessionId") for name, result in self._facts.items()}, "cwd": cwd, "new": new, "initialize": first, "prompt": prompt,
             "long_prompt": long_prompt, "blocks": blocks,
             "version_99": {**later, **first, "protocolVersion": 99},
         }  # fmt: skip
 
     def _learn(self, probe: Probe, step: ProbeStep, result: Any) -> None:
         """Keeps what later probes need to know of an answer."""
-        session = member(result, "sessionId")
-        if not isinstance(result, dict) or (step.keep and not isinstance(session, str)):
-            return
-        if step.keep:
-            self._kept[step.keep] = session
-        if probe.opens and not self._state:
-            self._facts.update(normalized(result))
+        if step.keep and isinstance(member(result, "sessionId"), str):
+            self._facts[step.keep] = result
+        elif probe.opens and not step.keep and isinstance(result, dict):
+            self._facts |= normalized(result)
             self.dialect = self._requests.dialect = Forms(self.dialect).following(result).dialect
-        elif probe.opens:
-            self._facts["session"] = result
+        else:
+            return
         self._state += probe.opens
 
     async def _ask(self, name: str, method: str, params: Any) -> dict[str, Any]:
@@ -315,19 +303,13 @@ class Prober:
         kind = "result" if answer.get("error") is None else "error"
         return {kind: answer.get(kind)}
 
-    async def _follow(self, name: str) -> None:
-        """Sends a request that changes nothing, and waits for its answer."""
-        if self._ignores_unknown:
-            await self._ask(name + NEXT, OPENING[0], self._values()["new"])
-        else:
-            await self._ask(name + NEXT, _UNKNOWN, {})
-
     async def _send(self, name: str, step: ProbeStep, params: Any) -> str | None:
         """Sends a notification or a line, and returns how its answer differs, or None."""
         strays = self._tape.strays = []
         message = {"jsonrpc": "2.0", "method": step.notify, "params": params}
         await self._peer.send(message if step.send is None else step.send.encode())
-        await self._follow(name)
+        known, unknown = (OPENING[0], self._values()["new"]), (_UNKNOWN, {})
+        await self._ask(name + NEXT, *(known if self._ignores_unknown else unknown))
         if step.expect and not strays:
             await trio.sleep(_MOMENT_S)
         self._tape.strays = None
@@ -336,33 +318,30 @@ class Prober:
         nothing = "nothing came, though the next request was answered"
         return misfit(step.expect, strays[0]) if strays else nothing
 
-    async def _prompt(self, name: str, step: ProbeStep, params: Any) -> dict[str, Any]:
-        """Plays a turn, and returns its answer.
+    async def _request(self, name: str, step: ProbeStep, params: Any) -> dict[str, Any]:
+        """Sends the request of a step, and returns its answer.
 
         Raises:
             _NotTested: the turn ended before the agent had to know of the cancellation.
         """
-        cancelled: list[float] = []
-        self._tape.moved = trio.Event()
+        self._tape.moved, self._cancelled_s = trio.Event(), inf
         async with trio.open_nursery() as nursery:
             if step.cancel:
-                nursery.start_soon(self._cancel, name, step.cancel, cancelled)
-            answer = await self._ask(name, PROMPT, params)
-            ended = trio.current_time()
-        reason = member(answer, "result", "stopReason")
-        if step.cancel and reason not in (None, "cancelled"):
-            if not cancelled:
+                nursery.start_soon(self._cancel, name, step.cancel)
+            answer = await self._ask(name, str(step.request), params)
+        if step.cancel and member(answer, "result", "stopReason") not in (None, "cancelled"):
+            if self._cancelled_s == inf:
                 raise _NotTested("the turn had ended before it could be cancelled")
-            self._is_race = ended - cancelled[0] < _RACE_S
+            self._is_race = trio.current_time() - self._cancelled_s < _RACE_S
         return answer
 
-    async def _cancel(self, name: str, when: str, cancelled: list[float]) -> None:
+    async def _cancel(self, name: str, when: str) -> None:
         """Cancels a turn that has begun, unless it has ended first."""
         if when == "first-update":
             await self._tape.moved.wait()
-        if _token(name) in self._tape.open:
-            cancelled.append(trio.current_time())
-            await self._peer.notify(CANCEL, {"sessionId": self._kept["session"]})
+        if session := self._tape.open.get(_token(name)):
+            self._cancelled_s = trio.current_time()
+            await self._peer.notify(CANCEL, {"sessionId": session})
             self._requests.cancel()
 
 

@@ -5,7 +5,7 @@ recording.
 """
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import trio
 from attrs import define, field
@@ -23,11 +23,8 @@ _OFFERED = (PERMISSION, "fs/read_text_file", "_", "$")
 """How the methods begin that the agent may call; extensions need no offer."""
 
 
-class LinePlace(NamedTuple):
-    """A line of a connection: its direction, and its number, from 1 on, in this direction."""
-
-    direction: Direction
-    number: int
+LinePlace = tuple[Direction, int]
+"""A line of a connection: its direction, and its number, from 1 on, in this direction."""
 
 
 @define(eq=False)
@@ -57,7 +54,7 @@ class ProbeTape:
             raw: the line, without its newline.
         """
         self._counts[direction] += 1
-        line, labels = LinePlace(direction, self._counts[direction]), read(raw)
+        line, labels = (direction, self._counts[direction]), read(raw)
         if direction is Direction.TO_AGENT:
             if labels.kind not in _ANSWERS and NEXT not in (labels.rpc_id or ""):
                 self.lines.append(line)

@@ -40,7 +40,7 @@ async def test_an_agent_that_keeps_everything(autojump_clock: MockClock) -> None
     assert [*results] == [probe.id for probe in probes()]
     assert len(prober._tapes) == 3
     assert not prober.is_mute
-    assert results["turn"].lines[0].direction is Direction.TO_AGENT
+    assert results["turn"].lines[0][0] is Direction.TO_AGENT
 
 
 ANSWERS: dict[str, Any] = {

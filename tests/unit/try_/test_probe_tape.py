@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.protocol.jsonrpc import Direction
-from acp_proxy.try_.probe_tape import LinePlace, ProbeTape
+from acp_proxy.try_.probe_tape import ProbeTape
 
 OUT, IN = Direction.TO_AGENT, Direction.TO_CLIENT
 
@@ -26,7 +26,7 @@ def test_lines_are_counted_in_each_direction() -> None:
     tape.watch(OUT, b"")
     tape.watch(IN, line(method="_note"))
     tape.watch(IN, line(id="a", result={}))
-    assert tape.lines == [LinePlace(OUT, 1), LinePlace(OUT, 3), LinePlace(IN, 2)]
+    assert tape.lines == [(OUT, 1), (OUT, 3), (IN, 2)]
     assert tape.open == {}
     assert tape.moved.is_set()
     assert tape.offences == {}
@@ -47,7 +47,7 @@ def test_other_answers_are_strays_if_they_are_expected() -> None:
     assert tape.strays == [{"jsonrpc": "2.0", "id": None, "error": {"code": -32700}}]
     tape.strays = None
     tape.watch(IN, line(id=None, result={}))
-    assert tape.offences == {"answers": [(LinePlace(IN, 2), "an answer came that has the id null")]}
+    assert tape.offences == {"answers": [((IN, 2), "an answer came that has the id null")]}
 
 
 @pytest.mark.parametrize(
