@@ -6,7 +6,6 @@ from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.findings import Finding
 from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.explain.waits import Silence
-from acp_proxy.protocol.updates import FAILED
 from acp_proxy.recording.recording import Recording, needs
 from acp_proxy.store.queries.exchanges import TurnRow
 
@@ -314,12 +313,6 @@ class Summary:
     def is_open(self) -> bool:
         """Whether unanswered requests may still be answered, or have an answer not imported."""
         return self.recording.is_open(live=self.live)
-
-    def status_of(self, call: BegunCall | FailedCall | CallStatistics) -> str:
-        """Returns the status of a tool call; ``rejected`` if it failed without a permission."""
-        asked = [one for one in self.questions if one.is_rejected] if call.status in FAILED else []
-        is_rejected = any(one.is_about(call.session, call.tool_call) for one in asked)
-        return REJECTED if is_rejected else call.status or ""
 
     @property
     def unended(self) -> str:
