@@ -11,13 +11,15 @@ from pathlib import Path
 import click
 
 from acp_proxy.base.errors import UnreadableRecording
+from acp_proxy.base.limits import EXAMPLES
+from acp_proxy.base.wording import counted, listed
 from acp_proxy.cli.explain.search_screen import MatchPrinter, printer_for
 from acp_proxy.cli.explain.time_limit import END, TimeLimit
 from acp_proxy.cli.group import Refusal, cli_command, recordings
 from acp_proxy.cli.masking import is_unredacted
 from acp_proxy.cli.opening import find_recording, note_masked
 from acp_proxy.cli.options import complete_filter, complete_source, number_option, printing
-from acp_proxy.cli.screens.output import progress, warn
+from acp_proxy.cli.screens.output import progress, stdout_screen, warn
 from acp_proxy.explain.choice import chosen_in
 from acp_proxy.explain.describe.event_texts import describe_event
 from acp_proxy.explain.hints import CallSpans
@@ -102,7 +104,11 @@ def search(
             chosen = chosen_in(reader, filter)
             return _hits(reader, Searcher(sought, with_pointers=json), chosen, time_limit)
 
-        code = _search(places, hits_of, limit, printer)
+        code, frames = _search(places, hits_of, limit, printer)
+    if code == _NOT_FOUND and stdout_screen().columns is not None:
+        place = listed(where, EXAMPLES) or str(recordings())
+        read = f"{counted(frames, 'frame')} in {counted(len(places), 'recording')} ({place})"
+        warn(f"0 of {read} match {pattern}{f' and {filter}' if filter else ''}")
     sys.exit(code)
 
 
@@ -111,13 +117,14 @@ def _search(
     hits_of: Callable[[RecordingReader], Generator[SearchHit, None, None]],
     limit: int | None,
     printer: MatchPrinter,
-) -> int:
+) -> tuple[int, int]:
+    """Returns the exit code, and how many frames the readable recordings have."""
     any_match = unreadable = False
-    masked = 0
+    masked = frames = 0
     for path in places:
         try:
             with RecordingReader(path, unredacted=is_unredacted()) as reader:
-                recording = reader.recording
+                recording, frames = reader.recording, frames + reader.count()
                 masked += len(reader.masked_rows.made) if reader.masked_rows is not None else 0
                 with closing(hits_of(reader)) as hits:
                     title_of = CallSpans(reader).title
@@ -126,7 +133,7 @@ def _search(
             warn(str(e))
             unreadable = True
     note_masked(masked, "in the searched recordings")
-    return _TROUBLE if unreadable else _FOUND if any_match else _NOT_FOUND
+    return _TROUBLE if unreadable else _FOUND if any_match else _NOT_FOUND, frames
 
 
 def _places(words: tuple[str, ...]) -> Iterator[Path]:

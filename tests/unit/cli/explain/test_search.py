@@ -71,6 +71,19 @@ def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int])
     assert result.stderr == ""
 
 
+def test_a_terminal_is_told_that_nothing_was_found(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal, a `search` without a match names on stderr the places that it searched."""
+    monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 80)
+    result = run("search", "zzz", home=home)
+    expected = f"acp-proxy: 0 of 36 frames in 2 recordings ({home}) match zzz\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", expected)
+    told = run("search", "hello", "new", "-w", "kind:event", home=home).stderr
+    assert told == "acp-proxy: 0 of 18 frames in 1 recording (new) match hello and kind:event\n"
+    assert run("search", "hello", home=home).stderr == ""
+
+
 def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) -> None:
     """`search` accepts recordings and directories, and names a recording elsewhere by path."""
     result = run("inspect", "search", "-l", "hello", home, "old", "aaaa")
