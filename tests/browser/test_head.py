@@ -73,7 +73,7 @@ def test_the_head_says_what_show_says(plain_window: Visit, path: Path, tmp_path:
     assert head["links"]
     for text, address in head["links"]:
         if address == "#problems":
-            assert re.fullmatch("[0-9,]+ (note|more finding)s?", text)
+            assert re.fullmatch("[0-9,]+ (error|warning|note)s?(, [0-9,]+ (warning|note)s?)*", text)
         elif text.isdigit():
             assert address == f"#view=waterfall&turn={text}"
         else:

@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from base64 import b64decode, b64encode
+from collections import Counter
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from attrs import evolve, fields, has
 
 from acp_proxy.base.wording import byte_size, duration
 from acp_proxy.check.check_values import Severity
-from acp_proxy.explain.findings import counts_of
+from acp_proxy.explain.findings import Finding, counts_of
 from acp_proxy.explain.observed_faults import FiredRule
 from acp_proxy.explain.show.summary_values import CurrentWait, FailedCall
 from acp_proxy.report.facts import HeadFacts, head_facts
@@ -299,3 +300,21 @@ def test_a_prompt_in_a_title_has_no_marks_of_markdown(prompt: str, title: str) -
     html = page_of(facts_of(evolve(data, summary=evolve(data.summary, turns=turns))))
     assert re.findall(r"“<bdi>(.*?)</bdi>”", html) == [title]
     assert " ".join(column(Page(html), "turns", "prompt")) == title
+
+
+def test_the_head_has_one_total_of_findings() -> None:
+    """The link to the problems of a report counts all findings, by severity, as `show` does."""
+    data = data_of(DIRECTORY / "hang.db")
+    note = Finding("ext.not-advertised", Severity.INFO, "agent", 2, "not announced")
+    broken = [Finding("rpc.shape", Severity.ERROR, "agent", seq, "wrong") for seq in range(3, 33)]
+    findings = [*broken, note]
+    summary = evolve(
+        data.summary,
+        findings=findings,
+        severities=counts_of(findings),
+        finding_counts=Counter(finding.rule for finding in findings),
+    )
+    html = page_of(facts_of(evolve(data, summary=summary)))
+    assert "</a> and 19 more." in html
+    assert html.count("30 errors, 1 note<") == 2
+    assert "more finding" not in html.partition('id="findings"')[0]
