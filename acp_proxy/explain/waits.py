@@ -25,6 +25,8 @@ _PROGRAM = {"terminal/wait_for_exit"}
 
 LEAST_NS = 10**9
 """A shorter wait or pause is never worth a line."""
+AT_ONCE_NS = 100 * 10**6
+"""A person hardly answers in a shorter time."""
 
 
 class Party(StrEnum):

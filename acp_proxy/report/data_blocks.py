@@ -15,6 +15,7 @@ import msgspec
 
 from acp_proxy import __version__
 from acp_proxy.explain.stats.turn_times import waiting_part
+from acp_proxy.explain.waits import AT_ONCE_NS
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.report.conversation_entries import ConversationEntries
 from acp_proxy.report.report_model import ReportData, ReportOptions, described, read_report_data
@@ -163,6 +164,7 @@ class _BlockMaker:
             "cell_blocks": self._cell_blocks,
             "payloads": self._payloads is not None,
             "parties": {method: waiting_part(method).value for method in sorted(self._methods)},
+            "at_once_ns": AT_ONCE_NS,
             "members": self._members,
         }
 

@@ -224,3 +224,13 @@ def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Pat
     page.page.locator(".detail .card .permission").wait_for()
     assert page.page.locator(".detail .permission").count() == 1
     page.assert_quiet()
+
+
+def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
+    visit: Visitor, tmp_path: Path
+) -> None:
+    """The card of a permission request tells, as `audit` does, of an answer within 0.1 s."""
+    page = visit(report(DIRECTORY / "tour.db", tmp_path), "#seq=17")
+    words = page.page.locator(".detail .permission > p", has_text="answered").inner_text()
+    assert "answered in 340 µs, so hardly by a person" in words
+    assert "the person took" not in words

@@ -21,10 +21,10 @@ from acp_proxy.explain.audit.paths import may_be_same
 from acp_proxy.explain.audit.permission_log import is_refused
 from acp_proxy.explain.audit.statements import normal_command
 from acp_proxy.explain.describe.tool_texts import call_label
+from acp_proxy.explain.waits import AT_ONCE_NS
 from acp_proxy.protocol.permissions import GRANTED
 from acp_proxy.recording.recording import Fact
 
-_AT_ONCE_NS = 100 * 10**6
 _NOUNS = {
     ActionKind.READ: "read", ActionKind.SEARCH: "search", ActionKind.WRITE: "write",
     ActionKind.DELETE: "deletion", ActionKind.MOVE: "move", ActionKind.RUN: "command",
@@ -300,7 +300,7 @@ def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:
         for permission in action.permissions
         if permission.decision == GRANTED
         and permission.waited_ns is not None
-        and permission.waited_ns < _AT_ONCE_NS
+        and permission.waited_ns < AT_ONCE_NS
     }
     if granted := _unique(quick.values()):
         count = counted(len(quick), "permission request")

@@ -87,14 +87,15 @@ export async function permissionElement(state, row, isWhole) {
   const { title, state: outcome, is_failed, remarks = [], choices = [] } = entry ?? {};
   const images = entry ? entryBlocks(entry) : [];
   const blocks = contentBlocks(askedCall(parsedLine(await recording.line(row))).content, "output");
-  const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "person" : "client";
-  const took = durationInWords(recording.numbers("latency_ns")[row], ` — the ${who} took `);
+  const ns = recording.numbers("latency_ns")[row];
+  const isQuick = ns < recording.meta.at_once_ns;
+  const took = durationInWords(ns, isQuick ? " — answered in " : " — the person took ");
   return div("permission",
     div("", "asked for permission: ", h("b", null, title), " ", seqButton(state, row)),
     remarks.map((reason) => h("p", null, reason)),
     choicesElement(choices),
-    h("p", { class: is_failed && "trouble" }, h("b", null, outcome), took, " ",
-      pair >= 0 && seqButton(state, pair)),
+    h("p", { class: is_failed && "trouble" }, h("b", null, outcome), took,
+      isQuick && took && ", so hardly by a person", " ", pair >= 0 && seqButton(state, pair)),
     await blockElements(state, isWhole ? [...blocks, ...images] : images, row));
 }
 
