@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-import pytest
 import trio
 import trio.testing
 
@@ -20,6 +19,9 @@ from tests.support.log_writer import ORIGIN_NS, LogWriter, handshake, request, t
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
+    from trio.testing import MockClock
 
     from acp_proxy.record.capture.relay import Relay
 
@@ -35,17 +37,18 @@ async def at_once(function: Callable[..., Any], *args: Any) -> Any:
 class Simulation:
     """A recorder's log by the clock of the test, and the commands that were run."""
 
-    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, path: Path, clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._clock = clock
         self.log = LogWriter(path)
         self.to_client = SimpleNamespace(last_ns=ORIGIN_NS)
         self.ran: list[tuple[float, str]] = []
-        self._began = trio.current_time()
+        self._began = clock.current_time()
         monkeypatch.setattr(trio.to_thread, "run_sync", at_once)
         monkeypatch.setattr(stall_command, "monotonic_ns", self._now_ns)
         monkeypatch.setattr(stall_command, "run_command", self._run)
 
     def _now_ns(self) -> int:
-        return ORIGIN_NS + int((trio.current_time() - self._began) * S)
+        return ORIGIN_NS + int((self._clock.current_time() - self._began) * S)
 
     async def _run(self, command: list[str], sentence: str) -> None:
         assert command == ["notify", "the agent hangs"]
@@ -69,12 +72,11 @@ class Simulation:
         await run_at_stalls(cast("Relay", relay), options, self.log.path)
 
 
-@pytest.mark.usefixtures("autojump_clock")
 async def test_the_command_runs_once_for_each_silence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each silence runs the command within two seconds after the limit, although no row exists."""
-    simulation = Simulation(tmp_path / "x.db", monkeypatch)
+    simulation = Simulation(tmp_path / "x.db", autojump_clock, monkeypatch)
     handshake(simulation.log)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(simulation.supervise)
@@ -97,12 +99,14 @@ async def test_the_command_runs_once_for_each_silence(
     simulation.log.abandon()
 
 
-@pytest.mark.usefixtures("autojump_clock")
 async def test_a_failure_ends_only_the_alarm(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    autojump_clock: MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """A recording that cannot be read ends the search for silences with a line on stderr."""
-    simulation = Simulation(tmp_path / "x.db", monkeypatch)
+    simulation = Simulation(tmp_path / "x.db", autojump_clock, monkeypatch)
     simulation.log.log_path.unlink()
     await simulation.supervise()
     assert capfd.readouterr().err.startswith("acp-proxy: --on-stall has ended: NotARecording: ")
