@@ -34,6 +34,7 @@ LOADED_WITH = {
 """The modules that these load in turn."""
 
 LATER = {
+    "shlex",
     "_thread",
     "_signal",
     "_blake2",
