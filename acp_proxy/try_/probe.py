@@ -278,7 +278,8 @@ class Prober:
         new = forms.session(cwd := os.getcwd(), ())  # noqa: PTH109
         blocks = Forms(V2).prompt(session, self._prompts[0])["prompt"]
         return {
-            **{name: member(result, "sessionId") for name, result in self._facts.items()}, "cwd": cwd, "new": new, "initialize": first, "prompt": prompt,
+            **{name: member(answer, "sessionId") for name, answer in self._facts.items()},
+            "cwd": cwd, "new": new, "initialize": first, "prompt": prompt,
             "long_prompt": long_prompt, "blocks": blocks,
             "version_99": {**later, **first, "protocolVersion": 99},
         }  # fmt: skip
@@ -308,8 +309,10 @@ class Prober:
         strays = self._tape.strays = []
         message = {"jsonrpc": "2.0", "method": step.notify, "params": params}
         await self._peer.send(message if step.send is None else step.send.encode())
-        known, unknown = (OPENING[0], self._values()["new"]), (_UNKNOWN, {})
-        await self._ask(name + NEXT, *(known if self._ignores_unknown else unknown))
+        if self._ignores_unknown:
+            await self._ask(name + NEXT, OPENING[0], self._values()["new"])
+        else:
+            await self._ask(name + NEXT, _UNKNOWN, {})
         if step.expect and not strays:
             await trio.sleep(_MOMENT_S)
         self._tape.strays = None

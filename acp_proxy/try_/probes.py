@@ -47,11 +47,6 @@ class ProbeStep:
     keep: str | None = None
     """The name under which the session id of the answer is known afterwards."""
 
-    @property
-    def is_turn(self) -> bool:
-        """Whether this is a prompt whose turn has to end."""
-        return self.request == PROMPT and "result" in self.expect
-
 
 @frozen
 class Probe:
@@ -84,8 +79,8 @@ class Probe:
 
     @property
     def prompts(self) -> int:
-        """How many turns the probe costs."""
-        return sum(step.is_turn for step in self.steps)
+        """How many turns the probe costs: its prompts that must have a result."""
+        return sum(step.request == PROMPT and "result" in step.expect for step in self.steps)
 
 
 @cache
