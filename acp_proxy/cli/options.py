@@ -86,6 +86,17 @@ directory_argument = click.argument(
 )
 
 
+def flag_option(*names: str, text: str, **more: Any) -> Callable[[F], F]:
+    """Adds a flag that no variable of the environment sets.
+
+    Args:
+        *names: the spellings of the option.
+        text: the help text of the option.
+        **more: further parameters of the option.
+    """
+    return click.option(*names, is_flag=True, allow_from_autoenv=False, help=text, **more)
+
+
 def file_option(*names: str, text: str) -> Callable[[F], F]:
     """Adds an option that names a file.
 
@@ -333,3 +344,14 @@ def unknown(
     """
     hint = did_you_mean(word.lower(), [each.lower() for each in words])
     return f"no {what} {word!r}{hint or f'; {otherwise}'}"
+
+
+agent_argument = click.argument(
+    "command",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="-- AGENT [ARGS]...",
+    shell_complete=complete_agent,
+)
+"""The argument of a command that starts an agent: the agent's command."""

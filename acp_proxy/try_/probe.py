@@ -225,14 +225,12 @@ class Prober:
 
     def _keep_watched(self, probe: Probe) -> None:
         """Judges what holds in all other probes."""
-        guilty = (n for n, tape in enumerate(self._tapes) if probe.id in tape.offences)
-        if (number := next(guilty, None)) is not None:
-            offences = self._tapes[number].offences[probe.id]
-            lines = [line for line, _ in offences if line is not None]
-            self._keep(probe, ProbeVerdict.BROKEN, offences[0][1], number + 1, lines)
-        else:
-            detail = self._missing(probe)
-            self._keep(probe, ProbeVerdict.NOT_TESTED if detail else ProbeVerdict.HOLDS, detail)
+        for number, tape in enumerate(self._tapes, 1):
+            if offences := tape.offences.get(probe.id):
+                lines = [line for line, _ in offences if line is not None]
+                self._keep(probe, ProbeVerdict.BROKEN, offences[0][1], number, lines)
+        detail = self._missing(probe)
+        self._keep(probe, ProbeVerdict.NOT_TESTED if detail else ProbeVerdict.HOLDS, detail)
 
     def _missing(self, probe: Probe) -> str | None:
         """Returns why the probe that must hold first is missing; None if it is not."""

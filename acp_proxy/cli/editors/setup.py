@@ -11,7 +11,7 @@ from acp_proxy.cli.editors.own_command import is_temporary, own_command, this_ma
 from acp_proxy.cli.editors.setup_screen import clients_table, listed, masker, settings_diff
 from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import is_unredacted, unredacted_option
-from acp_proxy.cli.options import unknown
+from acp_proxy.cli.options import flag_option, unknown
 from acp_proxy.cli.screens.output import Page, Writer, ask, say, say_json, stdout_screen, warn
 from acp_proxy.editors.acp_client import AcpClient
 from acp_proxy.editors.agents import ConfiguredAgent, Machine, RecordedAgent, known_agent, recorded
@@ -52,13 +52,10 @@ def _complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
 @click.option("--agent", "name", metavar="NAME", allow_from_autoenv=False,
               shell_complete=_complete_agent,
               help="The agent's name in the settings, or the name of a known agent.")  # fmt: skip
-@click.option("--write", is_flag=True, allow_from_autoenv=False,
-              help="Add an entry to the settings, beside the existing one.")  # fmt: skip
-@click.option("--yes", is_flag=True, allow_from_autoenv=False, help="Do not ask before writing.")
-@click.option("--undo", is_flag=True, allow_from_autoenv=False,
-              help="Remove the entry that --write added last.")  # fmt: skip
-@click.option("--json", is_flag=True, allow_from_autoenv=False,
-              help="One JSON object for each client.")  # fmt: skip
+@flag_option("--write", text="Add an entry to the settings, beside the existing one.")
+@flag_option("--yes", text="Do not ask before writing.")
+@flag_option("--undo", text="Remove the entry that --write added last.")
+@flag_option("--json", text="One JSON object for each client.")
 @unredacted_option
 def setup(
     client: str | None,

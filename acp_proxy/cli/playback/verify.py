@@ -31,9 +31,9 @@ from acp_proxy.cli.opening import (
     require,
 )
 from acp_proxy.cli.options import (
+    agent_argument,
     agent_command,
     comparison_options,
-    complete_agent,
     complete_recording,
     file_option,
     limit_ns,
@@ -101,14 +101,7 @@ class NothingRecorded(Refusal):
 
 @cli_command(cls=BatchCommand, epilog=_EXAMPLES)
 @click.argument("recording", metavar="RECORDING...", shell_complete=complete_recording)
-@click.argument(
-    "command",
-    nargs=-1,
-    required=True,
-    type=click.UNPROCESSED,
-    metavar="-- AGENT [ARGS]...",
-    shell_complete=complete_agent,
-)
+@agent_argument
 @comparison_options()
 @playback_options(
     order="Keep the recorded order of messages within each session, or of all messages.",

@@ -11,8 +11,8 @@ from acp_proxy.base.wording import counted, listed, numbered
 from acp_proxy.cli.masking import one_line
 from acp_proxy.cli.screens.junit import Case, Failure, suite
 from acp_proxy.cli.screens.output import stdout_screen
-from acp_proxy.cli.screens.recording_page import MARKS, RecordingPage, verdict
-from acp_proxy.cli.screens.styled_text import Ink, piece
+from acp_proxy.cli.screens.recording_page import RecordingPage, verdict
+from acp_proxy.cli.screens.styled_text import piece
 from acp_proxy.explain.findings import SEVERITIES, Severity
 from acp_proxy.store.files.directory import recording_at
 from acp_proxy.store.reader import RecordingReader
@@ -96,12 +96,9 @@ def show_probes(report: ProbeReport) -> None:
     page.wrap(piece(""), *verdict(counts, "nothing is broken"), piece(tested))
     broken = [probe for each in SEVERITIES for probe in report.probes if _is(probe, each)]
     for probe in broken:
-        mark, ink = MARKS[Severity(probe.severity)]
-        page.print()
-        page.wrap(piece(f"{mark} ", ink, bold=True), piece(probe.id, ink, bold=True))
-        source = piece(f" ({'; '.join(probe.source)})", Ink.FAINT)
-        page.wrap(piece("  "), piece(probe.text), source)
-        page.wrap(piece("  "), piece(_evidence(probe)))
+        source = f" ({'; '.join(probe.source)})"
+        page.finding(Severity(probe.severity), f"{probe.id}: {probe.text}", source)
+        page.wrap(piece("    "), piece(_evidence(probe)))
     page.print()
     reasons: dict[str, list[str]] = {}
     for probe in report.probes:

@@ -5,6 +5,7 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,15 @@ from acp_proxy.check.judgement import summarize_whole
 from acp_proxy.cli.explain.show_screen import show_summary
 from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.masking import unredacted_option
-from acp_proxy.cli.options import ONE_A_LINE, agent_command, complete_agent, file_option, seconds
+from acp_proxy.cli.options import (
+    ONE_A_LINE,
+    F,
+    agent_argument,
+    agent_command,
+    file_option,
+    flag_option,
+    seconds,
+)
 from acp_proxy.cli.output_files import check_report_files, new_path, spare_recordings, write_reports
 from acp_proxy.cli.screens.output import say_json, show_status, stdout_screen, warn
 from acp_proxy.cli.screens.recording_page import RecordingPage
@@ -48,6 +57,14 @@ _PROBE_PROMPTS = (
 """The prompts of the probes: of a turn that ends, and of a turn that is cancelled."""
 
 
+def _texts(name: str, metavar: str, text: str) -> Callable[[F], F]:
+    return click.option(name, type=ONE_A_LINE, multiple=True, metavar=metavar, help=text)
+
+
+def _policy(policy: Policy, text: str) -> Callable[[F], F]:
+    return flag_option(f"--{policy}", "policy", text=text, flag_value=policy.value)
+
+
 @cli_command(
     epilog="""Exit code: 0 without findings, 1 with an error or a warning, 2 for wrong use, 3 if the
 agent did not answer in time, 127 or 126 if it cannot be started, 130 after Ctrl-C.
@@ -65,52 +82,21 @@ Examples:
       does it answer as the protocol says?
 """
 )
-@click.argument(
-    "command",
-    nargs=-1,
-    required=True,
-    type=click.UNPROCESSED,
-    metavar="-- AGENT [ARGS]...",
-    shell_complete=complete_agent,
-)
-@click.option("--prompt", type=ONE_A_LINE, multiple=True, metavar="TEXT",
-              help="A prompt; each is a turn. Without it, prompts are asked for on a terminal, or "
-              "standard input is the only prompt.")  # fmt: skip
-@click.option(
+@agent_argument
+@_texts("--prompt", "TEXT", "A prompt, of one turn. Default: asked for, or all of standard input.")
+@flag_option(
     "--probe",
-    is_flag=True,
-    allow_from_autoenv=False,
-    help="Ask what the protocol answers, in some thirty probes, instead of a conversation. "
+    text="Ask what the protocol answers, in some thirty probes, instead of a conversation. "
     "A --prompt is the text of their turns, a second one of the turns they cancel.",
 )
-@file_option("-o", "--output", text="Where to record, by default a new file in the recordings "
-             "directory.")  # fmt: skip
-@click.option(
-    "--allow",
-    "policy",
-    allow_from_autoenv=False,
-    flag_value=Policy.ALLOW.value,
-    help="Allow whatever the agent asks for: write files and run commands for it.",
-)
-@click.option(
-    "--reject",
-    "policy",
-    allow_from_autoenv=False,
-    flag_value=Policy.REJECT.value,
-    help="Refuse what it asks for, and offer neither writing nor commands. The default without a "
-    "terminal, where nobody can be asked.",
-)
+@file_option("-o", "--output", text="Where to record, by default in the recordings directory.")
+@_policy(Policy.ALLOW, "Allow whatever the agent asks for: to write files, to run commands.")
+@_policy(Policy.REJECT, "Refuse all of that. The default without a terminal, to ask nobody.")
 @unredacted_option
 @click.option("--timeout", callback=seconds, default="120", metavar="S",
               help="End after S seconds in which the agent had to answer and sent nothing; 0 for "
               "no limit.")  # fmt: skip
-@click.option(
-    "--mcp-server",
-    type=ONE_A_LINE,
-    multiple=True,
-    metavar="CMD",
-    help="The command of an MCP server for the session. Can be given several times.",
-)
+@_texts("--mcp-server", "CMD", "The command of an MCP server for the session.")
 @click.option(
     "--dialect",
     type=click.Choice((V1, V2, DRAFT)),
