@@ -266,7 +266,7 @@ def _tool_calls(page: RecordingPage, summary: Summary) -> None:
     pieces = [piece(f"{count:,}:")]
     for tally in summary.tool_calls[:_MOST_TOOL_KINDS]:
         pieces.append(piece(f" {tally.count:,} {tally.kind} ("))
-        for n, (status, number) in enumerate(tally.statuses.items()):
+        for n, (status, number) in enumerate(summary.statuses_of(tally).items()):
             ink = Ink.TROUBLE if status == "failed" else None
             pieces += [piece(", " if n else ""), piece(f"{number:,} {status}", ink)]
         pieces.append(piece("),"))
@@ -276,9 +276,9 @@ def _tool_calls(page: RecordingPage, summary: Summary) -> None:
     page.row("tool calls", *pieces)
     unended = piece(summary.unended, None if summary.is_open else Ink.TROUBLE)
     rows = [
-        _call(failed.seq, piece(failed.status, Ink.TROUBLE),
+        _call(failed.seq, piece(status, Ink.TROUBLE if status in FAILED else None),
               call_label(failed.title, failed.tool_call), failed.text)
-        for failed in summary.failed_calls
+        for failed in summary.failed_calls for status in [summary.status_of(failed)]
     ]  # fmt: skip
     rows += [
         _call(call.seq, unended if call.status in RUNNING else piece(call.status),

@@ -13,7 +13,7 @@ from acp_proxy.base.wording import counted, duration, share
 from acp_proxy.explain.describe.content_texts import signed
 from acp_proxy.explain.describe.phrases import joined
 from acp_proxy.explain.describe.token_texts import token_facts
-from acp_proxy.explain.show.summary_values import Summary, WorkDone
+from acp_proxy.explain.show.summary_values import REJECTED, Summary, WorkDone
 from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.explain.waits import LEAST_NS
 from acp_proxy.protocol.dialects import PERMISSION
@@ -58,14 +58,8 @@ def facts_line(summary: Summary) -> list[Fact]:
         ended = turn.stop_reason or ("end_turn" if turn.end_seq else summary.unended)
         turns["failed" if turn.outcome == "error" else ended] += 1
     for tally in summary.tool_calls:
-        for status, count in tally.statuses.items():
-            calls[status if status in FINAL else summary.unended] += count
-    rejected = {(asked.session, asked.tool_call) for asked in summary.questions
-                if _ANSWERS.get(asked.answer or "") == "rejected"}  # fmt: skip
-    for call in summary.failed_calls:
-        if (call.session, call.tool_call) in rejected:  # a person stopped it, so nothing failed
-            calls.subtract([call.status])
-            calls["rejected"] += 1
+        for status, count in summary.statuses_of(tally).items():
+            calls[status if status in {*FINAL, REJECTED} else summary.unended] += count
     for answer, count in summary.answers.items():
         is_lost = answer == "open" and not summary.is_open
         answers["never answered" if is_lost else _ANSWERS.get(answer, answer)] += count

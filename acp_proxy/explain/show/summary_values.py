@@ -1,11 +1,16 @@
 """The values of `show`, whose members `docs/json.md` documents for programs."""
 
+from collections import Counter
+from collections.abc import Iterable
+
 from attrs import define, field, frozen
 
 from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.findings import Finding
+from acp_proxy.explain.stats.traffic import CallStatistics
 from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.explain.waits import Silence
+from acp_proxy.protocol.updates import FAILED
 from acp_proxy.recording.recording import Recording, needs
 from acp_proxy.store.queries.exchanges import TurnRow
 
@@ -81,6 +86,10 @@ class ToolTally:
     """The number of calls by their last status."""
 
 
+REJECTED = "rejected"
+"""The status of a tool call that failed because its permission was denied."""
+
+
 @frozen
 class BegunCall:
     """A tool call."""
@@ -137,6 +146,12 @@ class PersonRequest:
     """How long the person took, or has taken so far, in nanoseconds; None if it is not known."""
     tool_call: str | None = None
     """The id of the tool call that the request is about."""
+
+
+def rejected_calls(asked: Iterable[PersonRequest]) -> set[tuple[str | None, str | None]]:
+    """Returns the session and the id of each tool call whose permission was denied."""
+    no = ("reject_once", "reject_always", "denied")
+    return {(one.session, one.tool_call) for one in asked if one.answer in no}
 
 
 @frozen
@@ -313,6 +328,18 @@ class Summary:
     def is_open(self) -> bool:
         """Whether unanswered requests may still be answered, or have an answer not imported."""
         return self.recording.is_open(live=self.live)
+
+    def status_of(self, call: BegunCall | FailedCall | CallStatistics) -> str:
+        """Returns the status of a tool call; ``rejected`` if it failed without its permission."""
+        key = (call.session, call.tool_call)
+        is_rejected = call.status in FAILED and key in rejected_calls(self.questions)
+        return REJECTED if is_rejected else call.status or ""
+
+    def statuses_of(self, tally: ToolTally) -> dict[str, int]:
+        """Returns the number of calls of a kind by status, as `status_of` tells it."""
+        of_kind = (call for call in self.first_calls if (call.kind or "other") == tally.kind)
+        was = [call.status for call in of_kind if self.status_of(call) == REJECTED]
+        return Counter(tally.statuses) - Counter(was) + Counter([REJECTED] * len(was))
 
     @property
     def unended(self) -> str:

@@ -22,6 +22,8 @@ from acp_proxy.explain.describe.session_texts import prompt_text
 from acp_proxy.explain.describe.tool_texts import call_in, params_of
 from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of
 from acp_proxy.explain.preview import preview
+from acp_proxy.explain.show.chosen_messages import read_person_requests
+from acp_proxy.explain.show.summary_values import REJECTED, rejected_calls
 from acp_proxy.explain.stats.turn_times import PAUSE_NS, Interval, Part, waiting_part
 from acp_proxy.protocol.chunks import Chunk, ChunkReader
 from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
@@ -57,7 +59,7 @@ class WaterfallStep:
     waits_for: str | None = None
     """Whom a request waits for: person, terminals, files or other."""
     status: str | None = None
-    """The status that the agent gave a tool call; for a request, its outcome: result, error,
+    """The status of a tool call, see `REJECTED`; for a request, its outcome: result, error,
     cancelled or unanswered."""
     answer: str | None = None
     """The choice of a person, or the reason why a request failed."""
@@ -129,6 +131,7 @@ class Waterfalls(Listener):
         span = first, max((LAST_NUMBER if end is None else end for end in ends), default=0)
         requests = exchanges(reader, direction="to-client", span=span, order="request_seq")
         self._outcomes = {(row.request_seq, row.rpc_id): row.outcome for row in requests}
+        self._rejected = rejected_calls(read_person_requests(reader, None))
         self._finished: list[TurnWaterfall] = []
         self._chunks = ChunkReader()
         self._intervals = messages.intervals
@@ -190,7 +193,7 @@ class Waterfalls(Listener):
             length_ns = max(0, self._end_ns - start_ns)
         prompt = first_words(self._reader, row.prompt_seq)
         self._open[turn] = _Waterfall(
-            row, prompt, start_ns, length_ns, self._outcomes, self._most, start_ns
+            row, prompt, start_ns, length_ns, self._outcomes, self._rejected, self._most, start_ns
         )
 
     def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
@@ -236,6 +239,7 @@ class _Waterfall:
     _start_ns: int
     _duration_ns: int
     _outcomes: Outcomes
+    _rejected: set[tuple[str | None, str | None]]
     _most: int | None
     now_ns: int
     """The time that the turn has reached."""
@@ -348,12 +352,13 @@ class _Waterfall:
 
     def _end_call(self, name: str) -> None:
         call = self._calls.pop(name)
+        is_rejected = call.is_failed and (self._turn.session, name) in self._rejected
         self._add(
             "tool_call", call.seq, call.start_ns,
             call.end_ns if call.is_over else self.now_ns,
             call.title or plain(name[:TITLE]),
-            status=call.status or None, frames=call.frames,
-            open=not call.is_over, failed=call.is_failed, tool_call=name,
+            status=REJECTED if is_rejected else call.status or None, frames=call.frames,
+            open=not call.is_over, failed=call.is_failed and not is_rejected, tool_call=name,
         )  # fmt: skip
 
     def end(self, frame: FrameRun, method: str | None) -> None:

@@ -21,7 +21,9 @@ from acp_proxy.explain.show.chosen_messages import (
     StoredMessage,
     messages_of_exchanges,
     read_messages,
+    read_person_requests,
 )
+from acp_proxy.explain.show.summary_values import REJECTED, rejected_calls
 from acp_proxy.explain.transcript.contents import (
     TextCollector,
     blocks_of,
@@ -63,6 +65,8 @@ class CallMessages:
         self._items: list[Any] = []
         self._first: StoredMessage | None = None
         self._last: StoredMessage | None = None
+        self.is_rejected = False
+        """Whether a person denied the permission for the call."""
 
     @property
     def members(self) -> Value:
@@ -110,11 +114,13 @@ class CallMessages:
         call, members = self._call, self.members
         first, last = self._first, self._last
         is_timed = call.is_over and first is not last
+        is_rejected = call.is_failed and self.is_rejected
         where = places(members)
         return TranscriptEntry(
             EntryKind.TOOL_CALL, seq, max(seq, last.seq if last is not None else seq), t_ns,
             title=(word(members, *NAMES) or self._title or tool_name(members))[:SENTENCE],
-            state=call.status, is_failed=call.is_failed,
+            state=REJECTED if is_rejected else call.status,
+            is_failed=call.is_failed and not is_rejected,
             took_ns=last.t_ns - first.t_ns if is_timed and first and last else None,
             by="agent", detail="" if call.kind == "other" else call.kind,
             id=word(members, "toolCallId", "id"), remarks=[where] if where else [],
@@ -279,6 +285,7 @@ class MessageLookup:
         self._limits = limits
         self._batches = BatchMessages(reader)
         self.hints = HintReader(reader)
+        self._rejected = rejected_calls(read_person_requests(reader, None))
 
     def call(self, row: Row, section: TranscriptSection, its: Span) -> TranscriptEntry:
         """Returns the entry of a tool call, from all messages about it in a section.
@@ -301,6 +308,7 @@ class MessageLookup:
             and message.turn == row["turn"]
             and (message.kind == "notification" or message.method == PERMISSION)
         )
+        call.is_rejected = key in self._rejected
         entry = call.entry(row["seq"], row["t_ns"])
         if section.last_seq is not None and entry.state not in FINAL:
             later = next(frames_of_call(self._reader, *key, (last + 1, its[1])), None)

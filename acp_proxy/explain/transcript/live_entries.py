@@ -14,6 +14,7 @@ from attrs import define, field, frozen
 from acp_proxy.explain.describe.phrases import message_of, part
 from acp_proxy.explain.describe.session_texts import prompt_result
 from acp_proxy.explain.show.chosen_messages import StoredMessage
+from acp_proxy.explain.show.summary_values import REJECTED
 from acp_proxy.explain.transcript import request_entries
 from acp_proxy.explain.transcript.entries import EntryKind, TextLimits, TranscriptEntry
 from acp_proxy.explain.transcript.entry_lookup import CallMessages, TerminalMessages
@@ -22,6 +23,7 @@ from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.dialects import HANDSHAKE, OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.json_text import word
 from acp_proxy.protocol.jsonrpc import Direction, Kind, Message, read
+from acp_proxy.protocol.permissions import DENIED
 from acp_proxy.protocol.tool_calls import NAMES
 from acp_proxy.protocol.updates import (
     CALL_UPDATES,
@@ -136,7 +138,10 @@ class LiveEntries:
             elif result := prompt_result(asked.result):
                 yield from self._end(answer, result)
         elif method == PERMISSION:
-            yield request_entries.permission(asked, self._limits)
+            entry = request_entries.permission(asked, self._limits)
+            if (call := self._calls.get((row["session"], entry.id))) is not None:
+                call.messages.is_rejected = entry.state.startswith(DENIED)
+            yield entry
         elif method.startswith("terminal/"):
             yield from self._terminal(asked, answer)
         elif method not in _QUIET or answer.kind == "error":
@@ -165,7 +170,7 @@ class LiveEntries:
         if kind in CALL_UPDATES and message.tool_call is not None:
             key = self._add_to_call(stored, message)
             entry = self._calls[key].messages.entry(0, self._calls[key].began.t_ns)
-            if entry.state in FINAL:
+            if entry.state in FINAL | {REJECTED}:
                 del self._calls[key]
                 yield entry
         elif kind in PLANS:

@@ -318,3 +318,12 @@ def test_the_head_has_one_total_of_findings() -> None:
     assert "</a> and 19 more." in html
     assert html.count("30 errors, 1 note<") == 2
     assert "more finding" not in html.partition('id="findings"')[0]
+
+
+def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
+    """A report tells of a call whose permission was denied as rejected, and marks it nowhere."""
+    html = page_of(facts_of(data_of(DIRECTORY / "edit-rejected.db")))
+    assert "</code> (rejected)." in html
+    assert "1 <bdi>rejected</bdi>" in html
+    assert "<bdi>failed</bdi>" not in html
+    assert '<li class="trouble">' not in html

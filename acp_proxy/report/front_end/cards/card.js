@@ -20,7 +20,7 @@ const STATUS_SIGNS = new Map([
   ["chosen", "●"], ["", "○"],
 ]);
 /** The states of a tool call that is over. */
-export const ENDED = /^(completed|failed|cancelled|denied)$/;
+export const ENDED = /^(completed|failed|cancelled|denied|rejected)$/;
 const REQUEST_PERMISSION = "session/request_permission";
 const MOST_LOCATIONS = 20;
 

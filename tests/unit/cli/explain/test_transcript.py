@@ -78,13 +78,16 @@ def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
     conversation.call("toolu_01XyZ", title="Read a.py")
     conversation.call("b", title="pytest -q")
     conversation.permission(REJECT, {"toolCallId": "b"})
-    conversation.ends("b", "failed", rawOutput="command not found")
+    conversation.ends("b", "failed", rawOutput="not permitted")
+    conversation.call("c", title="make")
+    conversation.ends("c", "failed", rawOutput="command not found")
     conversation.ends("toolu_01XyZ")
     conversation.asks_in_vain("fs/read_text_file", path="/c")
     conversation.to_client(error(3, -32603, "overloaded"))
     shown = run("inspect", "transcript", write(conversation, tmp_path / "x.jsonl")).stdout
     assert "<details>\n<summary><b>Tool call</b> · <code>Read a.py</code>" in shown
-    assert "<details open>\n<summary>✗ <b>Tool call</b> · <code>pytest -q</code>" in shown
+    assert "<details open>\n<summary>✗ <b>Tool call</b> · <code>make</code>" in shown
+    assert "<details>\n<summary><b>Tool call</b> · <code>pytest -q</code> · rejected" in shown
     assert "**Permission** `pytest -q`: `denied (Reject)` after 1.0 s" in shown
     assert "- [x] `Reject` (reject_once)" in shown
     assert "✗ **Request** `fs/read_text_file` `/c` → `-32603 (internal error) no disk`" in shown

@@ -1,0 +1,28 @@
+"""A tool call whose permission was denied is rejected, not failed, for all that explains it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.command_line import run
+from tests.support.shipped_recordings import DIRECTORY
+
+REJECTED = DIRECTORY / "edit-rejected.db"
+
+
+@pytest.mark.parametrize("name", ["show", "transcript"])
+def test_a_person_who_denies_a_permission_is_no_failure(name: str) -> None:
+    """`show` and `transcript` call the tool call rejected, and mark no failure."""
+    shown = run("inspect", name, REJECTED).stdout
+    assert "rejected" in shown
+    assert "failed" not in shown
+    assert "✗" not in shown
+
+
+def test_a_rejected_step_of_a_waterfall_has_not_failed() -> None:
+    """In the waterfall of `stats`, the step of the tool call is rejected, and did not fail."""
+    (stats,) = map(json.loads, run("stats", REJECTED, "--turn", "1", "--json").stdout.splitlines())
+    steps = [step for step in stats["waterfall"]["steps"] if step["kind"] == "tool_call"]
+    assert [(step["status"], step["failed"]) for step in steps] == [("rejected", False)]
