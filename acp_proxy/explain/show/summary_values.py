@@ -151,7 +151,7 @@ class PersonRequest:
 def rejected_calls(asked: Iterable[PersonRequest]) -> set[tuple[str | None, str | None]]:
     """Returns the session and the id of each tool call whose permission was denied."""
     no = ("reject_once", "reject_always", "denied")
-    return {(one.session, one.tool_call) for one in asked if one.answer in no}
+    return {(request.session, request.tool_call) for request in asked if request.answer in no}
 
 
 @frozen
