@@ -346,12 +346,12 @@ def unknown(
     return f"no {what} {word!r}{hint or f'; {otherwise}'}"
 
 
-agent_argument = click.argument(
-    "command",
-    nargs=-1,
-    required=True,
-    type=click.UNPROCESSED,
-    metavar="-- AGENT [ARGS]...",
-    shell_complete=complete_agent,
-)
-"""The argument of a command that starts an agent: the agent's command."""
+AGENT: dict[str, Any] = {
+    "nargs": -1,
+    "required": True,
+    "type": click.UNPROCESSED,
+    "metavar": "-- AGENT [ARGS]...",
+    "shell_complete": complete_agent,
+}
+"""The form of the argument that is the command of an agent."""
+agent_argument = click.argument("command", **AGENT)

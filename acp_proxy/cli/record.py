@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from acp_proxy.cli.group import CONTEXT, HelpCommand
 from acp_proxy.cli.masking import without_secrets
-from acp_proxy.cli.options import ONE_A_LINE, agent_command, complete_agent, complete_plan
+from acp_proxy.cli.options import AGENT, ONE_A_LINE, agent_command, complete_plan
 from acp_proxy.cli.removed import removed_options
 from acp_proxy.record import supervise
 from acp_proxy.record.capture.pumps import Interceptor
@@ -88,14 +88,7 @@ record = HelpCommand(
     params=[
         *map(_parameter, RECORD),
         *removed_options("record"),
-        click.Argument(
-            ["command"],
-            nargs=-1,
-            required=True,
-            type=click.UNPROCESSED,
-            metavar="-- AGENT [ARGS]...",
-            shell_complete=complete_agent,
-        ),
+        click.Argument(["command"], **AGENT),
     ],
     context_settings={
         "allow_interspersed_args": False,

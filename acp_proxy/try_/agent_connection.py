@@ -7,7 +7,8 @@ the recording, and `show` explains them.
 
 import contextlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import count
 from typing import Any
 
 import trio
@@ -68,7 +69,7 @@ class AgentConnection:
     """How many requests of the agent are being answered."""
     has_left: trio.Event = field(init=False, factory=trio.Event)
     """Set when the agent's output has ended."""
-    _next_id: int = field(init=False, default=0)
+    _numbers: Iterator[int] = field(init=False, factory=count)
     _pending: dict[str, trio.MemorySendChannel[Any]] = field(init=False, factory=dict)
     """Takes the answer to each open request, by the JSON text of the request's id."""
     _lock: trio.Lock = field(init=False, factory=trio.Lock)
@@ -117,33 +118,22 @@ class AgentConnection:
                 return
             await trio.sleep(max(_LOOK_S, limit_s - silent_s) if silent_s else _LOOK_S)
 
-    async def request(self, method: str, params: Any) -> Any:
+    async def request(self, method: str, params: Any, name: str | None = None) -> Any:
         """Sends a request and returns the message that answers it.
 
         Args:
             method: the method.
             params: the params, as JSON values.
+            name: the id of the request; None for the next number.
 
         Raises:
             AgentLeft: the agent's output has ended, or it ends before the answer.
         """
-        number, self._next_id = self._next_id, self._next_id + 1
-        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        return await self.send_request(str(number), message)
-
-    async def send_request(self, token: str, message: Any) -> Any:
-        """Sends a prepared request and returns the message that has its id.
-
-        Args:
-            token: the JSON text of the request's id.
-            message: the whole request, as a JSON value, or as the bytes of a line.
-
-        Raises:
-            AgentLeft: the agent's output has ended, or it ends before the answer.
-        """
+        number = next(self._numbers) if name is None else name
+        token = encode_json(number).decode()
         self._pending[token], answers = trio.open_memory_channel[Any](1)
         try:
-            await self.send(message)
+            await self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
             if self.has_left.is_set() and token in self._pending:
                 raise AgentLeft
             return await answers.receive()

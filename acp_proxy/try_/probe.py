@@ -6,7 +6,6 @@ method. Agents read their input in order, so its answer shows that they have rea
 """
 
 import os
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
@@ -20,7 +19,7 @@ from trio.abc import ReceiveStream
 
 from acp_proxy.base.limits import CHUNK
 from acp_proxy.protocol.capabilities import normalized
-from acp_proxy.protocol.dialects import CANCEL, OPENING, V2
+from acp_proxy.protocol.dialects import CANCEL, OPENING
 from acp_proxy.protocol.json_text import encode_json, member
 from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft
 from acp_proxy.try_.agent_requests import AgentRequests, ConsentQuestion, Policy
@@ -128,7 +127,7 @@ class Prober:
     async def play(self) -> list[ProbeResult]:
         """Plays the probes of the dialect, and returns the verdicts in their order."""
         played = [probe for probe in probes() if probe.steps and not probe.opens]
-        queue = deque(sorted(played, key=lambda probe: not probe.rank))
+        queue = sorted(played, key=lambda probe: not probe.rank)
         while queue and not self.is_mute:
             await self._serve(queue)
         mine = [probe for probe in probes() if self.dialect in probe.dialects]
@@ -138,7 +137,7 @@ class Prober:
             self._keep(probe, ProbeVerdict.NOT_TESTED, "the agent did not come so far")
         return [self.results[probe.id] for probe in mine]
 
-    async def _serve(self, queue: deque[Probe]) -> None:
+    async def _serve(self, queue: list[Probe]) -> None:
         """Starts an agent, and plays the first probes of the queue with it."""
         self._state, self._end, self._why, self._facts = 0, "", "", {}
         self._tape = ProbeTape()
@@ -158,7 +157,7 @@ class Prober:
             nursery.start_soon(self._drain, agent.stderr)
             is_fresh = not queue[0].rank
             while queue and is_fresh == (not queue[0].rank):
-                await self._reach(queue.popleft())
+                await self._reach(queue.pop(0))
                 is_lost = self._end and not self._why
                 if is_fresh or is_lost or self.is_mute:
                     break
@@ -229,24 +228,20 @@ class Prober:
             if offences := tape.offences.get(probe.id):
                 lines = [line for line, _ in offences if line is not None]
                 self._keep(probe, ProbeVerdict.BROKEN, offences[0][1], number, lines)
-        detail = self._missing(probe)
+        detail = self._obstacle(probe)
         self._keep(probe, ProbeVerdict.NOT_TESTED if detail else ProbeVerdict.HOLDS, detail)
 
-    def _missing(self, probe: Probe) -> str | None:
-        """Returns why the probe that must hold first is missing; None if it is not."""
+    def _obstacle(self, probe: Probe) -> str | None:
+        """Returns why a probe cannot be played, or not be judged; None if it can."""
+        if probe.steps and (self._end or self._state < probe.rank):
+            return self._why
+        if probe.needs and member(self._facts, *probe.needs.split(".")) is None:
+            return f"the agent does not offer {probe.needs}"
         first = self.results.get(probe.after or "")
         is_here = first and (not probe.steps or first.start == len(self._tapes))
         if probe.after is None or (first and is_here and first.verdict is ProbeVerdict.HOLDS):
             return None
         return f"it can only follow {probe.after}, which does not hold"
-
-    def _obstacle(self, probe: Probe) -> str | None:
-        """Returns why a probe cannot be played; None if it can."""
-        if self._end or self._state < probe.rank:
-            return self._why
-        if probe.needs and member(self._facts, *probe.needs.split(".")) is None:
-            return f"the agent does not offer {probe.needs}"
-        return self._missing(probe)
 
     async def _steps(self, probe: Probe) -> str | None:
         """Plays the steps of a probe; returns how the first wrong answer differs, or None."""
@@ -270,16 +265,13 @@ class Prober:
     def _values(self) -> dict[str, Any]:
         """Returns the values of all names in steps."""
         forms = Forms(self.dialect)
-        first, later = (form.initialize(writes=False) for form in (forms, Forms(V2)))
         session = member(self._facts, "session", "sessionId")
         prompt, long_prompt = (forms.prompt(session, text) for text in self._prompts)
         new = forms.session(cwd := os.getcwd(), ())  # noqa: PTH109
-        blocks = Forms(V2).prompt(session, self._prompts[0])["prompt"]
         return {
             **{name: member(answer, "sessionId") for name, answer in self._facts.items()},
-            "cwd": cwd, "new": new, "initialize": first, "prompt": prompt,
-            "long_prompt": long_prompt, "blocks": blocks,
-            "version_99": {**later, **first, "protocolVersion": 99},
+            "cwd": cwd, "new": new, "initialize": forms.initialize(writes=False),
+            "prompt": prompt, "long_prompt": long_prompt, "text": self._prompts[0],
         }  # fmt: skip
 
     def _learn(self, probe: Probe, step: ProbeStep, result: Any) -> None:
@@ -297,8 +289,7 @@ class Prober:
         """Sends a request, and returns the member of its answer that counts."""
         token = _token(name)
         self._tape.open[token] = member(params, "sessionId")
-        message = {"jsonrpc": "2.0", "id": name, "method": method, "params": params}
-        answer = await self._peer.send_request(token, message)
+        answer = await self._peer.request(method, params, name)
         kind = "result" if answer.get("error") is None else "error"
         return {kind: answer.get(kind)}
 

@@ -15,13 +15,7 @@ from attrs import frozen
 from acp_proxy.base.forms import converter
 from acp_proxy.protocol.dialects import DRAFT, PROMPT, V1, V2
 
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "array": list,
-    "integer": int,
-    "object": dict,
-    "object?": (dict, type(None)),
-    "string": str,
-}
+_TYPES = {"array": list, "integer": int, "object": dict, "string": str}
 _MOST_SHOWN = 160
 
 
@@ -107,8 +101,9 @@ def misfit(form: Any, value: Any, name: str = "the answer") -> str | None:
     """Returns how a value differs from its form, in words; None if it does not.
 
     Args:
-        form: a list is one of several values, a text is the name of a type, ``{"not": X}`` is
-            another value than X, and any other object has the forms of members.
+        form: a list is one of several values, a text is the name of a type, with ``?`` if the
+            value may be null or missing, ``{"not": X}`` is another value than X, and any other
+            object has the forms of members.
         value: the value.
         name: how the words name the value.
     """
@@ -118,8 +113,9 @@ def misfit(form: Any, value: Any, name: str = "the answer") -> str | None:
             return None
         return f"{name} is {shown}, not {' or '.join(map(brief, form))}"
     if isinstance(form, str):
-        is_such = isinstance(value, _TYPES[form]) and not isinstance(value, bool)
-        return None if is_such else f"{name} is {shown}, not of type {form.rstrip('?')}"
+        kind = form.rstrip("?")
+        is_such = type(value) is _TYPES[kind] or (value is None and kind != form)
+        return None if is_such else f"{name} is {shown}, not of type {kind}"
     if "not" in form:
         return f"{name} is {shown} again" if value == form["not"] else None
     if not isinstance(value, dict):

@@ -37,8 +37,8 @@ class RunningCommand:
     ended: trio.Event = field(init=False, factory=trio.Event)
     _guardian: trio.Process = field(init=False)
     _process: trio.Process = field(init=False)
-    _scope: trio.CancelScope = field(init=False, factory=trio.CancelScope)
-    """The life of the command; it ends when the command is released."""
+    life: trio.CancelScope = field(init=False, factory=trio.CancelScope)
+    """Cancelled when the command is released."""
     _output: bytearray = field(init=False, factory=bytearray)
     _is_cut: bool = field(init=False, default=False)
 
@@ -66,7 +66,7 @@ class RunningCommand:
         )
         processes = [self._guardian]
         try:
-            with self._scope:
+            with self.life:
                 self._process = await trio.lowlevel.open_process(
                     words, stdout=PIPE, stderr=STDOUT, cwd=cwd, env=env,
                     process_group=self._guardian.pid,
@@ -118,12 +118,7 @@ class RunningCommand:
 
     def release(self) -> None:
         """Ends the command, since its output is not needed any more."""
-        self._scope.cancel()
-
-    @property
-    def is_released(self) -> bool:
-        """Whether the output is not needed any more."""
-        return self._scope.cancel_called
+        self.life.cancel()
 
     def kill(self) -> None:
         """Kills the command and the processes that it has started."""
@@ -179,6 +174,6 @@ class RunningCommands:
             ValueError: there is no such terminal.
         """
         terminal = self._terminals.get(name) if isinstance(name, str) else None
-        if terminal is None or terminal.is_released:
+        if terminal is None or terminal.life.cancel_called:
             raise ValueError(f"there is no terminal {name}")
         return terminal

@@ -49,14 +49,13 @@ def report_of(results: Sequence[ProbeResult], prober: Prober, recordings: list[s
         detail = one_line(result.detail)
         reported.append(evolve(result, detail=detail, recording=path, frames=seqs))
     counts = {each.value: [r.verdict for r in results].count(each) for each in ProbeVerdict}
-    is_failing = any(_is(result, Severity.ERROR) for result in results)
-    code = 3 if prober.is_mute else int(is_failing)
+    code = 3 if prober.is_mute else int(any(map(_is_failing, results)))
     return ProbeReport(prober.dialect, recordings, counts, reported, code)
 
 
-def _is(probe: ProbeResult, severity: Severity) -> bool:
-    """Whether a probe is broken, with this severity."""
-    return probe.verdict is ProbeVerdict.BROKEN and probe.severity == severity
+def _is_failing(probe: ProbeResult) -> bool:
+    """Whether a probe is broken, and not only with a warning."""
+    return probe.verdict is ProbeVerdict.BROKEN and probe.severity == Severity.ERROR
 
 
 def _frames(path: Path) -> dict[tuple[str, int], int]:
@@ -74,11 +73,10 @@ def junit_text(report: ProbeReport) -> str:
     """Returns a JUnit suite with a case for each probe."""
     cases = []
     for probe in report.probes:
-        is_broken = _is(probe, Severity.ERROR)
-        words = _evidence(probe)
-        failure = Failure(probe.severity, f"{probe.text} {words}") if is_broken else None
+        words, is_failing = _evidence(probe), _is_failing(probe)
+        failure = Failure(probe.severity, f"{probe.text} {words}") if is_failing else None
         skipped = probe.detail if probe.verdict is ProbeVerdict.NOT_TESTED else None
-        output = [words] if _is(probe, Severity.WARNING) else None
+        output = [words] if words and not (failure or skipped) else None
         cases.append(Case("probe", probe.id, failure, output=output, skipped=skipped))
     return suite("acp-proxy try --probe", cases)
 
@@ -91,10 +89,11 @@ def _evidence(probe: ProbeResult) -> str:
 def show_probes(report: ProbeReport) -> None:
     """Prints the broken probes, the worst first, then the names of the others."""
     page = RecordingPage(stdout_screen())
-    counts = {each.value: sum(_is(probe, each) for probe in report.probes) for each in SEVERITIES}
+    broken = [probe for probe in report.probes if probe.verdict is ProbeVerdict.BROKEN]
+    broken.sort(key=lambda probe: SEVERITIES.index(Severity(probe.severity)))
+    counts = Counter(probe.severity for probe in broken)
     tested = f": {counted(len(report.probes), 'probe')} of {report.dialect}"
     page.wrap(piece(""), *verdict(counts, "nothing is broken"), piece(tested))
-    broken = [probe for each in SEVERITIES for probe in report.probes if _is(probe, each)]
     for probe in broken:
         source = f" ({'; '.join(probe.source)})"
         page.finding(Severity(probe.severity), f"{probe.id}: {probe.text}", source)

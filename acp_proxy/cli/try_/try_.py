@@ -128,8 +128,12 @@ def try_(
     """
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
+    if (json or junit) and not probe:
+        raise Refusal("expected --json and --junit with --probe, which has the verdicts for them")
+    if not (prompt or probe or sys.stdin.isatty()):
+        prompt = (sys.stdin.buffer.read().decode(errors="replace").removesuffix("\n"),)
     if any(not text.strip() for text in prompt):
-        raise Refusal("expected the text of a prompt, got an empty one")
+        raise Refusal("expected a prompt, on standard input or with --prompt, got an empty one")
     command = agent_command(command)
     limit_s = timeout or float("inf")
     if probe:
@@ -140,11 +144,7 @@ def try_(
             )
         texts = (prompt[0], prompt[-1]) if prompt else _PROBE_PROMPTS
         sys.exit(_probe(command, output, junit, json, dialect, texts, limit_s))
-    if json or junit:
-        raise Refusal("expected --json and --junit with --probe, which has the verdicts for them")
     is_asked = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
-    if not prompt and not sys.stdin.isatty():
-        prompt = (_piped(),)
     new = new_path(command, output)
     options = TrialOptions(
         command=command,
@@ -157,13 +157,6 @@ def try_(
     outcome = try_agent(options, screen := LiveScreen(prompt))
     screen.close()
     sys.exit(_conclude(new, outcome))
-
-
-def _piped() -> str:
-    text = sys.stdin.buffer.read().decode(errors="replace")
-    if not text.strip():
-        raise Refusal("expected a prompt on standard input or with --prompt, got nothing")
-    return text.removesuffix("\n")
 
 
 def _server(text: str) -> McpServer:
@@ -202,11 +195,8 @@ def _probe(
         tell("")
     if prober.is_mute or results[0].verdict is ProbeVerdict.BROKEN:
         os.write(2, prober.stderr)
-    if recording_at(starts[0]) is None:
-        return 1
-    with RecordingReader(starts[0]) as reader:
-        if (code := _start_failure(reader, reader.recording.exit_code)) is not None:
-            return code
+    if (code := _start_failure(starts[0], 1)) is not None:
+        return code
     report = report_of(results, prober, [*map(str, starts)])
     if is_json:
         say_json(report)
@@ -215,24 +205,31 @@ def _probe(
     return report.exit if write_reports((junit, lambda: junit_text(report))) else 2
 
 
-def _start_failure(reader: RecordingReader, code: int | None) -> int | None:
-    """Returns the exit code of an agent that cannot be started; None if it was started."""
-    if not (reader.recording.end_reason or "").startswith("cannot start the agent"):
+def _start_failure(path: Path, code: int) -> int | None:
+    """Returns the exit code if there is no agent to judge; None if one was started.
+
+    Args:
+        path: the recording.
+        code: the exit code if there is no recording, since the recorder has printed the reason.
+    """
+    if recording_at(path) is None:
+        return code
+    with RecordingReader(path) as reader:
+        recording = reader.recording
+    if not (recording.end_reason or "").startswith("cannot start the agent"):
         return None
-    return code if code in _CANNOT_START else 127
+    return recording.exit_code if recording.exit_code in _CANNOT_START else 127
 
 
 def _conclude(new: Path, outcome: TrialOutcome) -> int:
     """Prints the verdict on the recording, and returns the exit code."""
     for process in outcome.left_behind:
         warn(f"the agent left this process running, and it was ended: {process}")
-    if recording_at(new) is None:  # the recorder has printed the reason
-        return outcome.exit_code or 1
+    if (code := _start_failure(new, outcome.exit_code or 1)) is not None:
+        return code
+    if outcome.detail:
+        warn(outcome.detail)
     with RecordingReader(new) as reader:
-        if (code := _start_failure(reader, outcome.exit_code)) is not None:
-            return code
-        if outcome.detail:
-            warn(outcome.detail)
         summary = summarize_whole(reader, time.monotonic_ns())
     page = RecordingPage(stdout_screen())
     page.line("")
