@@ -23,7 +23,7 @@ from acp_proxy.protocol.jsonrpc import Direction, Kind, read
 
 _LOOK_S = 0.2
 """Seconds between two looks at whether the agent has to act."""
-METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32601, -32602, -32603
+METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
 
 Watch = Callable[[Direction, bytes], None]
 """Receives each line of the connection, without its newline, in the order of its stream."""
@@ -75,18 +75,15 @@ class AgentConnection:
     _lock: trio.Lock = field(init=False, factory=trio.Lock)
     """Held while a line is written, so that lines do not mix."""
 
-    @property
-    def is_asked(self) -> bool:
-        """Whether the agent has to answer a request of ours."""
-        return bool(self._pending)
-
     async def run(self) -> None:
         """Reads the agent's messages until its output ends, and answers its requests."""
         cutter = LineCutter()
         async with trio.open_nursery() as nursery:
-            while chunk := await self._receive():
-                for cut in cutter.feed(chunk):
-                    await self._take(cut.raw, nursery)
+            with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                while chunk := await self._source.receive_some(CHUNK):
+                    self.moved_ns = now_ns()
+                    for cut in cutter.feed(bytes(chunk)):
+                        await self._take(cut.raw, nursery)
             if (rest := cutter.finish()) is not None:
                 await self._take(rest.raw, nursery)
             self.leave()
@@ -111,7 +108,7 @@ class AgentConnection:
             is_held_up: returns whether something else than our answer holds the agent up.
         """
         while True:
-            has_to_act = self.is_asked or is_awaited()
+            has_to_act = self._pending or is_awaited()
             is_idle = has_to_act and not self.answering and not is_held_up()
             silent_s = (now_ns() - self.moved_ns) / 1e9 if is_idle else 0.0
             if silent_s >= limit_s:
@@ -187,11 +184,3 @@ class AgentConnection:
         finally:
             self.answering -= 1
         await self.send(answer)
-
-    async def _receive(self) -> bytes:
-        try:
-            chunk = bytes(await self._source.receive_some(CHUNK))
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            return b""
-        self.moved_ns = now_ns()
-        return chunk

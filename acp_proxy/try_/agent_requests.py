@@ -160,13 +160,13 @@ class AgentRequests:
         return {"outcome": {"outcome": "selected", "optionId": options[index]["optionId"]}}
 
     def _read(self, params: dict[str, Any]) -> dict[str, Any]:
-        if self.dialect == DRAFT:
-            first, last = _number(params, "startLine", 1), _number(params, "endLine", None)
-            most = None if last is None else last - (first or 1) + 1
-            text = self._files.read(params.get("path"), first or 1, most)
-            return {"content": text, "encoding": "utf-8"}
-        first, most = _number(params, "line", 1), _number(params, "limit", None)
-        return {"content": self._files.read(params.get("path"), first or 1, most)}
+        is_draft = self.dialect == DRAFT
+        first = _number(params.get("startLine" if is_draft else "line")) or 1
+        most = _number(params.get("endLine" if is_draft else "limit"))
+        if is_draft and most is not None:
+            most += 1 - first
+        text = self._files.read(params.get("path"), first, most)
+        return {"content": text, "encoding": "utf-8"} if is_draft else {"content": text}
 
     async def _write(self, message: Any, params: dict[str, Any]) -> dict[str, Any]:
         self._files.place(params.get("path"))  # a path outside is not worth a question
@@ -198,6 +198,5 @@ class AgentRequests:
         return None
 
 
-def _number(params: dict[str, Any], name: str, otherwise: int | None) -> int | None:
-    value = params.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

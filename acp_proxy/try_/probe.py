@@ -166,8 +166,7 @@ class Prober:
                 with trio.move_on_after(GRACE_S) as patience:
                     await self._peer.has_left.wait()
                 if patience.cancelled_caught:
-                    words = f"its output is still open after {GRACE_S:g} s"
-                    self._tape.blame("end", None, words)
+                    self._tape.blame("end", None, f"its output is still open after {GRACE_S:g} s")
             nursery.cancel_scope.cancel()
 
     async def _reach(self, probe: Probe) -> None:
@@ -252,9 +251,9 @@ class Prober:
                 detail = await self._send(name, step, params)
             else:
                 answer = await self._request(name, step, params)
-                kind = next(iter(answer))
+                kind = "result" if answer.get("error") is None else "error"
                 if step.expect and kind not in step.expect:
-                    detail = f"the {kind} {brief(answer[kind])} came"
+                    detail = f"the {kind} {brief(answer.get(kind))} came"
                 else:
                     detail = misfit(filled(step.expect, known), answer)
                 self._learn(probe, step, member(answer, "result"))
@@ -285,13 +284,10 @@ class Prober:
             return
         self._state += probe.opens
 
-    async def _ask(self, name: str, method: str, params: Any) -> dict[str, Any]:
-        """Sends a request, and returns the member of its answer that counts."""
-        token = _token(name)
-        self._tape.open[token] = member(params, "sessionId")
-        answer = await self._peer.request(method, params, name)
-        kind = "result" if answer.get("error") is None else "error"
-        return {kind: answer.get(kind)}
+    async def _ask(self, name: str, method: str, params: Any) -> Any:
+        """Sends a request, and returns the message that answers it."""
+        self._tape.open[_token(name)] = member(params, "sessionId")
+        return await self._peer.request(method, params, name)
 
     async def _send(self, name: str, step: ProbeStep, params: Any) -> str | None:
         """Sends a notification or a line, and returns how its answer differs, or None."""
@@ -310,7 +306,7 @@ class Prober:
         nothing = "nothing came, though the next request was answered"
         return misfit(step.expect, strays[0]) if strays else nothing
 
-    async def _request(self, name: str, step: ProbeStep, params: Any) -> dict[str, Any]:
+    async def _request(self, name: str, step: ProbeStep, params: Any) -> Any:
         """Sends the request of a step, and returns its answer.
 
         Raises:

@@ -19,10 +19,6 @@ _TYPES = {"array": list, "integer": int, "object": dict, "string": str}
 _MOST_SHOWN = 160
 
 
-STARTS = ("fresh", "connected", "session")
-"""The states of an agent: just started, ``initialize`` answered, ``session/new`` answered too."""
-
-
 @frozen
 class ProbeStep:
     """One message to the agent: a request, a notification, or any line."""
@@ -53,11 +49,12 @@ class Probe:
     """How bad it is if it does not: ``error`` for a MUST, ``warning`` for anything else."""
     source: tuple[str, ...]
     """The places in the specifications."""
-    start: str
-    """One of `STARTS`."""
+    rank: int
+    """How many requests the agent must have answered: 0 for a probe that needs an agent of its own,
+    1 after ``initialize``, 2 after ``session/new``."""
     dialects: tuple[str, ...] = (V1, V2, DRAFT)
     opens: bool = False
-    """Whether the next of `STARTS` is reached when this probe has its answer."""
+    """Whether the answer to this probe leads to the next rank."""
     needs: str | None = None
     """The path of a capability, or of a member of the answer to ``session/new``, that must be
     offered."""
@@ -65,11 +62,6 @@ class Probe:
     """The probe that must hold first."""
     steps: tuple[ProbeStep, ...] = ()
     """The messages. A probe without any is about all that passes in the others."""
-
-    @property
-    def rank(self) -> int:
-        """How many requests the agent has answered before this probe."""
-        return STARTS.index(self.start)
 
     @property
     def prompts(self) -> int:

@@ -30,9 +30,15 @@ class RunningCommand:
     """A command that runs or has ended.
 
     Args:
+        words: the command.
+        env: the environment of the command.
+        cwd: the directory of the command.
         limit: the number of bytes of output that are kept.
     """
 
+    _words: Sequence[str]
+    _env: Mapping[str, str]
+    _cwd: Path
     _limit: int
     ended: trio.Event = field(init=False, factory=trio.Event)
     _guardian: trio.Process = field(init=False)
@@ -42,20 +48,10 @@ class RunningCommand:
     _output: bytearray = field(init=False, factory=bytearray)
     _is_cut: bool = field(init=False, default=False)
 
-    async def run(
-        self,
-        words: Sequence[str],
-        env: Mapping[str, str],
-        cwd: Path,
-        *,
-        task_status: trio.TaskStatus[None],
-    ) -> None:
+    async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
         """Starts the command, and collects its output; ends its group when it is released.
 
         Args:
-            words: the command.
-            env: the environment of the command.
-            cwd: the directory of the command.
             task_status: is told when the command has started.
 
         Raises:
@@ -68,7 +64,7 @@ class RunningCommand:
         try:
             with self.life:
                 self._process = await trio.lowlevel.open_process(
-                    words, stdout=PIPE, stderr=STDOUT, cwd=cwd, env=env,
+                    self._words, stdout=PIPE, stderr=STDOUT, cwd=self._cwd, env=self._env,
                     process_group=self._guardian.pid,
                 )  # fmt: skip
                 processes.append(self._process)
@@ -157,9 +153,10 @@ class RunningCommands:
         limit, env = params.get("outputByteLimit"), {**os.environ}
         for item in params.get("env") or []:
             env[member(item, "name")] = member(item, "value")
-        words = [params.get("command")] + (params.get("args") or [])
-        command = RunningCommand(limit if isinstance(limit, int) and limit >= 0 else _MOST_OUTPUT)
-        await self._nursery.start(command.run, words, env, cwd)
+        words: list[Any] = [params.get("command")] + (params.get("args") or [])
+        most = limit if isinstance(limit, int) and limit >= 0 else _MOST_OUTPUT
+        command = RunningCommand(words, env, cwd, most)
+        await self._nursery.start(command.run)
         name = f"terminal-{len(self._terminals) + 1}"
         self._terminals[name] = command
         return name

@@ -11,7 +11,7 @@ from attrs import fields
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.try_ import probes as module
-from acp_proxy.try_.probes import STARTS, Probe, ProbeStep, filled, misfit, probes
+from acp_proxy.try_.probes import Probe, ProbeStep, filled, misfit, probes
 
 DATA = json.loads(Path(module.__file__).with_name("probes.json").read_text(encoding="utf-8"))
 PAGE = Path(__file__).parents[3] / "docs" / "probes.md"
@@ -36,7 +36,7 @@ def test_each_probe_is_complete() -> None:
         assert probe.text.endswith(".")
         assert probe.source
         assert probe.severity in ("error", "warning")
-        assert probe.start in STARTS
+        assert probe.rank in (0, 1, 2)
         assert {*probe.dialects} <= {V1, V2, DRAFT}
         assert probe.after in (None, *ids[:number])
         assert all(step.cancel in (None, "at-once", "first-update") for step in probe.steps)
