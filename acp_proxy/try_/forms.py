@@ -1,6 +1,9 @@
 """The messages of a client in each dialect: v1, the draft of v2, and the 1.0 draft."""
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from attrs import frozen
@@ -9,7 +12,35 @@ from acp_proxy import __version__
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.json_text import member
 
-_NAME = {"name": "acp-proxy try", "version": __version__}
+CLIENT = {"name": "acp-proxy try", "version": __version__}
+"""Our name, as the client of an agent."""
+_NAME = re.compile(r'"\{(\w+)\}"')
+
+
+def stored(name: str) -> Any:
+    """Returns the value of a JSON file beside this module.
+
+    Args:
+        name: the name of the file.
+    """
+    return json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+def filled(form: Any, known: Mapping[str, Any]) -> Any:
+    """Returns a JSON value in which each text ``{name}`` is replaced by the known value.
+
+    Args:
+        form: the value.
+        known: the values by name; other names are kept.
+    """
+
+    def meaning(match: re.Match[str]) -> str:
+        return json.dumps(known[match[1]]) if match[1] in known else match[0]
+
+    return json.loads(_NAME.sub(meaning, json.dumps(form)))
+
+
+_FORMS = stored("forms.json")
 
 
 @frozen
@@ -19,23 +50,10 @@ class McpServer:
     name: str
     command: Sequence[str]
 
-    def form(self, dialect: str) -> dict[str, Any]:
-        """Returns the server as ``session/new`` has it.
-
-        Args:
-            dialect: the dialect of the connection.
-        """
-        program, *words = self.command
-        if dialect == DRAFT:
-            transport = {"type": "stdio", "command": program, "args": words}
-            return {"name": self.name, "transport": transport}
-        plain = {"name": self.name, "command": program, "args": words, "env": []}
-        return {"type": "stdio", **plain} if dialect == V2 else plain
-
 
 @frozen
 class Forms:
-    """Writes the messages of one dialect.
+    """Writes the messages of one dialect, as ``forms.json`` has them.
 
     Args:
         dialect: the dialect.
@@ -43,20 +61,13 @@ class Forms:
 
     dialect: str
 
-    def initialize(self, *, writes: bool) -> dict[str, Any]:
+    def initialize(self, *, writes: bool) -> Any:
         """Returns the params of ``initialize``.
 
         Args:
             writes: whether the client offers to write files and to run terminals.
         """
-        if self.dialect == V2:
-            return {"protocolVersion": 2, "info": _NAME, "capabilities": {}}
-        if self.dialect == DRAFT:
-            fs = {"read": True, "write": writes}
-            return {"protocolVersion": 1, "clientInfo": _NAME, "capabilities": {"fs": fs}}
-        fs = {"readTextFile": True, "writeTextFile": writes}
-        can = {"fs": fs, "terminal": writes}
-        return {"protocolVersion": 1, "clientInfo": _NAME, "clientCapabilities": can}
+        return self._message("initialize", client=CLIENT, writes=writes)
 
     def following(self, result: Any) -> "Forms":
         """Returns the forms of the version in the answer to ``initialize``.
@@ -69,22 +80,27 @@ class Forms:
             return self
         return Forms({1: V1, 2: V2}.get(version, self.dialect))
 
-    def session(self, cwd: str, servers: Sequence[McpServer]) -> dict[str, Any]:
+    def session(self, cwd: str, servers: Sequence[McpServer]) -> Any:
         """Returns the params of ``session/new``.
 
         Args:
             cwd: the absolute path of the directory to work in.
             servers: the MCP servers of the session.
         """
-        key = "workingDirectory" if self.dialect == DRAFT else "cwd"
-        return {key: cwd, "mcpServers": [server.form(self.dialect) for server in servers]}
+        made = [
+            self._message("server", name=s.name, program=s.command[0], args=s.command[1:])
+            for s in servers
+        ]
+        return self._message("session", cwd=cwd, servers=made)
 
-    def prompt(self, session: str, text: str) -> dict[str, Any]:
+    def prompt(self, session: str, text: str) -> Any:
         """Returns the params of ``session/prompt``.
 
         Args:
             session: the id of the session.
             text: the text of the prompt.
         """
-        key = "content" if self.dialect == DRAFT else "prompt"
-        return {"sessionId": session, key: [{"type": "text", "text": text}]}
+        return self._message("prompt", session=session, text=text)
+
+    def _message(self, form: str, **known: Any) -> Any:
+        return filled(_FORMS[self.dialect][form], known)

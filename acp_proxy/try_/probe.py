@@ -23,9 +23,9 @@ from acp_proxy.protocol.dialects import CANCEL, OPENING
 from acp_proxy.protocol.json_text import encode_json, member
 from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft
 from acp_proxy.try_.agent_requests import AgentRequests, ConsentQuestion, Policy
-from acp_proxy.try_.forms import Forms
+from acp_proxy.try_.forms import CLIENT, Forms, filled
 from acp_proxy.try_.probe_tape import NEXT, LinePlace, ProbeTape
-from acp_proxy.try_.probes import Probe, ProbeStep, brief, filled, misfit, probes
+from acp_proxy.try_.probes import Probe, ProbeStep, brief, misfit, probes
 from acp_proxy.try_.running_commands import RunningCommands
 from acp_proxy.try_.trial import GRACE_S, StartedAgent
 from acp_proxy.try_.work_files import WorkFiles
@@ -271,6 +271,7 @@ class Prober:
             **{name: member(answer, "sessionId") for name, answer in self._facts.items()},
             "cwd": cwd, "new": new, "initialize": forms.initialize(writes=False),
             "prompt": prompt, "long_prompt": long_prompt, "text": self._prompts[0],
+            "client": CLIENT,
         }  # fmt: skip
 
     def _learn(self, probe: Probe, step: ProbeStep, result: Any) -> None:

@@ -5,15 +5,14 @@ answer of a step, the text ``{name}`` stands for a value that is known when the 
 """
 
 import json
-from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
 from acp_proxy.base.forms import converter
 from acp_proxy.protocol.dialects import DRAFT, PROMPT, V1, V2
+from acp_proxy.try_.forms import stored
 
 _TYPES = {"array": list, "integer": int, "object": dict, "string": str}
 _MOST_SHOWN = 160
@@ -72,21 +71,7 @@ class Probe:
 @cache
 def probes() -> tuple[Probe, ...]:
     """Returns all probes, in the order in which they are played."""
-    text = Path(__file__).with_name("probes.json").read_text(encoding="utf-8")
-    return converter.structure(json.loads(text), tuple[Probe, ...])
-
-
-def filled(value: Any, known: Mapping[str, Any]) -> Any:
-    """Returns a JSON value in which each text ``{name}`` is replaced by the known value.
-
-    Args:
-        value: a value of `ProbeStep.params` or `ProbeStep.expect`.
-        known: the values by name.
-    """
-    text = json.dumps(value)
-    for name, meaning in known.items():
-        text = text.replace(json.dumps(f"{{{name}}}"), json.dumps(meaning))
-    return json.loads(text)
+    return converter.structure(stored("probes.json"), tuple[Probe, ...])
 
 
 def misfit(form: Any, value: Any, name: str = "the answer") -> str | None:

@@ -49,7 +49,6 @@ from acp_proxy.try_.trial import (
     try_agent,
 )
 
-_CANNOT_START = (126, 127)
 _PROBE_PROMPTS = (
     "Answer with the word hello, and use no tool.",
     "Count from 1 to 300 in words, one number in a line, and use no tool.",
@@ -218,7 +217,7 @@ def _start_failure(path: Path, code: int) -> int | None:
         recording = reader.recording
     if not (recording.end_reason or "").startswith("cannot start the agent"):
         return None
-    return recording.exit_code if recording.exit_code in _CANNOT_START else 127
+    return recording.exit_code or 127
 
 
 def _conclude(new: Path, outcome: TrialOutcome) -> int:

@@ -11,7 +11,8 @@ from attrs import fields
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.try_ import probes as module
-from acp_proxy.try_.probes import Probe, ProbeStep, filled, misfit, probes
+from acp_proxy.try_.forms import filled
+from acp_proxy.try_.probes import Probe, ProbeStep, misfit, probes
 
 DATA = json.loads(Path(module.__file__).with_name("probes.json").read_text(encoding="utf-8"))
 PAGE = Path(__file__).parents[3] / "docs" / "probes.md"
