@@ -63,7 +63,7 @@ def show_summary(
     """
     has_hint = page is None
     page = page or RecordingPage(stdout_screen())
-    page.headline(summary.recording, *_verdict(summary), live=summary.live)
+    page.headline(summary.recording, *summary_verdict(summary), live=summary.live)
     grave = [finding for finding in summary.findings if finding.severity is not Severity.INFO]
     has_crashed = any(finding.rule == ENDED for finding in grave)
     first = grave or [note for note in summary.findings[:1] if note.group in CONVERSATION]
@@ -100,7 +100,7 @@ def _details(
     _about(page, summary)
 
 
-def _verdict(summary: Summary) -> list[Piece]:
+def summary_verdict(summary: Summary) -> list[Piece]:
     """Returns the number of findings, how much was checked, and the current wait."""
     origin, checked = summary.recording.origin, summary.checked
     where = " in the imported messages" if origin is not None and origin.lost else ""
@@ -338,7 +338,7 @@ def _findings(
         known = sum(finding.rule == rule for finding in summary.findings)
         shown = alike(group)[: EXAMPLES if is_conversation else NAMED]
         for same in shown:
-            page.finding(same[0].severity, _sentence(same), f"  [{rule} {same[0].whose}]")
+            page.finding(same[0].severity, sentence_of(same), f"  [{rule} {same[0].whose}]")
         if more := len(group) + summary.finding_counts[rule] - known - sum(map(len, shown)):
             text = f"... and {more:,} more of this kind: {_check(word)}"
             page.wrap(piece("    "), piece(text, Ink.FAINT))
@@ -355,7 +355,7 @@ def _waiting(page: RecordingPage, summary: Summary) -> None:
     page.more(len(summary.waiting) - EXAMPLES)
 
 
-def _sentence(same: Sequence[Finding]) -> str:
+def sentence_of(same: Sequence[Finding]) -> str:
     """Returns the frames, the method and the sentence of a finding; names the method only once."""
     text, method = same[0].text, same[0].method or ""
     if same[0].group in CONVERSATION:

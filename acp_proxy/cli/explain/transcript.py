@@ -29,7 +29,7 @@ from acp_proxy.explain.transcript.entries import (
 )
 from acp_proxy.explain.transcript.transcript import TranscriptReader
 from acp_proxy.protocol.json_text import encode_json
-from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
+from acp_proxy.recording.filters import EVERYTHING, UNREAD, all_of, parse
 from acp_proxy.store.reader import RecordingReader
 
 _LONGEST_ISSUE = 65_536
@@ -88,8 +88,7 @@ def transcript(
     parse(words := " ".join(filter_words).strip(), UNREAD)
     limits = FULL if full else TextLimits()
     with open_recording(rec) as reader:
-        if turn is not None:
-            of_turn(reader, turn)
+        during = EVERYTHING if turn is None else of_turn(reader, turn)
         chosen = chosen_in(reader, words)
         if words and next(iter(reader.heads(chosen)), None) is None:
             warn(why_nothing(reader, words))
@@ -104,7 +103,7 @@ def transcript(
                 _warn_of_size(output)
             return
         if output is None and not json and stdout_screen().columns is not None:
-            show_transcript(reader.recording, items, limits, live=reader.live)
+            show_transcript(reader, items, limits, all_of([during, chosen]))
             return
         writer = Writer()
         if json:

@@ -7,7 +7,9 @@ gutter, and long output is shortened unless nothing may be left out.
 """
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from acp_proxy.base.limits import LAST_NUMBER
 from acp_proxy.base.wording import duration, seconds
@@ -15,11 +17,13 @@ from acp_proxy.cli.explain.transcript_markdown import NAMES, choice_state, numbe
 from acp_proxy.cli.screens.output import stdout_screen
 from acp_proxy.cli.screens.recording_page import RecordingPage
 from acp_proxy.cli.screens.styled_text import Ink, Piece, Screen, columns_of, piece, text_of, wrap
+from acp_proxy.explain.pauses import Pauses
 from acp_proxy.explain.transcript.entries import EntryKind, TextBlock, TextForm, TextLimits
 from acp_proxy.explain.transcript.entries import TranscriptEntry as Entry
 from acp_proxy.explain.transcript.entries import TranscriptSection as Section
 from acp_proxy.protocol.updates import RUNNING
-from acp_proxy.recording.recording import Recording
+from acp_proxy.recording.filters import Filter, all_of, parse
+from acp_proxy.store.reader import RecordingReader
 
 Item = Section | Entry
 _SAID = (EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.THOUGHT)
@@ -49,25 +53,50 @@ GUTTER = piece("│ ", Ink.FAINT)
 
 
 def show_transcript(
-    recording: Recording, items: Iterable[Item], limits: TextLimits, *, live: bool = False
+    reader: RecordingReader, items: Iterable[Item], limits: TextLimits, chosen: Filter
 ) -> None:
-    """Prints a transcript on the terminal.
+    """Prints a transcript on the terminal, with the findings and the marked pauses.
 
     Args:
-        recording: the properties of the recording.
+        reader: the recording.
         items: the sections, each before its entries.
         limits: how much of each text is printed.
-        live: whether the recording is still running.
+        chosen: the filter of frames; findings and pauses of other frames are left out.
     """
+    from acp_proxy.check.judgement import summarize_whole  # late: Markdown and `try` need neither
+    from acp_proxy.cli.explain.show_screen import sentence_of, summary_verdict
+
+    recording, summary = reader.recording, summarize_whole(reader, time.monotonic_ns())
     page = TranscriptPage(stdout_screen(), limits, recording.cwd, recording.step_ns)
-    peers = filter(None, (recording.client_title, recording.agent_title))
-    page.headline(recording, piece(" → ".join(peers)), live=live)
+    peers = " → ".join(filter(None, (recording.client_title, recording.agent_title)))
+    verdict = [*summary_verdict(summary), piece(f"  {peers}", Ink.FAINT)]
+    page.headline(recording, *verdict, live=reader.live)
+    lines = [(f.seq, partial(page.finding, f.severity, sentence_of([f]), f"  [{f.rule} {f.whose}]"))
+             for f in summary.findings]  # fmt: skip
+    for pause in Pauses(reader).every():
+        ink = Ink.TROUBLE if pause.never_ended else Ink.STDERR
+        words = piece(f"··· {pause.text(recording.step_ns)} ···", ink)
+        lines.append((pause.before, partial(page.wrap, piece("  "), words)))
+    notes = [(seq, row.get("turn"), line) for seq, line in sorted(lines, key=lambda note: note[0])
+             for row in reader.rows(all_of([chosen, parse(f"seq:{max(1, seq)}")]))]  # fmt: skip
+    turn: int | None = None
+
+    def show(before: int, *at: int) -> None:
+        for note in [n for n in notes if n[0] in at or (n[0] < before and n[1] == turn)]:
+            note[2]()
+            notes.remove(note)
+
     for item in _in_order(items):
         if isinstance(item, Section):
+            show(LAST_NUMBER if turn else 0)
+            turn = item.turn
             page.section(item)
         else:
+            show(item.seq)
             page.entry(item)
+            show(0, item.seq, item.last_seq)
     page.end()
+    show(0, *(note[0] for note in notes))
     page.flush()
 
 

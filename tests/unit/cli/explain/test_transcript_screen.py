@@ -87,6 +87,24 @@ def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> 
     assert "\n  ✗ Permission  Edit greeting.txt  → not answered" in lost
 
 
+def test_findings_and_pauses_are_below_their_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, a transcript has the verdict, and findings and pauses below their entries."""
+    late = screen(monkeypatch, 100, ROOT / "recordings" / "late-updates.db")
+    assert "agent broke a rule #10 · 4 warnings  demo-client" in late.splitlines()[0]
+    assert re.search(r"  → completed +#11, .*\n  ! #11 session/update: tool_call_update", late)
+    assert late.index("  ! #10 session/prompt: ") < late.index("── outside of turns")
+    path = ROOT / "recordings" / "lost-permission.db"
+    lost = screen(monkeypatch, 100, path).splitlines()
+    assert "client: no answer #11 · ✗ 1 error" in lost[0]
+    at = next(n for n, line in enumerate(lost) if line.startswith("  ✗ the client never answered"))
+    assert lost[at - 1] == "    │  Hej! 你好! 😀"
+    assert lost[at + 3] == "  ··· 3.0 s, waiting for a person: permission, never answered ···"
+    few = screen(monkeypatch, 100, path, "kind:stderr or seq:6")
+    assert "\n  ✗ the client" not in few
+    assert "···" not in few
+    assert screen(monkeypatch, 100, path, "--turn", "1").count("···") == 2
+
+
 def test_calls_at_the_same_time_share_no_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
