@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs/pictures"
-COLUMNS = 100
+COLUMNS = 120
 PICTURED = {
     "show.svg": ("show", "recordings/lost-permission.db"),
     "log.svg": ("log", "recordings/tour.db", "turn:1"),
