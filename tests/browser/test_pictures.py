@@ -234,3 +234,20 @@ def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
     words = page.page.locator(".detail .permission > p", has_text="answered").inner_text()
     assert "answered in 340 µs, so hardly by a person" in words
     assert "the person took" not in words
+
+
+def test_a_call_that_ends_after_its_turn_has_ended(visit: Visitor, tmp_path: Path) -> None:
+    """A report page says nowhere that a call never ended whose end came after its turn."""
+    page = visit(report(DIRECTORY / "late-updates.db", tmp_path)).page
+    call = page.locator(".view-conversation .entry-tool_call").first
+    assert "in_progress" in call.inner_text()
+    assert "ended after the turn (#11)" in call.inner_text()
+    assert "never ended" not in page.locator("body").inner_text()
+    page.locator("#tab-waterfall").click()
+    outcome = page.locator(".waterfall-open .waterfall-outcome")
+    outcome.wait_for()
+    assert outcome.inner_text() == "ends after the turn"
+    page.locator("#tab-calls").click()
+    row = page.locator(".view-calls .list-body [role=row]")
+    row.wait_for()
+    assert [word in row.inner_text() for word in ("208 ms", "completed")] == [True, True]

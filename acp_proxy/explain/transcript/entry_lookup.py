@@ -310,9 +310,14 @@ class MessageLookup:
         )
         call.is_rejected = key in self._rejected
         entry = call.entry(row["seq"], row["t_ns"])
-        if section.last_seq is not None and entry.state not in FINAL:
-            later = next(frames_of_call(self._reader, *key, (last + 1, its[1])), None)
-            entry.remarks.extend([] if later is None else [f"goes on after the turn (#{later})"])
+        if section.last_seq is not None and entry.state not in FINAL | {REJECTED}:
+            numbers, remarks = frames_of_call(self._reader, *key, (last + 1, its[1])), [""]
+            for later in read_messages(self._reader, numbers):
+                is_over = word(call_of(later.part("params")), "status") in FINAL
+                remarks = [f"{'ended' if is_over else 'goes on'} after the turn (#{later.seq})"]
+                if is_over:
+                    break
+            entry.remarks.extend(filter(None, remarks))
         return entry
 
     def terminal(self, row: Row, terminal: str, *, is_new: bool) -> TranscriptEntry:

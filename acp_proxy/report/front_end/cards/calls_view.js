@@ -137,12 +137,14 @@ export class CallsView {
   /** @param {number} row @param {HTMLElement} node */
   render(row, node) {
     const call = /** @type {ListedCall} */ (this.callAt(row));
-    const { seq, took_ns, detail, title, state, is_failed, bytes } = call;
+    const { seq, last_seq, took_ns, detail, title, state, is_failed, bytes } = call;
     const [times, turns] = ["t_ns", "turn"].map((name) => this.recording.numbers(name));
+    const at = (/** @type {number} */ one) => times[this.recording.rowOf(one)];
     const isEndless = state === "never ended";
+    const took = took_ns ?? (isEndless ? NaN : at(last_seq) - at(seq));
     const tone = is_failed ? "trouble" : isEndless ? "caution" : "";
     const cells = [
-      secondsInWords(times[this.recording.rowOf(seq)]), durationInWords(took_ns ?? NaN), detail,
+      secondsInWords(at(seq)), durationInWords(took || NaN), detail,
       title, span(tone, isEndless ? "▸ never ended" : statusInWords(state)), turns[row] || "",
       sizeInWords(bytes),
     ];

@@ -84,18 +84,17 @@ export async function permissionElement(state, row, isWhole) {
   const { recording } = state;
   const pair = recording.pair(row);
   const entry = await recording.entries.about([row], "permission");
-  const { title, state: outcome, is_failed, remarks = [], choices = [] } = entry ?? {};
+  const { title, state: outcome, is_failed, took_ns, remarks = [], choices = [] } = entry ?? {};
   const images = entry ? entryBlocks(entry) : [];
   const blocks = contentBlocks(askedCall(parsedLine(await recording.line(row))).content, "output");
-  const ns = recording.numbers("latency_ns")[row];
-  const isQuick = ns < recording.meta.at_once_ns;
-  const took = durationInWords(ns, isQuick ? " — answered in " : " — the person took ");
+  const quick = (took_ns ?? NaN) < recording.meta.at_once_ns ? ", so hardly by a person" : "";
+  const took = durationInWords(took_ns ?? NaN, quick ? " — answered in " : " — the person took ");
   return div("permission",
     div("", "asked for permission: ", h("b", null, title), " ", seqButton(state, row)),
     remarks.map((reason) => h("p", null, reason)),
     choicesElement(choices),
-    h("p", { class: is_failed && "trouble" }, h("b", null, outcome), took,
-      isQuick && took && ", so hardly by a person", " ", pair >= 0 && seqButton(state, pair)),
+    h("p", { class: is_failed && "trouble" }, h("b", null, outcome), took, took && quick, " ",
+      pair >= 0 && seqButton(state, pair)),
     await blockElements(state, isWhole ? [...blocks, ...images] : images, row));
 }
 
@@ -179,8 +178,9 @@ export const tookWords = (ns) => durationInWords(ns ?? NaN, " after ");
  * The heading of an entry: its title, its kind, and how it ended.
  * @param {Recording} recording @param {Entry} entry @returns {Child[]}
  */
-export function headWords({ isOpen }, { kind, title, state, detail, is_failed, took_ns }) {
-  const isEndless = kind === "tool_call" && !ENDED.test(state) && !isOpen;
+export function headWords({ isOpen }, { kind, title, state, detail, is_failed, took_ns, remarks }) {
+  const isLate = remarks?.some((one) => one.startsWith("ended after the turn"));
+  const isEndless = kind === "tool_call" && !ENDED.test(state) && !isOpen && !isLate;
   const outcome = [state, isEndless && "never ended"].filter(Boolean).join(", ");
   const isAsked = kind === "request" || kind === "notice";
   const mark = is_failed ? "✗ " : state === "completed" ? "✓ " : isAsked && state ? "→ " : "";

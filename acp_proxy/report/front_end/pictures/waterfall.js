@@ -158,11 +158,13 @@ export class WaterfallView {
   }
 
   /** How a step ended, if this is worth a word. @param {Step} step */
-  outcomeOf({ seq, failed, open, status, answer }) {
+  outcomeOf({ seq, failed, open, status, answer, tool_call }) {
     const row = answer ? this.recording.pair(this.recording.rowOf(seq ?? -1)) : -1;
     // The row names the option that was chosen.
     const told = row < 0 ? answer : this.recording.cellsNow(row)?.text ?? answer;
-    const unended = this.recording.isOpen ? "open" : "never ended";
+    const rows = tool_call ? this.recording.rowsAlike("call", this.recording.rowOf(seq ?? -1)) : [];
+    const isLate = rows.slice(-1).some((at) => this.recording.numbers("turn")[at] !== this.turn?.turn);
+    const unended = this.recording.isOpen ? "open" : isLate ? "ends after the turn" : "never ended";
     const words = [failed && "failed", open && unended, !USUAL.has(status) && status, told];
     return [...new Set(words)].filter(Boolean).join(", ");
   }

@@ -197,6 +197,7 @@ def test_a_late_update_is_shown_after_its_turn() -> None:
     early, late = entries(conversation)
     assert (early.state, late.state) == ("pending", "failed")
     assert (late.title, late.remarks) == ("Read a.py", ["outside of a turn"])
+    assert early.remarks == [f"ended after the turn (#{late.seq})"]
 
 
 def test_a_tool_call_of_v2_streams_its_content() -> None:
