@@ -11,8 +11,7 @@ from pathlib import Path
 import click
 
 from acp_proxy.base.errors import UnreadableRecording
-from acp_proxy.base.limits import EXAMPLES
-from acp_proxy.base.wording import counted, listed
+from acp_proxy.base.wording import counted
 from acp_proxy.cli.explain.search_screen import MatchPrinter, printer_for
 from acp_proxy.cli.explain.time_limit import END, TimeLimit
 from acp_proxy.cli.group import Refusal, cli_command, recordings
@@ -106,7 +105,7 @@ def search(
 
         code, frames = _search(places, hits_of, limit, printer)
     if code == _NOT_FOUND and stdout_screen().columns is not None:
-        place = listed(where, EXAMPLES) or str(recordings())
+        place = ", ".join(where) or recordings()
         read = f"{counted(frames, 'frame')} in {counted(len(places), 'recording')} ({place})"
         warn(f"0 of {read} match {pattern}{f' and {filter}' if filter else ''}")
     sys.exit(code)

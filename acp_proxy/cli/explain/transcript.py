@@ -95,8 +95,7 @@ def transcript(
         shown = ", ".join(filter(None, (f"turn {turn}" if turn else "", words)))
         items = TranscriptReader(reader, chosen, limits, turn).read()
         lines = markdown(reader.recording, items, limits, live=reader.live, shown=shown)
-        is_printed = output is None or str(output) == "-"
-        if output is not None and not is_printed:
+        if output is not None and str(output) != "-":
             parts = _json_lines(items, reader) if json else _encoded(lines)
             write_files({output: parts}, force=force)
             if not json:
@@ -147,8 +146,7 @@ def _encoded(lines: Iterator[str]) -> Iterator[bytes]:
 
 
 def _warn_of_size(output: Path) -> None:
-    size = output.stat().st_size
-    if size > _LONGEST_ISSUE:
+    if (size := output.stat().st_size) > _LONGEST_ISSUE:
         warn(
             f"{output} has {byte_size(size)}; an issue on GitHub takes {_LONGEST_ISSUE:,}"
             " characters. --turn and FILTER choose a part of it"

@@ -69,8 +69,7 @@ def show_transcript(
     recording, summary = reader.recording, summarize_whole(reader, time.monotonic_ns())
     page = TranscriptPage(stdout_screen(), limits, recording.cwd, recording.step_ns)
     peers = " → ".join(filter(None, (recording.client_title, recording.agent_title)))
-    verdict = [*summary_verdict(summary), piece(f"  {peers}", Ink.FAINT)]
-    page.headline(recording, *verdict, live=reader.live)
+    page.headline(recording, *summary_verdict(summary), piece(f"  {peers}"), live=reader.live)
     lines = [(f.seq, partial(page.finding, f.severity, sentence_of([f]), f"  [{f.rule} {f.whose}]"))
              for f in summary.findings]  # fmt: skip
     for pause in Pauses(reader).every():
@@ -87,12 +86,11 @@ def show_transcript(
             notes.remove(note)
 
     for item in _in_order(items):
+        show(item.seq if isinstance(item, Entry) else LAST_NUMBER if turn else 0)
         if isinstance(item, Section):
-            show(LAST_NUMBER if turn else 0)
             turn = item.turn
             page.section(item)
         else:
-            show(item.seq)
             page.entry(item)
             show(0, item.seq, item.last_seq)
     page.end()
@@ -341,12 +339,11 @@ def rendered(line: str) -> Iterator[Piece]:
     """
     bullet, heading = _BULLET.match(line), _HEADING.match(line)
     yield piece(f"{bullet[1]}• " if bullet else "")
-    is_heading = heading is not None
     start = bullet or heading
     for part in _MARKED.split(line[start.end() :] if start else line):
         if part.startswith("**") and len(part) > 4:
             yield piece(part[2:-2], bold=True)
         elif part.startswith("`") and len(part) > 2:
-            yield piece(part[1:-1], Ink.STDERR, bold=is_heading)
+            yield piece(part[1:-1], Ink.STDERR, bold=heading is not None)
         else:
-            yield piece(part, bold=is_heading)
+            yield piece(part, bold=heading is not None)
