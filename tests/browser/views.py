@@ -57,7 +57,7 @@ ALL_CALLS = """(count) => document.querySelector(".view-calls [role=status]").te
   .startsWith(`${count.toLocaleString("en")} tool call`)"""
 USUAL = ("unanswered", "result", "completed", "failed", "in_progress", "pending")
 """Outcomes of a step that a waterfall does not name, or names by its colour."""
-ENDED = ("completed", "failed", "cancelled", "denied")
+ENDED = ("completed", "failed", "cancelled", "denied", "rejected")
 
 
 def rows_of(page: Visit, view: str, *cells: str, turn: int | None = None) -> list[list[str]]:
@@ -180,6 +180,8 @@ def assert_calls(page: Visit, recording: Path) -> None:
         assert kind == (latest(told, "kind") or latest(asked, "kind") or "other")
         known = calls[session, call]
         status = latest(told, "status")
+        if status == "failed" and "rejected" in shown:
+            status = "rejected"  # its permission was denied
         assert shown.endswith(status if status in ENDED else "never ended")
         assert known["status"] in (status or None, latest(asked, "status"))
         if order.count((session, call)) == 1:  # `stats` has only one of those that share an id

@@ -327,3 +327,12 @@ def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
     assert "1 <bdi>rejected</bdi>" in html
     assert "<bdi>failed</bdi>" not in html
     assert '<li class="trouble">' not in html
+
+
+def test_a_warning_about_a_rule_has_the_words_of_show() -> None:
+    """The verdict of a report names a broken rule as `show` does, and that it is a warning."""
+    path = DIRECTORY / "late-updates.db"
+    assert "agent broke a rule #10" in run("inspect", "show", path).stdout
+    verdict = page_of(facts_of(data_of(path))).partition('<p class="verdict')[2]
+    assert "Warning: the agent broke a rule" in verdict
+    assert "No error was found" not in verdict

@@ -163,8 +163,8 @@ export class WaterfallView {
     // The row names the option that was chosen.
     const told = row < 0 ? answer : this.recording.cellsNow(row)?.text ?? answer;
     const rows = tool_call ? this.recording.rowsAlike("call", this.recording.rowOf(seq ?? -1)) : [];
-    const isLate = rows.slice(-1).some((at) => this.recording.numbers("turn")[at] !== this.turn?.turn);
-    const unended = this.recording.isOpen ? "open" : isLate ? "ends after the turn" : "never ended";
+    const late = rows.slice(-1).some((n) => this.recording.numbers("turn")[n] !== this.turn?.turn);
+    const unended = this.recording.isOpen ? "open" : late ? "ends after the turn" : "never ended";
     const words = [failed && "failed", open && unended, !USUAL.has(status) && status, told];
     return [...new Set(words)].filter(Boolean).join(", ");
   }

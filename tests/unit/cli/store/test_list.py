@@ -330,7 +330,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
         handshake(well)
         ends_by_signal(well)
     (line,) = listed(home, FORCE_COLOR="1")
-    assert " ended " in line
+    assert " ended, rules unchecked " in line
     assert "\x1b[38;5;196m" not in line
 
 
@@ -482,3 +482,8 @@ def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
     os.utime(path, (2**38, 2**38))
     result = run("inspect", "prune", "--larger-than", "0kB", "--dry-run", home=home)
     assert result.stdout.startswith("would delete x.db")
+
+
+def test_a_list_does_not_judge_rules_that_it_has_not_checked() -> None:
+    """Without --check, `list` says that it knows nothing of broken rules; `show` may know some."""
+    assert "ended, rules unchecked" in on_terminal("list", DIRECTORY / "late-updates.db")
