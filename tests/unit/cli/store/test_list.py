@@ -482,8 +482,3 @@ def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
     os.utime(path, (2**38, 2**38))
     result = run("inspect", "prune", "--larger-than", "0kB", "--dry-run", home=home)
     assert result.stdout.startswith("would delete x.db")
-
-
-def test_a_list_does_not_judge_rules_that_it_has_not_checked() -> None:
-    """Without --check, `list` says that it knows nothing of broken rules; `show` may know some."""
-    assert "ended, rules unchecked" in on_terminal("list", DIRECTORY / "late-updates.db")
