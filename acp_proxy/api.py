@@ -183,16 +183,19 @@ class OpenRecording:
             chosen: a filter of frames; a tool call is yielded, with all its frames, if a frame
                 matches.
         """
+        from acp_proxy.explain.show.summary_values import REJECTED
         from acp_proxy.explain.transcript.entries import EntryKind
 
         for section, entry in self._entries(chosen):
             if entry.kind is EntryKind.TOOL_CALL:
+                # A transcript calls it rejected, but its agent reported a failure.
+                is_rejected = entry.state == REJECTED
                 yield RecordedToolCall(
                     id=entry.id,
                     title=entry.title,
                     kind=entry.detail,
-                    status=entry.state,
-                    has_failed=entry.is_failed,
+                    status="failed" if is_rejected else entry.state,
+                    has_failed=entry.is_failed or is_rejected,
                     session=entry.session,
                     turn=section.turn,
                     first_seq=entry.seq,

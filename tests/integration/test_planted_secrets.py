@@ -185,10 +185,10 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
     inspect = "inspect"
     yield ()
     for name in commands_with("--unredacted"):
-        if name not in {"setup", "report", "note"}:
+        if name not in {"setup", "report", "note", "try"}:
             yield words_for(name, path)
     for name in commands_with("--json"):
-        if name not in {"setup", "faults list", "faults explain", "faults sweep"}:
+        if name not in {"setup", "faults list", "faults explain", "faults sweep", "try"}:
             yield *words_for(name, path), "--json"
     yield inspect, "list", "--check"
     for form in ("--top=50", "--github"):
