@@ -150,6 +150,39 @@ for line in sys.stdin:
 """
 
 
+TELLING = """
+import json, sys
+
+def update(**members):
+    params = {"sessionId": "s", "update": members}
+    print(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}), flush=True)
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method, number = message.get("method"), message.get("id")
+    if method == "session/prompt":
+        for piece in (sys.argv[1][:9], sys.argv[1][9:] + "\\n"):
+            content = {"type": "text", "text": piece}
+            update(sessionUpdate="agent_message_chunk", content=content)
+        title = f"login {sys.argv[1]}"
+        update(sessionUpdate="tool_call", toolCallId="c", title=title, status="completed")
+    results = {"initialize": {"protocolVersion": 1}, "session/new": {"sessionId": "s"}}
+    result = results.get(method, {"stopReason": "end_turn"})
+    print(json.dumps({"jsonrpc": "2.0", "id": number, "result": result}), flush=True)
+"""
+
+
+def test_secrets_are_masked_while_a_conversation_runs(trials: Trials) -> None:
+    """`try` prints no secret, though it comes in two pieces, unless it is asked to."""
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    agent = [sys.executable, "-IS", "-c", TELLING, secret]
+    _, printed = trials.run("--prompt", "x", agent=agent)
+    assert secret not in printed
+    assert secret[10:] not in printed
+    _, printed = trials.run("--prompt", "x", "--unredacted", agent=agent)
+    assert secret in printed
+
+
 @pytest.mark.parametrize("option", ["--reject", "", "--allow"])
 def test_an_agent_that_does_not_ask_gets_nothing_done(
     trials: Trials, tmp_path: Path, option: str
