@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -69,6 +70,10 @@ class Trials:
         stdout, stderr = process.communicate(typed, timeout=DEADLINE_S)
         assert b"Traceback" not in stderr, stderr.decode()
         return process.returncode, stdout.decode()
+
+    def leave(self) -> None:
+        """Removes the directory of a trial that has not begun."""
+        shutil.rmtree(self.work)
 
     @property
     def text(self) -> str:
@@ -207,6 +212,13 @@ def test_a_command_runs_in_the_directory(trials: Trials) -> None:
     with RecordingReader(trials.recording) as reader:
         assert len([*reader.query("SELECT * FROM turns")]) == 2
     assert trials.findings() == []
+
+
+def test_a_removed_directory_is_wrong_use(trials: Trials) -> None:
+    """`try` in a directory that was removed ends with one line and exit code 2."""
+    process = trials.start("--prompt", "x", agent=SILENT, preexec_fn=lambda: trials.leave())
+    _, complaint = process.communicate(timeout=DEADLINE_S)
+    assert (process.returncode, complaint.count(b"\n")) == (2, 1)
 
 
 def test_standard_input_is_the_prompt(trials: Trials) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from acp_proxy.base.plain_files import reason
 from acp_proxy.base.wording import counted
 from acp_proxy.check.judgement import summarize_whole
 from acp_proxy.cli.explain.show_screen import show_summary
@@ -133,6 +134,10 @@ def try_(
         prompt = (sys.stdin.buffer.read().decode(errors="replace").removesuffix("\n"),)
     if any(not text.strip() for text in prompt):
         raise Refusal("expected a prompt, on standard input or with --prompt, got an empty one")
+    try:
+        Path.cwd()
+    except OSError as e:
+        raise Refusal(f"expected a directory to work in, but {reason(e)}") from None
     command = agent_command(command)
     limit_s = timeout or float("inf")
     if probe:
