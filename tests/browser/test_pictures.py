@@ -217,6 +217,25 @@ def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) ->
     assert page.locator(".waterfall-keys").inner_text().split("\n")[0].startswith("agent")
 
 
+def test_a_waterfall_greys_steps_that_the_filter_leaves_out(visit: Visitor, tmp_path: Path) -> None:
+    """With a filter, a report page's waterfall keeps all steps and greys those without a match."""
+    page = visit(report(DIRECTORY / "tour.db", tmp_path), "#view=waterfall")
+    rows = page.page.locator(".waterfall-row")
+    rows.first.wait_for()
+    greyed = page.page.locator(".waterfall-row.waterfall-left-out")
+    assert greyed.count() == 0
+    every = rows.count()
+    page.page.locator("#filter").fill("call:call-2")
+    greyed.first.wait_for()
+    assert rows.count() == every
+    left = page.page.locator(".waterfall-row:not(.waterfall-left-out) b").all_inner_texts()
+    assert left
+    assert all("agent" not in name for name in left)
+    page.page.locator("#filter").fill("")
+    greyed.first.wait_for(state="detached")
+    page.assert_quiet()
+
+
 def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Path) -> None:
     """A report page shows a permission request within the card of its tool call."""
     page = visit(report(DIRECTORY / "lost-permission.db", tmp_path))

@@ -26,9 +26,8 @@ import { tickStep } from "./time_axis.js";
 
 const TICK_WIDTH = 56;
 /** Statuses that are not shown as words. */
-const USUAL = new Set([
-  null, "unanswered", "result", "completed", "failed", "in_progress", "pending",
-]);
+const USUAL = new Set([null,
+  "unanswered", "result", "completed", "failed", "in_progress", "pending"]);
 /** @type {Record<string, string>} */
 const WAITED_FOR = {
   agent: "agent works", silent: "agent is silent", person: "waits for a person",
@@ -94,7 +93,7 @@ export class WaterfallView {
   update(change) {
     if (change === "turn") this.showTurn(this.named(this.state.turn) ?? this.turn);
     else if (change === "row" || change === "view" || change === "grew") this.follow();
-    else if (change === "loaded") this.list.refresh();
+    else if (change === "loaded" || change === "shown") this.list.refresh();
   }
 
   /** Goes to the turn before or after the shown one. @param {number} by */
@@ -187,6 +186,8 @@ export class WaterfallView {
     node.classList.add("waterfall-row", `kind-${step.kind}`);
     node.classList.toggle("waterfall-failed", step.failed);
     node.classList.toggle("waterfall-open", step.open);
+    const isLeft = step.seq === null || this.state.isShown(this.recording.rowOf(step.seq));
+    node.classList.toggle("waterfall-left-out", !isLeft);
     setAttribute(node, "title", `${name} ${step.title}\n${outcome}`);
     node.append(
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),

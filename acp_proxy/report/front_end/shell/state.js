@@ -193,11 +193,12 @@ export class State {
     this.tell(name);
   }
 
+  /** Whether the filter and the chosen time leave a row. @param {number} row */
+  isShown = (row) => this.shown[lowerBound(this.shown, row)] === row;
+
   findStops() {
     const rows = this.query === "" ? this.problems : this.matched;
-    const { shown } = this;
-    const isShown = (/** @type {number} */ row) => shown[lowerBound(shown, row)] === row;
-    this.stops = shown.length === this.recording.rows ? rows : rows.filter(isShown);
+    this.stops = this.shown.length === this.recording.rows ? rows : rows.filter(this.isShown);
   }
 
   /** @param {1 | -1} step to the next or the previous stop, from the other end if there is none */
