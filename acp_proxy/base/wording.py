@@ -11,6 +11,11 @@ from datetime import datetime
 from acp_proxy.base.limits import SHOWN_LINE
 
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
+_MARKDOWN = re.compile(
+    r"(\b[A-Za-z]:\\\S*)|\*\*(\S[^*]*)\*\*|`+([^`]+)`+|(?:(?:\\r)?\\n *|^)+(?:(?:#{1,6}|>|[-*]) +)*"
+)
+"""Matches a path of Windows; bold words or code, in Markdown; or escaped ends of lines, with the
+marks of Markdown that begin the next line."""
 _JOINED = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])")
 """The zero-width joiner within an emoji: the only invisible character that is kept."""
 _UNSEEN = (
@@ -26,6 +31,12 @@ def plain(text: str) -> str:
     if text.isprintable():  # true for nearly every text
         return text
     return visible(text.replace("\r\n", "\n").replace("\t", " "))[:SHOWN_LINE]
+
+
+def in_one_line(prompt: str) -> str:
+    """Returns a prompt in one line, without Markdown and without its escaped line breaks."""
+    text = _MARKDOWN.sub(lambda match: match[match.lastindex] if match.lastindex else " ", prompt)
+    return " ".join(text.split())
 
 
 def visible(text: str) -> str:

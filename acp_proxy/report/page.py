@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from acp_proxy import __version__
-from acp_proxy.base.wording import byte_size, counted, duration, plain, share
+from acp_proxy.base.wording import byte_size, counted, duration, in_one_line, plain, share
 from acp_proxy.explain.describe.token_texts import brief_words, cost_words
 from acp_proxy.report.data_blocks import DataBlock
 from acp_proxy.report.facts import HeadFacts
@@ -44,10 +44,6 @@ _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
 TYPE_POLICIES = "acp-report-script acp-report-worker"
 """The only policies of Trusted Types: one for the page's script, one for its worker's URL."""
 _NUMBER = re.compile(r"(\((?:[a-z]+ )*|)#(\d{1,15})")
-_MARKS = re.compile(
-    r"(\b[A-Za-z]:\\\S*)|\*\*(\S[^*]*)\*\*|`+([^`]+)`+|(?:(?:\\r)?\\n *|^)+(?:(?:#{1,6}|>|[-*]) +)*"
-)
-"""Matches a path of Windows, bold words or code of Markdown, or line ends and marks after them."""
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK_ID = re.compile(r"[a-z]+\d*")
 
@@ -234,9 +230,7 @@ def _environment() -> "Environment":
         "as_time": _time,
         "as_tokens": brief_words,
         "as_cost": cost_words,
-        "as_title": lambda text: _MARKS.sub(
-            lambda it: it[it.lastindex] if it.lastindex else " ", text
-        ).strip(),
+        "as_title": in_one_line,
         "with_links": _pieces,
     }
     return environment

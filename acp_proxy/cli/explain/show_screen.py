@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from acp_proxy.base.limits import EXAMPLES, NAMED
-from acp_proxy.base.wording import counted, duration, listed
+from acp_proxy.base.wording import counted, duration, in_one_line, listed
 from acp_proxy.cli.screens.output import stdout_screen
 from acp_proxy.cli.screens.recording_page import (
     MARKS,
     SHORT_ID,
     RecordingPage,
-    in_one_line,
     shortened,
     started_at,
     verdict,

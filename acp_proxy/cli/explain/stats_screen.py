@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve
 
-from acp_proxy.base.wording import byte_size, counted, duration, seconds, share
+from acp_proxy.base.wording import byte_size, counted, duration, in_one_line, seconds, share
 from acp_proxy.cli.screens.output import Page
-from acp_proxy.cli.screens.recording_page import in_one_line
 from acp_proxy.cli.screens.styled_text import STREAM_INKS, Ink, Piece, Screen, piece
 from acp_proxy.cli.screens.table import WIDE, Cell, Column, cell, placed, stacked, table
 from acp_proxy.explain.describe.token_texts import Tokens, cost_words, short, token_facts

@@ -1,6 +1,5 @@
 """Prints a page about one recording: a headline, rows with labels, and marked findings."""
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -17,10 +16,6 @@ LABEL = 12
 """The width of a label, in columns of the terminal."""
 SHORT_ID = 12
 """The number of characters that are shown of a session's id where space is short."""
-
-_BOLD = re.compile(r"\*\*(\S[^*]*)\*\*")
-_LINE_START = re.compile(r"(?:^|(?<!\b[A-Za-z]:)\\n)(?: *#{1,6} )?")
-"""Matches the start of a line, with the mark of a heading. `C:\\new` is a path, not a line end."""
 
 MARKS = {
     Severity.ERROR: ("✗", Ink.TROUBLE),
@@ -126,12 +121,6 @@ def begun(recording: Recording, now: datetime | None) -> str:
         began = datetime.fromisoformat(recording.started_at)
         at = when(began, now) if recording.has_zone else at.partition(" ")[0]
     return at if recording.known_start else f"imported {at}"
-
-
-def in_one_line(prompt: str) -> str:
-    """Returns a prompt in one line, without Markdown and without its escaped line breaks."""
-    text = _BOLD.sub(r"\1", _LINE_START.sub(" ", prompt)).replace("`", "")
-    return " ".join(text.split())
 
 
 def shortened(text: str, most: int | None = SHORT_ID) -> str:

@@ -15,7 +15,7 @@ from attrs import asdict, evolve
 
 from acp_proxy.base.forms import converter
 from acp_proxy.base.limits import SHORT_LIST
-from acp_proxy.base.wording import byte_size, counted
+from acp_proxy.base.wording import byte_size, counted, in_one_line
 from acp_proxy.cli.group import cli_command
 from acp_proxy.cli.masking import is_unredacted
 from acp_proxy.cli.opening import mapped, note_masked
@@ -27,7 +27,7 @@ from acp_proxy.cli.options import (
     printing,
 )
 from acp_proxy.cli.screens.output import Page, progress, say, say_json, stdout_screen, warn
-from acp_proxy.cli.screens.recording_page import begun, in_one_line
+from acp_proxy.cli.screens.recording_page import begun
 from acp_proxy.cli.screens.styled_text import Ink, text_of
 from acp_proxy.cli.screens.table import Cell, Column, cell, table
 from acp_proxy.explain.describe.token_texts import Tokens, brief_words, cost_words

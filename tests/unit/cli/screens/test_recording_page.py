@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.screens.recording_page import RecordingPage, in_one_line, shortened, verdict
+from acp_proxy.base.wording import in_one_line
+from acp_proxy.cli.screens.recording_page import RecordingPage, shortened, verdict
 from acp_proxy.cli.screens.styled_text import Ink, Screen, piece
 from acp_proxy.explain.findings import Severity
 from acp_proxy.store.reader import RecordingReader
