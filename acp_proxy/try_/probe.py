@@ -145,7 +145,7 @@ class Prober:
         self.stderr.clear()
         async with self._start() as agent, trio.open_nursery() as nursery:
             work = Path.cwd()
-            commands = RunningCommands(nursery, work)
+            commands = RunningCommands(nursery)
             self._requests = AgentRequests(
                 Policy.REJECT, _nobody, WorkFiles(work), commands, self.dialect
             )

@@ -128,11 +128,9 @@ class RunningCommands:
 
     Args:
         nursery: has a task for each command; when it is cancelled, the commands are killed.
-        root: the directory in which commands start.
     """
 
     _nursery: trio.Nursery
-    _root: Path
     _terminals: dict[str, RunningCommand] = field(init=False, factory=dict)
 
     @property

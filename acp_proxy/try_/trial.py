@@ -14,6 +14,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from subprocess import PIPE
+from typing import Protocol
 
 import trio
 from attrs import define, field, frozen
@@ -168,15 +169,15 @@ async def _end(agent: StartedAgent, grace_s: float, signals: AsyncIterator[int] 
     agent.signum = shutdown.signum
 
 
-class TrialScreen:
-    """Shows a conversation while it runs; a subclass prints it."""
+class TrialScreen(Protocol):
+    """Shows a conversation while it runs, and asks the user."""
 
     watch: Watch
     ask: Ask
 
     def prompts(self) -> AsyncIterator[str]:
         """Yields the prompts, each when the turn before it has ended."""
-        raise NotImplementedError
+        ...
 
     def stderr(self, text: bytes) -> None:
         """Shows what the agent has written to its stderr.
@@ -184,7 +185,7 @@ class TrialScreen:
         Args:
             text: a piece of the text.
         """
-        raise NotImplementedError
+        ...
 
     def tick(self, quiet_since: int) -> None:
         """Shows who is waited for; called every second.
@@ -192,7 +193,7 @@ class TrialScreen:
         Args:
             quiet_since: when something last happened, in nanoseconds of trio's clock.
         """
-        raise NotImplementedError
+        ...
 
 
 def try_agent(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
@@ -241,7 +242,7 @@ class _Run:
     async def play(self, signals: AsyncIterator[int]) -> None:
         """Plays the conversation to its end."""
         async with trio.open_nursery() as nursery:
-            terminals = RunningCommands(nursery, Path.cwd())
+            terminals = RunningCommands(nursery)
             requests = AgentRequests(
                 self._options.policy,
                 self._screen.ask,

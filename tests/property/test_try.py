@@ -67,7 +67,7 @@ def test_every_request_of_an_agent_has_an_answer(
 
         async with trio.open_nursery() as nursery:
             root = Path("/dev/null/nothing")  # where nothing can be read, written or run
-            commands = RunningCommands(nursery, root)
+            commands = RunningCommands(nursery)
             client = AgentRequests(policy, ask, WorkFiles(root), commands, dialect)
             with contextlib.suppress(RequestError):
                 assert encode_json(await client.answer(method, message))

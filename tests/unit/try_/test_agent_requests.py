@@ -45,7 +45,7 @@ class Client:
     def __init__(
         self, nursery: trio.Nursery, root: Path, policy: Policy, ask: Asked, dialect: str = V1
     ) -> None:
-        self.commands = RunningCommands(nursery, root)
+        self.commands = RunningCommands(nursery)
         self.requests = AgentRequests(policy, ask, WorkFiles(root), self.commands, dialect)
 
     async def ask(self, method: str, **params: Any) -> Any:

@@ -37,7 +37,7 @@ class Played:
     def __init__(self, nursery: trio.Nursery, root: Path, dialect: str = V1) -> None:
         self.agent = LiveAgent(watch=self._watch)
         requests = AgentRequests(
-            Policy.REJECT, _nobody, WorkFiles(root), RunningCommands(nursery, root), dialect
+            Policy.REJECT, _nobody, WorkFiles(root), RunningCommands(nursery), dialect
         )
         self.dialogue = Dialogue(self.agent.connection, requests, Forms(dialect), [])
         self.error: Exception | None = None

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def _commands(root: Path) -> AsyncIterator[RunningCommands]:
+async def _commands() -> AsyncIterator[RunningCommands]:
     async with trio.open_nursery() as nursery:
-        commands = RunningCommands(nursery, root)
+        commands = RunningCommands(nursery)
         yield commands
         nursery.cancel_scope.cancel()
 
@@ -34,7 +34,7 @@ async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None
         "import os, sys; print(os.environ['X'], flush=True);"
         " print('e', file=sys.stderr); sys.exit(3)"
     )
-    async with _commands(tmp_path) as commands:
+    async with _commands() as commands:
         name = await commands.create(_python(code, env=[{"name": "X", "value": "v"}]), tmp_path)
         command = commands.named(name)
         await command.ended.wait()
@@ -48,7 +48,7 @@ async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None
 
 async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
     """The output limit of a command in `try` counts bytes and never cuts a character."""
-    async with _commands(tmp_path) as commands:
+    async with _commands() as commands:
         params = _python("print('é' * 10, end='')", outputByteLimit=5)
         command = commands.named(await commands.create(params, tmp_path))
         await command.ended.wait()
@@ -62,7 +62,7 @@ async def test_a_killed_command_takes_its_children_along(tmp_path: Path) -> None
         "import subprocess, sys; child = subprocess.Popen(['sleep', '1000']);"
         " print(child.pid, flush=True); child.wait()"
     )
-    async with _commands(tmp_path) as commands:
+    async with _commands() as commands:
         command = commands.named(await commands.create(_python(code), tmp_path))
         while not command.output()["output"].endswith("\n"):
             await trio.lowlevel.checkpoint()
@@ -86,7 +86,7 @@ def _is_running(pid: int) -> bool:
 
 async def test_a_released_command_is_forgotten(tmp_path: Path) -> None:
     """After its release, a terminal of `try` has no id, and its command does not run."""
-    async with _commands(tmp_path) as commands:
+    async with _commands() as commands:
         name = await commands.create(_python("input()"), tmp_path)
         command = commands.named(name)
         command.release()
@@ -113,7 +113,7 @@ async def test_a_released_command_is_forgotten(tmp_path: Path) -> None:
 )
 async def test_a_bad_request_is_refused(tmp_path: Path, params: dict[str, Any]) -> None:
     """For wrong values and programs that cannot be started, `try` starts no command."""
-    async with _commands(tmp_path) as commands:
+    async with _commands() as commands:
         with pytest.raises((OSError, TypeError, ValueError)):
             await commands.create(params, tmp_path)
         assert not commands.are_running
