@@ -361,7 +361,7 @@ def test_an_invalid_line_gets_a_parse_error(record: Record) -> None:
 
 
 def test_blank_lines_of_a_client_are_skipped(record: Record) -> None:
-    """A replay neither answers nor reports an empty line, or a line of spaces."""
+    """A replay ignores an empty line and a line of spaces: no answer, and no divergence."""
     live = begun(record)
     live.send("| ", "| \\x20\\r", 5)
     assert live.divergences == []

@@ -66,9 +66,9 @@ class VersionRow:
     numbers: dict[str, Any]
     """The values of `NUMBERS`: sums, and percentiles in nanoseconds; None for an unknown time."""
     change: dict[str, float | None] | None = None
-    """The differences from the previous version of the same name. The numbers of `COUNTS` are
-    compared with what that version would have in as many recordings. None for the first version,
-    and for projects."""
+    """The differences from the previous version with the same name; None for the first version and
+    for projects. The numbers of `COUNTS` are scaled, as if both versions had equally many
+    recordings."""
 
     @property
     def members(self) -> dict[str, Any]:

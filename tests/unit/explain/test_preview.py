@@ -223,7 +223,7 @@ def test_an_invalid_line_is_shown_as_text() -> None:
 
 
 def test_an_unexpected_shape_is_shown_by_its_members() -> None:
-    """The preview of a message of unexpected shape lists its members."""
+    """If a message has an unexpected form, its preview lists its members."""
     for method in ("session/prompt", "session/update", "terminal/create", "initialize"):
         odd = {"prompt": 5, "update": 5, "args": 5, "clientInfo": 5, "command": []}
         assert show(method, "request", **odd)

@@ -59,7 +59,7 @@ def test_nothing_is_lost_without_an_origin() -> None:
 
 
 def test_lost_facts_are_unknown() -> None:
-    """A recording without times, or with inferred ones, has no durations."""
+    """A recording without times, or with inferred times, has no durations."""
     recording = a_recording(ORIGIN)
     assert {fact for fact in FACTS if not recording.knows(fact)} == {
         "date", "directions", "durations", "ending", "times",

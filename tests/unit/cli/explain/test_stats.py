@@ -180,7 +180,7 @@ def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
 
 
 def test_numbers_are_exact(waiting_chat: Path) -> None:
-    """Each number in the JSON of `stats` equals the number in the recording."""
+    """Each number in the JSON of `stats` equals a count over the recording's own frames."""
     statistics = values(waiting_chat)
     first, two = statistics["turns"]
     assert first["prompt"] == "please run the tests 请运行测试 😀 and fix what fails"

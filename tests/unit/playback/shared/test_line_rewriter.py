@@ -1,4 +1,4 @@
-"""Playback rewrites recorded frames for the live client."""
+"""Playback replaces recorded ids and directories in frames by those of the live client."""
 
 from __future__ import annotations
 

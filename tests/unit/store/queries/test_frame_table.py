@@ -207,7 +207,7 @@ def test_frames_are_found_by_an_index(text: str) -> None:
 
 
 def test_frames_are_counted(readers: list[RecordingReader]) -> None:
-    """The count of frames includes those of a running recording that are only in the log."""
+    """The count of a running recording's frames includes frames that are only in the log."""
     for reader in readers:
         assert reader.count() == sum(1 for _ in reader.frames())
 
