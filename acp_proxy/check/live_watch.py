@@ -57,7 +57,9 @@ class LiveWatch:
 
     def stall(self, context: DiagnosisContext) -> str:
         """Returns a sentence about a silence that is too long now; empty without a new one."""
-        if self._limits is None or context.of_kind("gap"):  # the end of a silence may be missing
+        is_full = any(note.data.get("action") == "full" for note in context.of_kind("note"))
+        # The end of a silence may be missing.
+        if self._limits is None or is_full or context.of_kind("gap"):
             return ""
         for wait in hangs(context, self._limits).values():
             silence = wait.request.session, wait.last_seq

@@ -11,6 +11,7 @@ offsets go on counting.
 
 The module knows neither frames nor JSON. It never raises for a full disk: bytes that cannot be
 logged are counted, reported once, and noted by a ``GAP`` record before the next record that fits.
+At --max-size, a ``NOTE`` tells readers of the running recording that a gap begins.
 """
 
 import errno
@@ -33,6 +34,7 @@ from acp_proxy.recording.log_format import (
     MASKING,
     MAX_PAYLOAD,
     NO_STREAM,
+    NOTE,
     PART,
     START,
     STREAM_NAMES,
@@ -44,6 +46,7 @@ GROWTH = 2.25
 """The largest measured ratio of a database's size to the size of its log; for ``--max-size``."""
 RESERVE = 700_000
 """The most bytes of an empty database and its write-ahead log, in addition to `GROWTH`."""
+_FULL = "the recording has reached --max-size"
 
 
 class _Gap:
@@ -123,7 +126,7 @@ class CaptureLog(Log):
                 except OSError as e:
                     problem = os.strerror(e.errno or errno.EIO)
             elif self._gap is None:
-                problem = "the recording has reached --max-size"
+                problem = _FULL
             else:
                 problem = self._gap.reason
             self._append_after_gap(stream, t_ns, chunk, problem)
@@ -279,6 +282,9 @@ class CaptureLog(Log):
         self._gap = _Gap(problem, t_ns)
         if not self._is_reported:
             self._is_reported = True
+            if problem == _FULL:
+                payload = pack_fields({"action": "full", "reason": problem})
+                self._write(HEADER.pack(MAGIC, NOTE, NO_STREAM, len(payload), t_ns) + payload)
             warn(f"cannot record into {self.path}: {problem}; the conversation goes on unrecorded")
 
     def _write_base(self, masking: bytes = b"") -> None:

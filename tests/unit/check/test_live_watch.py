@@ -206,6 +206,30 @@ def test_nothing_rings_after_a_gap(recorder: LogWriter, reader: RecordingReader)
     assert look(LiveWatch(reader, 60), reader, recorder, 500) is None
 
 
+def test_nothing_rings_at_the_size_cap(recorder: LogWriter, reader: RecordingReader) -> None:
+    """When a recording has reached --max-size, the live watch reports no silence."""
+    watch = LiveWatch(reader, 60)
+    assert look(watch, reader, recorder, 50) is None
+    recorder.event(capture_log.NOTE, action="full", reason="the recording has reached --max-size")
+    assert look(watch, reader, recorder, 500) is None
+
+
+@pytest.mark.parametrize("method", ["session/request_permission", "fs/read_text_file"])
+def test_a_cancel_leaves_the_same_hangs(
+    recorder: LogWriter, reader: RecordingReader, method: str
+) -> None:
+    """After a cancel, `show` and the live watch blame the agent once no request of it is open."""
+    recorder.to_client(request(7, method, sessionId="s", path="/srv/a", options=[], toolCall={}))
+    recorder.to_agent(notification("session/cancel", sessionId="s"))
+    watch, judge = LiveWatch(reader, 60), LiveWatch(reader, None, problem=True)
+    assert look(watch, reader, recorder, 70) is None
+    assert "by the client: #7:" in look(judge, reader, recorder, 0)[1]
+    recorder.to_agent(result(7, outcome={"outcome": "cancelled"}, content=""))
+    assert look(watch, reader, recorder, 59) is None
+    assert look(watch, reader, recorder, 2)[0] == "stall"
+    assert "wait.unanswered by the agent: #6:" in look(judge, reader, recorder, 0)[1]
+
+
 def test_a_broken_rule_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
     """The live watch reports a broken rule as soon as the message is read."""
     watch = LiveWatch(reader, None, problem=True)

@@ -24,6 +24,7 @@ from acp_proxy.recording.log_format import (
     FAULT,
     GAP,
     HEADER_SIZE,
+    NOTE,
     PART,
     SIGNAL,
     STDERR,
@@ -361,7 +362,7 @@ def test_notes_are_not_held_to_the_size_cap() -> None:
         log.append_all([NOTED[0], changed, NOTED[2]])
         assert [r.kind for r in read_all(log.path)] == [DATA, FAULT]
         log.append_all([(DATA, TO_AGENT, 8, b"y" * 2000), *NOTED[1:], *EFFECTS])
-        assert [r.kind for r in read_all(log.path)] == [DATA, FAULT, GAP, EFFECT]
+        assert [r.kind for r in read_all(log.path)] == [DATA, FAULT, NOTE, GAP, EFFECT]
 
 
 # --max-size
@@ -371,12 +372,16 @@ ROOM_FOR_1000 = RESERVE + int(1000 * (1 + GROWTH))
 
 
 def test_the_size_cap_is_a_gap() -> None:
-    """Beyond --max-size, chunks are only counted as a gap, but events are still written."""
+    """Beyond --max-size, chunks are only counted as a gap, but events are still written.
+
+    A note shows at once that the gap has begun.
+    """
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 700)
         log.append(TO_AGENT, 2, b"y" * 300)
         log.append(TO_CLIENT, 3, b"z" * 400)
         assert [len(chunk) for chunk in chunks(log)] == [700]
+        assert [note["action"] for note in fields(log, NOTE)] == [["full"]]
         log.event(SIGNAL, {"signal": 15})
         assert fields(log, GAP) == [
             {
