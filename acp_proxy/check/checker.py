@@ -181,7 +181,7 @@ class Checker(Listener):
         return [
             wait.request.seq
             for wait in self.messages.intervals.open(t_ns)
-            if wait.is_hang
+            if wait.is_hang()
             or (wait.request.method != PROMPT and (wait.silent_ns or 0) >= _QUICK_NS)
         ]
 

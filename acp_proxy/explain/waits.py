@@ -147,24 +147,16 @@ class OpenWait:
         """Whether anything was sent since the request."""
         return self.last_seq is not None and self.last_seq > self.request.seq
 
-    def left_ns(self, limits: SilenceLimits, *, has_call: bool = False) -> int | None:
-        """Returns how long the silence has to go on until it is a hang; 0 or less if it is one.
+    def is_hang(self, limits: SilenceLimits = HANGS, *, has_call: bool = False) -> bool:
+        """Whether a peer has to act and has been silent for too long.
 
         Args:
             limits: the lengths of silences that are hangs.
             has_call: whether a tool call of the agent is running.
-
-        Returns:
-            Nanoseconds; None if nobody has to act, or if this silence never is a hang.
         """
         agent_ns = limits.call_ns if has_call else limits.agent_ns
         limit = {Party.AGENT: agent_ns, Party.CLIENT: limits.client_ns}.get(self.request.awaited)
-        return None if self.silent_ns is None or limit is None else limit - self.silent_ns
-
-    @property
-    def is_hang(self) -> bool:
-        """Whether a peer has to act and has been silent for too long, if no tool call runs."""
-        return (left := self.left_ns(HANGS)) is not None and left <= 0
+        return self.silent_ns is not None and limit is not None and self.silent_ns >= limit
 
 
 @define

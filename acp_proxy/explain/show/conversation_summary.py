@@ -6,7 +6,7 @@ leading underscore, are listed like all others.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from acp_proxy.base.limits import LINE_EDGE, TITLE, WHOLE_LINE
@@ -21,6 +21,7 @@ from acp_proxy.explain.show.summary_values import (
     SessionSummary,
     TurnSummary,
 )
+from acp_proxy.explain.stats.turn_times import TurnTime
 from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.store.queries import exchanges, frames
@@ -131,7 +132,7 @@ def read_turns(reader: RecordingReader) -> list[TurnSummary]:
     return with_prompts(turns, read_prompts(reader, turns))
 
 
-def read_prompts(reader: RecordingReader, turns: list[TurnRow]) -> dict[int, str]:
+def read_prompts(reader: RecordingReader, turns: Iterable[TurnRow | TurnTime]) -> dict[int, str]:
     """Returns the beginnings of prompts by the numbers of their turns.
 
     Args:

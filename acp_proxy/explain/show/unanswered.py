@@ -315,17 +315,14 @@ def hangs(context: DiagnosisContext, limits: SilenceLimits = HANGS) -> dict[int,
         context: the context with the open waits.
         limits: the lengths of silences that are hangs.
     """
-    left = ((wait, _left_ns(context, wait, limits)) for wait in context.waits)
-    return {wait.request.seq: wait for wait, ns in left if ns is not None and ns <= 0}
-
-
-def _left_ns(context: DiagnosisContext, wait: OpenWait, limits: SilenceLimits) -> int | None:
-    """Returns the result of `OpenWait.left_ns`; looks for running calls only if they matter."""
-    left, request = wait.left_ns(limits), wait.request
-    is_due = left is not None and left <= 0 and request.awaited is Party.AGENT
-    if is_due and context.running_calls(request.turn, request.seq, wait.last_seq):
-        return wait.left_ns(limits, has_call=True)
-    return left
+    hanging = {}
+    for wait in (wait for wait in context.waits if wait.is_hang(limits)):
+        request, calls = wait.request, dict[int, str]()
+        if request.awaited is Party.AGENT:
+            calls = context.running_calls(request.turn, request.seq, wait.last_seq)
+        if not calls or wait.is_hang(limits, has_call=True):
+            hanging[request.seq] = wait
+    return hanging
 
 
 def hang_text(context: DiagnosisContext, wait: OpenWait) -> str:

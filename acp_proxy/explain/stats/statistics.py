@@ -18,9 +18,10 @@ from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.describe.tool_texts import params_of
 from acp_proxy.explain.message_pass import PAUSE_NS, Listener, MessagePass, messages_of
 from acp_proxy.explain.origins import known_value
+from acp_proxy.explain.show.conversation_summary import read_prompts
 from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics, Traffic
 from acp_proxy.explain.stats.turn_times import RunningTurn, TurnTime, WholeTime
-from acp_proxy.explain.stats.waterfall import VOICE, TurnWaterfall, Waterfalls, first_words
+from acp_proxy.explain.stats.waterfall import VOICE, TurnWaterfall, Waterfalls
 from acp_proxy.explain.tokens import read_tokens
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.chunks import chunk_of
@@ -187,7 +188,9 @@ def with_texts(reader: RecordingReader, turns: Iterable[TurnTime]) -> list[TurnT
         reader: the recording.
         turns: turns of the recording.
     """
-    return [evolve(turn, prompt=first_words(reader, turn.prompt_seq)) for turn in turns]
+    shown = [*turns]
+    prompts = read_prompts(reader, shown)
+    return [evolve(turn, prompt=prompts.get(turn.id, "")) for turn in shown]
 
 
 def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) -> TurnWaterfall:

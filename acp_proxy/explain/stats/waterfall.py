@@ -16,13 +16,13 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.base.limits import LAST_NUMBER, LINE_EDGE, NAMED, TITLE
+from acp_proxy.base.limits import LAST_NUMBER, NAMED, TITLE
 from acp_proxy.base.wording import plain
-from acp_proxy.explain.describe.session_texts import prompt_text
 from acp_proxy.explain.describe.tool_texts import call_in, params_of
 from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of
 from acp_proxy.explain.preview import preview
 from acp_proxy.explain.show.chosen_messages import read_person_requests
+from acp_proxy.explain.show.conversation_summary import read_prompts
 from acp_proxy.explain.show.summary_values import REJECTED, rejected_calls
 from acp_proxy.explain.stats.turn_times import PAUSE_NS, Interval, Part, waiting_part
 from acp_proxy.protocol.chunks import Chunk, ChunkReader
@@ -32,7 +32,6 @@ from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.protocol.updates import AGENT_TEXT, THOUGHT_CHUNKS, UPDATE
 from acp_proxy.recording.recording import FrameRun
 from acp_proxy.store.queries.exchanges import TurnRow, exchanges
-from acp_proxy.store.queries.frames import start_of_line
 from acp_proxy.store.reader import RecordingReader
 
 VOICE = {AGENT_TEXT: "message", **dict.fromkeys(THOUGHT_CHUNKS, "thought")}
@@ -191,7 +190,7 @@ class Waterfalls(Listener):
         length_ns = row.duration_ns
         if length_ns is None:
             length_ns = max(0, self._end_ns - start_ns)
-        prompt = first_words(self._reader, row.prompt_seq)
+        prompt = read_prompts(self._reader, [row]).get(turn, "")
         self._open[turn] = _Waterfall(
             row, prompt, start_ns, length_ns, self._outcomes, self._rejected, self._most, start_ns
         )
@@ -216,18 +215,6 @@ class Waterfalls(Listener):
 
     def _of(self, turn: int | None) -> "_Waterfall | None":
         return None if turn is None else self._open.get(turn)
-
-
-def first_words(reader: RecordingReader, prompt_seq: int) -> str:
-    """Returns the beginning of a prompt.
-
-    Args:
-        reader: the recording.
-        prompt_seq: the number of the prompt's frame.
-    """
-    kind, prompt = start_of_line(reader, prompt_seq, LINE_EDGE) or ("", b"")
-    params = {} if kind == "batch" else params_of(prompt)  # a batch has no params, and may be large
-    return plain(prompt_text(params))[:TITLE]
 
 
 @define(eq=False)
