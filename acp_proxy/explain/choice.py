@@ -2,7 +2,8 @@
 
 import heapq
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from attrs import field, frozen
 
@@ -10,7 +11,7 @@ from acp_proxy.base.errors import BadFilter, UnreadableRecording
 from acp_proxy.base.limits import EXAMPLES, LAST_NUMBER
 from acp_proxy.base.wording import counted, listed, nearest, visible
 from acp_proxy.explain.log.timeline import pair_of
-from acp_proxy.recording.filters import TERMS, Filter, Known, all_of, parse, tokens_of
+from acp_proxy.recording.filters import EVERYTHING, TERMS, Filter, Known, all_of, parse, tokens_of
 from acp_proxy.recording.filters.filter_terms import none_of
 from acp_proxy.recording.filters.filter_terms import of_session as session_filter
 from acp_proxy.recording.recording import LABELS
@@ -21,6 +22,8 @@ from acp_proxy.store.tables.checked_values import Row
 
 _MOST_COUNTED = 200_000
 """Parts of a filter are tried only if a recording has at most this many frames."""
+_AT_A_TIME = 100
+"""How many frames are read by their numbers with one query."""
 
 
 def chosen_in(reader: RecordingReader, text: str) -> Filter:
@@ -135,6 +138,21 @@ def row_of(reader: RecordingReader, seq: int) -> Row:
         last = last_number(reader)
         raise BadFilter(f"no frame or event {seq} in {reader.path}; the last one is {last}")
     return row
+
+
+def frames_numbered(
+    reader: RecordingReader, seqs: Iterable[int], chosen: Filter = EVERYTHING
+) -> Iterator[Row]:
+    """Yields some frames, in order.
+
+    Args:
+        reader: the recording.
+        seqs: the numbers of the frames, in order; there may be many.
+        chosen: a filter that the frames have to match.
+    """
+    numbers = iter(seqs)
+    while some := " or ".join(f"seq:{seq}" for seq in islice(numbers, _AT_A_TIME)):
+        yield from reader.frames(all_of([chosen, parse(some)]))
 
 
 def of_turn(reader: RecordingReader, turn: int) -> Filter:

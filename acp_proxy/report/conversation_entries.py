@@ -60,8 +60,6 @@ class ConversationEntries:
         self._shown: dict[str, int] = {}
         """The number of each image that an entry shows, by its data."""
         self._index: list[tuple[int, int | None, str]] = []
-        self._session: str | None = None
-        self._seen: set[str | None] = set()
 
     def parts(self) -> Iterator[tuple[str, bytes]]:
         """Yields the name and the content of each block, not compressed."""
@@ -103,11 +101,5 @@ class ConversationEntries:
         return {**value, "blocks": kept}
 
     def _section(self, section: TranscriptSection) -> dict[str, Any]:
-        """Returns a section, with a heading if its session is not the session of the last turn."""
         value: dict[str, Any] = {"type": "section", **converter.unstructure(section)}
-        session, heading = section.session, ""
-        if section.turn is not None and (session != self._session or not self._seen):
-            heading = "continued" if session in self._seen else "begins"
-            self._session = session
-            self._seen.add(session)
-        return {**value, "heading": heading}
+        return {**value, "heading": section.heading}

@@ -9,14 +9,14 @@ are only described. Sounds are only described, too, and so is SVG, which is a do
 import base64
 import binascii
 from collections.abc import Callable, Iterator
-from itertools import islice
 from struct import error, unpack_from
 from typing import Any
 
 from attrs import frozen
 
+from acp_proxy.explain.choice import frames_numbered
 from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.recording.filters import Filter, all_of, parse
+from acp_proxy.recording.filters import Filter
 from acp_proxy.store.queries.frames import frames_with
 from acp_proxy.store.reader import RecordingReader
 
@@ -28,7 +28,6 @@ MOST_OF_ALL = 10_000_000
 """The largest size of all images of a page together."""
 _SIGN = b'"image'
 """The start of the type ``image``, and of a media type such as ``image/png``."""
-_AT_A_TIME = 100
 _TYPES = ("type", "mimeType", "mediaType", "media_type")
 _SIZED = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 """The markers of the segments of a JPEG that contain its size."""
@@ -55,15 +54,13 @@ def read_images(reader: RecordingReader, chosen: Filter) -> dict[str, PageImage]
         reader: the recording.
         chosen: a filter of frames.
     """
-    seqs, images, room = frames_with(reader, _SIGN), dict[str, PageImage](), MOST_OF_ALL
-    while some := [*islice(seqs, _AT_A_TIME)]:
-        numbers = parse(" or ".join(f"seq:{seq}" for seq in some))
-        for row in reader.frames(all_of([chosen, numbers])):
-            for encoded in _media(json_or_none(row["raw"])):
-                image = None if encoded in images else read_image(encoded)
-                if image is not None and len(image.data) <= room:
-                    images[encoded] = image
-                    room -= len(image.data)
+    images, room = dict[str, PageImage](), MOST_OF_ALL
+    for row in frames_numbered(reader, frames_with(reader, _SIGN), chosen):
+        for encoded in _media(json_or_none(row["raw"])):
+            image = None if encoded in images else read_image(encoded)
+            if image is not None and len(image.data) <= room:
+                images[encoded] = image
+                room -= len(image.data)
     return images
 
 

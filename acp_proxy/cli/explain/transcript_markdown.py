@@ -126,8 +126,6 @@ class _Page:
     def __init__(self, limits: TextLimits, step_ns: int) -> None:
         self._limits = limits
         self._step_ns = step_ns
-        self._session: str | None = None
-        self._seen: set[str | None] = set()
         self.is_empty = True
 
     def heading(self, section: TranscriptSection) -> Iterator[str]:
@@ -137,12 +135,10 @@ class _Page:
             self.is_empty = False
             yield "### Outside of turns" if begun else "## Before the first turn"
             return
-        if section.session != self._session or not self._seen:
-            again = ", continued" if section.session in self._seen else ""
+        if section.heading:
+            again = ", continued" if section.heading == "continued" else ""
             yield f"## Session {code_span(section.session or '') or 'without a name'}{again}"
             yield ""
-            self._session = section.session
-            self._seen.add(section.session)
         self.is_empty = False
         took = _took(section.took_ns, self._step_ns)
         mark = "✗ " if section.is_failed else ""

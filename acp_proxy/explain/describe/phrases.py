@@ -5,6 +5,7 @@ A member of a message may have any type, so describers read members only with th
 contain no base64: binary data is described by its type and size.
 """
 
+import base64
 import re
 import string
 from collections.abc import Iterable
@@ -31,6 +32,14 @@ _SHORTEST = 96
 def decoded_size(base64_text: str) -> str:
     """Returns how much data a base64 text encodes."""
     return byte_size(len(base64_text.rstrip("=")) * 3 // 4)
+
+
+def from_base64(data: object) -> bytes | None:
+    """Decodes base64; returns None for anything else."""
+    try:
+        return base64.b64decode(data, validate=True) if isinstance(data, str) else None
+    except ValueError:
+        return None
 
 
 def is_base64(text: str) -> bool:

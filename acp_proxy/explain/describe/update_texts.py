@@ -1,7 +1,5 @@
 """Describes session updates: one describer for each kind, whatever the dialect."""
 
-import base64
-import binascii
 from collections.abc import Callable
 
 from acp_proxy.base.wording import counted
@@ -11,6 +9,7 @@ from acp_proxy.explain.describe.phrases import (
     bracketed,
     compact,
     decoded_size,
+    from_base64,
     joined,
     listed,
     part,
@@ -130,11 +129,9 @@ def _terminal_chunk(update: Value) -> str:
 
 def _printed(data: str) -> str:
     """Describes the size and the text of a terminal's output, which is base64 in v2."""
-    try:
-        text = base64.b64decode(data[:4096], validate=True).decode(errors="replace")
-    except (binascii.Error, ValueError):
+    if (decoded := from_base64(data[:4096])) is None:
         return f"{len(data)} characters that are not base64"
-    return joined(decoded_size(data), text, by=": ")
+    return joined(decoded_size(data), decoded.decode(errors="replace"), by=": ")
 
 
 def _plan(value: Value) -> str:

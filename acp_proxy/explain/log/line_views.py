@@ -6,8 +6,6 @@ Tokens are read when a line of the output is needed, and the output is limited f
 size or depth.
 """
 
-import base64
-import binascii
 import re
 import textwrap
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ from attrs import define, field
 from acp_proxy.base.limits import LONG_LIST, SHOWN_FRAME, WHOLE_LINE
 from acp_proxy.base.text_diff import unified
 from acp_proxy.base.wording import byte_size, visible
-from acp_proxy.explain.describe.phrases import is_base64, message_of, part, parts, word
+from acp_proxy.explain.describe.phrases import from_base64, is_base64, message_of, part, parts, word
 from acp_proxy.explain.search.search_patterns import ESCAPE, undone
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import kind_and_update
@@ -176,10 +174,11 @@ def unfolded(raw: bytes) -> Iterator[Unfolded]:
     message = message_of(raw) if len(raw) <= WHOLE_LINE else {}
     kind, update = kind_and_update(part(message, "params"))
     if kind in ("terminal_output_chunk", "terminal_update") and (
-        output := _decoded(update.get("data", part(update, "output").get("data")))
+        output := from_base64(update.get("data", part(update, "output").get("data")))
     ):
         name = "data" if "data" in update else "output/data"
-        yield f"/params/update/{name}", _first_lines(_lines(output))
+        text = output.decode(errors="replace")
+        yield f"/params/update/{name}", _first_lines(_lines(text))
     if entries := parts(update, "entries") or parts(update, "steps"):
         yield "plan", _first_lines([_entry(entry) for entry in entries])
     yield from _unfold(message, "", 0)
@@ -223,15 +222,6 @@ def _lines(text: str) -> list[str]:
     """Returns the lines of a text; only a newline ends a line, and tabs become spaces."""
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     return [line.expandtabs() for line in lines]
-
-
-def _decoded(data: object) -> str:
-    """Decodes the output of a terminal, which is base64 in v2; empty for anything else."""
-    try:
-        raw = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
-    except (binascii.Error, ValueError):
-        return ""
-    return raw.decode(errors="replace")
 
 
 def _first_lines(lines: list[str]) -> list[str]:

@@ -17,6 +17,8 @@ entities, which Mermaid shows as the characters.
 import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
+from itertools import groupby
+from typing import NamedTuple
 
 from attrs import define, field
 
@@ -124,11 +126,10 @@ _ARROWS = {"request": Arrow.REQUEST, "response": Arrow.RESPONSE, "error": Arrow.
 _BOTH = f"over {_CLIENT},{_AGENT}"
 
 
-@define
-class _StderrRun:
+class _StderrRun(NamedTuple):
     first: Row
     last: Row
-    count: int = 1
+    count: int
 
 
 _Item = Row | ChunkRun | _StderrRun
@@ -288,21 +289,19 @@ class SequenceDiagram:
 
 def _items(items: Iterable[Row | ChunkRun]) -> Iterator[_Item]:
     """Joins consecutive lines on stderr, like chunks."""
-    run: _StderrRun | None = None
-    for item in items:
-        if isinstance(item, dict) and item["kind"] == "stderr" and "raw" in item:
-            if run is None:
-                run = _StderrRun(item, item)
-            else:
-                run.last = item
-                run.count += 1
+    for is_stderr, group in groupby(items, _is_stderr):
+        if not is_stderr:
+            yield from group
             continue
-        if run is not None:
-            yield run
-            run = None
-        yield item
-    if run is not None:
+        lines = (line for line in group if isinstance(line, dict))
+        run = _StderrRun(last := next(lines), last, 1)
+        for last in lines:
+            run = run._replace(last=last, count=run.count + 1)
         yield run
+
+
+def _is_stderr(item: Row | ChunkRun) -> bool:
+    return isinstance(item, dict) and item["kind"] == "stderr" and "raw" in item
 
 
 def _end(item: _Item) -> tuple[int, int]:

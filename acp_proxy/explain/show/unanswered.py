@@ -50,8 +50,6 @@ class _Judgement:
     severity: Severity = Severity.ERROR
     said: str = ""
     """The words on stderr about the cause."""
-    brief: str = ""
-    """The finding in a few words."""
 
 
 def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
@@ -191,8 +189,7 @@ def _finding(
         return Finding(UNANSWERED, Severity.WARNING, FAULT, seq, text, related)
     said = f'; stderr says "{judgement.said}"' if judgement.said else ""
     by, severity = judgement.by, judgement.severity
-    return Finding(UNANSWERED, severity, by, seq, f"{text}{said}", related, judgement.unblamed,
-                   brief=judgement.brief)  # fmt: skip
+    return Finding(UNANSWERED, severity, by, seq, f"{text}{said}", related, judgement.unblamed)
 
 
 def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:

@@ -125,6 +125,8 @@ class TranscriptSection:
     """The stop reason or another word for the end of the turn."""
     is_failed: bool = False
     took_ns: int | None = None
+    heading: str = field(default="", metadata={"hidden": True})
+    """begins or continued, if the session is not that of the turn before; otherwise empty."""
 
 
 @frozen

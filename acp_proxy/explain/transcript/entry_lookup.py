@@ -3,8 +3,6 @@
 Such messages are all messages about a tool call or a terminal, or a request's answer.
 """
 
-import base64
-import binascii
 import codecs
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -13,7 +11,7 @@ from typing import Any
 
 from acp_proxy.base.limits import BLOCKS, LAST_NUMBER, SENTENCE, WHOLE_LINE
 from acp_proxy.explain.describe.content_texts import command_of, exit_state
-from acp_proxy.explain.describe.phrases import Value, part, word
+from acp_proxy.explain.describe.phrases import Value, from_base64, part, word
 from acp_proxy.explain.describe.tool_texts import given_to, places, tool_name
 from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.show.chosen_messages import (
@@ -231,12 +229,10 @@ class TerminalMessages:
         self._read_exit(part(update, "exitStatus"))
 
     def _add_base64(self, data: object) -> None:
-        try:
-            decoded = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
-        except (binascii.Error, ValueError):
+        if (decoded := from_base64(data)) is not None:
+            self._output.add(self._decoder.decode(decoded))
+        elif isinstance(data, str):
             self._remark("output that is not base64")
-            return
-        self._output.add(self._decoder.decode(decoded))
 
     def _read_command(self, value: Value) -> None:
         self._command = command_of(value) or self._command

@@ -6,16 +6,14 @@ from itertools import groupby
 from typing import NamedTuple
 
 from acp_proxy.base.limits import LAST_NUMBER
+from acp_proxy.explain.choice import frames_numbered
 from acp_proxy.explain.show.summary_values import turn_state
 from acp_proxy.explain.transcript.entries import TranscriptSection
-from acp_proxy.recording.filters import Filter, parse
+from acp_proxy.recording.filters import Filter
 from acp_proxy.recording.steps import ANNOUNCEMENT, announced_session
 from acp_proxy.store.queries.exchanges import TurnRow, turns
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
-
-_AT_A_TIME = 100
-"""How many frames are read again with one query."""
 
 
 class SectionRows(NamedTuple):
@@ -103,13 +101,11 @@ class Sections:
 
     def _kept_rows(self, number: int) -> Iterator[Row]:
         for is_frame, group in groupby(self._kept.pop(number, ()), lambda item: type(item) is int):
-            kept: list[int | Row] = [*group]
-            if not is_frame:
-                yield from (item for item in kept if not isinstance(item, int))
-                continue
-            for start in range(0, len(kept), _AT_A_TIME):
-                some = " or ".join(f"seq:{seq}" for seq in kept[start : start + _AT_A_TIME])
-                yield from self._reader.frames(parse(some))
+            if is_frame:
+                seqs = (item for item in group if isinstance(item, int))
+                yield from frames_numbered(self._reader, seqs)
+            else:
+                yield from (item for item in group if not isinstance(item, int))
 
     def _number(self, row: Row) -> int:
         """Returns the number of a row's section; -1 for a message that is not within its turn."""

@@ -94,6 +94,8 @@ class TranscriptReader:
         self._hints = self._lookup.hints
         self._part: SectionRows
         self._run: MessageRun | None = None
+        self._seen: list[str | None] = []
+        """The sessions of the turns so far, the latest last."""
         self._calls: set[tuple[str | None, str, int]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
         self._loading: dict[str | None, float] = {}
@@ -119,7 +121,7 @@ class TranscriptReader:
             section = section_rows.section
             for entry in self._entries():
                 if not is_begun:
-                    yield section
+                    yield self._headed(section)
                 is_begun = True
                 if section.turn is not None and entry.session not in (None, section.session):
                     entry.remarks.append(f"subagent {entry.session}")
@@ -130,6 +132,15 @@ class TranscriptReader:
                 span = turn.prompt_seq, turn.prompt_seq
                 end = TranscriptEntry(EntryKind.END, *span, 0, state=state, is_failed=not is_open)
                 yield known_value(recording, end)
+
+    def _headed(self, section: TranscriptSection) -> TranscriptSection:
+        """Returns a section, with a heading if its session is not that of the turn before."""
+        session, seen = section.session, self._seen
+        if section.turn is None or seen[-1:] == [session]:
+            return section
+        heading = "continued" if session in seen else "begins"
+        self._seen = [*(other for other in seen if other != session), session]
+        return evolve(section, heading=heading)
 
     def _entries(self) -> Iterator[TranscriptEntry]:
         """Yields the entries of the current section; a note comes after the entry of its row."""
