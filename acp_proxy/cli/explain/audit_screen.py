@@ -68,14 +68,10 @@ def _about(page: RecordingPage, audit: Audit) -> None:
     if began := started_at(recording):
         zone = "of that zone" if recording.has_zone else "those of the log"
         page.row("started at", f"{began}; the times below are {zone}")
-    for number, session in enumerate(audit.sessions[:_MOST]):
-        many = f"{shortened(session.id)}  " if len(audit.sessions) > 1 else ""
-        page.row("" if number else "works in", f"{many}{rows.session(session)}")
-    _more(page, len(audit.sessions) - _MOST)
-    servers = rows.servers(audit.sessions)
-    for number, server in enumerate(servers[:_MOST]):
-        page.row("" if number else "MCP servers", server)
-    _more(page, len(servers) - _MOST)
+    many = len(audit.sessions) > 1
+    _listed(page, "works in", [f"{shortened(session.id)}  " * many + rows.session(session)
+                               for session in audit.sessions])  # fmt: skip
+    _listed(page, "MCP servers", rows.servers(audit.sessions))
     page.row("actions", rows.totals(audit))
     if audit.actions:
         page.row("permission", rows.answers(audit))
@@ -147,9 +143,11 @@ def _time(recording: Recording, action: Action) -> str:
     return f"{clock(action.at, has_zone=recording.has_zone):%H:%M:%S}"
 
 
-def _more(page: RecordingPage, count: int) -> None:
-    if count > 0:
-        page.print(piece(f"{'':{LABEL}}… and {count:,} more", Ink.FAINT))
+def _listed(page: RecordingPage, label: str, texts: Sequence[str]) -> None:
+    for number, text in enumerate(texts[:_MOST]):
+        page.row("" if number else label, text)
+    if (more := len(texts) - _MOST) > 0:
+        page.print(piece(f"{'':{LABEL}}… and {more:,} more", Ink.FAINT))
 
 
 def _next(page: RecordingPage, audit: Audit, word: str) -> None:

@@ -16,6 +16,8 @@ from acp_proxy.explain.search.stream_matches import SearchHit
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.recording.recording import Recording
 
+_LABELS = ("kind", "method", "session", "turn", "tool_call")
+"""The labels of a frame that a match has in JSON."""
 _BEFORE, _AFTER = 60, 140
 """How many characters before and after a match are printed into a pipe."""
 
@@ -35,10 +37,10 @@ def printer_for(
     if as_json:
         return _JsonPrinter()
     if names:
-        return _NamePrinter()
+        return _CountPrinter(lambda name, hits: name if hits else None)
     if count:
         alone = len(places) == 1 and len(words) == 1 and not Path(words[0]).is_dir()
-        return _CountPrinter(alone=alone)
+        return _CountPrinter(lambda name, hits: str(hits) if alone else f"{name}:{hits}")
     columns = stdout_screen().columns
     return _LinePrinter() if columns is None else _ScreenPrinter(columns)
 
@@ -94,18 +96,16 @@ class _JsonPrinter(MatchPrinter):
         self._page.json(encode_json(_json_of(self._path, recording, hit)))
 
 
-class _NamePrinter(MatchPrinter):
-    def _begin(self, _recording: Recording) -> None:
-        self._page.line(self._name)
-
-
 class _CountPrinter(MatchPrinter):
-    def __init__(self, *, alone: bool) -> None:
+    """Prints a line for each recording from its name and its number of hits."""
+
+    def __init__(self, line_of: Callable[[str, int], str | None]) -> None:
         super().__init__()
-        self._alone = alone
+        self._line_of = line_of
 
     def _end(self, count: int) -> None:
-        self._page.line(str(count) if self._alone else f"{self._name}:{count}")
+        if (line := self._line_of(self._name, count)) is not None:
+            self._page.line(line)
 
 
 class _LinePrinter(MatchPrinter):
@@ -180,11 +180,7 @@ def _json_of(path: Path, recording: Recording, hit: SearchHit) -> dict[str, Any]
         "last_seq": hit.last_seq,
         "t_ns": recording.known_ns(place.t_ns),
         "stream": None if place.stream == "event" else place.stream,
-        "kind": place.kind,
-        "method": place.method,
-        "session": place.session,
-        "turn": place.turn,
-        "tool_call": place.tool_call,
+        **{name: getattr(place, name) for name in _LABELS},
         "pointer": hit.pointer,
         **hit.excerpt._asdict(),
     }

@@ -17,7 +17,7 @@ from acp_proxy.explain.stats.statistics import Statistics
 from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics, halved, sparkline
 from acp_proxy.explain.stats.turn_times import Part, TurnTime, spent_in
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, WaterfallStep
-from acp_proxy.recording.recording import Recording, needs
+from acp_proxy.recording.recording import Recording
 
 _INDENTED = 40
 """Tables are indented on a screen of at least this many columns."""
@@ -190,9 +190,9 @@ class _StatisticsScreen:
         ]
 
     def _calls(self, heaviest: Sequence[CallStatistics]) -> list[Column]:
-        calls = sorted(heaviest, key=lambda call: call.start_ns)
+        calls, known_ns = sorted(heaviest, key=lambda call: call.start_ns), self._recording.known_ns
         return [
-            Column("at", [cell(_start(self._recording, c)) for c in calls], right=True),
+            Column("at", [cell(seconds(known_ns(c.start_ns))) for c in calls], right=True),
             Column("took", [cell(self._took(c.duration_ns or None)) for c in calls], right=True),
             Column("turn", [cell(str(c.turn or "")) for c in calls], right=True),
             Column("frames", [cell(f"{c.frames:,}") for c in calls], right=True, rank=1),
@@ -275,11 +275,6 @@ def _prompt(turn: TurnTime) -> Cell:
         return cell(in_one_line(turn.prompt))
     ink = None if state in ("open", "cancelled") else Ink.TROUBLE
     return [*cell(f"[{state}] ", ink), *cell(in_one_line(turn.prompt))]
-
-
-@needs("times", unknown="")
-def _start(_recording: Recording, call: CallStatistics) -> str:
-    return seconds(call.start_ns)
 
 
 def _at(step: WaterfallStep, fall: TurnWaterfall) -> str:

@@ -43,6 +43,7 @@ _AS_IT_IS: dict[str, Any] = {
 }
 _DEEPEST_UNFOLDED = 40
 _MARKS = {"completed": "✓", "in_progress": "▸", "pending": "·", "cancelled": "✗", "failed": "✗"}
+_UNDECODED = re.compile("([\udc80-\udcff]+)")
 _ROW = 16
 _MOST_ROWS = 32
 """The largest number of rows of bytes; ``--raw`` shows all bytes."""
@@ -255,21 +256,13 @@ def _shown_rows(raw: bytes) -> Iterator[int]:
 
 
 def _not_text(raw: bytes) -> Iterator[int]:
-    """Yields the positions where decoding fails; the line is decoded in pieces, to save time."""
+    """Yields the positions of the bytes that cannot be decoded."""
     start = 0
-    while start < len(raw):
-        piece = raw[start : start + 4096]
-        try:
-            piece.decode()
-        except UnicodeDecodeError as e:
-            cut_short = e.reason == "unexpected end of data" and start + len(piece) < len(raw)
-            if cut_short and e.start:
-                start += e.start
-            else:
-                yield from range(start + e.start, start + e.end)
-                start += e.end
-        else:
-            start += len(piece)
+    for piece in _UNDECODED.split(raw.decode(errors="surrogateescape")):
+        end = start + len(piece.encode(errors="surrogateescape"))
+        if _UNDECODED.match(piece):
+            yield from range(start, end)
+        start = end
 
 
 def _hex_row(raw: bytes, start: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import Factory, define
 
-from acp_proxy.base.limits import BLOCKS, SHORT_LIST
+from acp_proxy.base.limits import BLOCKS, DESCRIPTION, SHORT_LIST
 from acp_proxy.base.text_diff import unified
 from acp_proxy.explain.describe.content_texts import content as describe
 from acp_proxy.explain.describe.content_texts import diff as describe_diff
@@ -115,14 +115,9 @@ def value_block(value: Any, most: int | None, label: str) -> TextBlock:
     return (text_block if isinstance(value, str) else json_block)(value, most, label)
 
 
-def note_block(text: str, most: int | None = 500) -> TextBlock:
-    """Returns a block with a description of content that is not text.
-
-    Args:
-        text: the description.
-        most: how many characters are kept; None for all.
-    """
-    return TextBlock(TextForm.NOTE, cut_text(text, most))
+def note_block(text: str) -> TextBlock:
+    """Returns a block with a description of content that is not text, cut to `DESCRIPTION`."""
+    return TextBlock(TextForm.NOTE, cut_text(text, DESCRIPTION))
 
 
 PieceKey = tuple[str | None, str, str, bool]

@@ -57,15 +57,13 @@ class _Call:
     """Whether neither the call nor its turn has ended."""
 
 
+_LIMITS = TextLimits()
+
+
 @define
 class LiveEntries:
-    """Makes entries from messages.
+    """Makes entries from messages."""
 
-    Args:
-        limits: how much of each text is kept.
-    """
-
-    _limits: TextLimits = field(factory=TextLimits)
     _requests: dict[tuple[Direction, str | None], Row] = field(init=False, factory=dict)
     _calls: dict[tuple[str | None, str], _Call] = field(init=False, factory=dict)
     _terminals: dict[str, TerminalMessages] = field(init=False, factory=dict)
@@ -113,7 +111,7 @@ class LiveEntries:
                 self._requests[direction, message.rpc_id] = _row(stored)
                 if message.method == PROMPT:
                     self._prompt = stored
-                    yield request_entries.prompt(self._asked(_row(stored), None), self._limits)
+                    yield request_entries.prompt(self._asked(_row(stored), None), _LIMITS)
                 elif message.method == PERMISSION:
                     self._add_to_call(stored, message)
             case Kind.RESPONSE | Kind.ERROR:
@@ -138,20 +136,20 @@ class LiveEntries:
             elif result := prompt_result(asked.result):
                 yield from self._end(answer, result)
         elif method == PERMISSION:
-            entry = request_entries.permission(asked, self._limits)
+            entry = request_entries.permission(asked, _LIMITS)
             if (call := self._calls.get((row["session"], entry.id))) is not None:
                 call.messages.is_rejected = entry.state.startswith(DENIED)
             yield entry
         elif method.startswith("terminal/"):
             yield from self._terminal(asked, answer)
         elif method not in _QUIET or answer.kind == "error":
-            yield request_entries.request(asked, self._limits)
+            yield request_entries.request(asked, _LIMITS)
 
     def _terminal(self, asked: AskedRequest, answer: StoredMessage) -> Iterator[TranscriptEntry]:
         """Adds a request about a terminal and its answer; yields the terminal that has ended."""
         source = asked.params if "terminalId" in asked.params else asked.result
         name = str(source.get("terminalId", ""))
-        terminal = self._terminals.setdefault(name, TerminalMessages(self._limits, name))
+        terminal = self._terminals.setdefault(name, TerminalMessages(_LIMITS, name))
         row = asked.row
         terminal.add_all([row["stored"], answer._replace(method=asked.method)])
         if not name or asked.method == "terminal/release":
@@ -174,14 +172,14 @@ class LiveEntries:
                 del self._calls[key]
                 yield entry
         elif kind in PLANS:
-            yield request_entries.plan(update, 0, stored.t_ns, self._limits)
+            yield request_entries.plan(update, 0, stored.t_ns, _LIMITS)
         elif kind == "state_update" and message.state == "idle":
             yield from self._end(stored, prompt_result(update))
 
     def _add_to_call(self, stored: StoredMessage, message: Message) -> tuple[str | None, str]:
         key = (message.session, message.tool_call or "")
         if key not in self._calls and key[1]:
-            self._calls[key] = _Call(CallMessages(self._limits), stored)
+            self._calls[key] = _Call(CallMessages(_LIMITS), stored)
         if key[1]:
             self._calls[key].messages.add_all([stored])
         return key
