@@ -53,12 +53,22 @@ def printing(command: F) -> F:
     return unredacted_option(pages(command))
 
 
-def _no_recordings(ctx: click.Context, _param: object, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuses a recording in place of a filter; a click callback."""
+def _filter(ctx: click.Context, _param: object, words: tuple[str, ...]) -> str | tuple[str, ...]:
+    """Joins the words of a filter, and refuses what is no filter; a click callback.
+
+    Completion, which reads an unfinished command, gets the words.
+
+    Raises:
+        BadFilter: the words are not a filter.
+        Refusal: a recording stands in place of a filter.
+    """
+    if ctx.resilient_parsing:
+        return words
+    from acp_proxy.recording.filters import UNREAD, parse
     from acp_proxy.store.files.lookup import is_named
 
     for word in words:
-        if ctx.resilient_parsing or word in _FILTER_WORDS:
+        if word in _FILTER_WORDS:
             continue
         if is_named(word, recordings()):
             compare = {"report": "--against {} compares", "diff": "diff compares two"}
@@ -67,14 +77,15 @@ def _no_recordings(ctx: click.Context, _param: object, words: tuple[str, ...]) -
                 f"{word!r} is a recording; expected a FILTER: {how.format(word)},"
                 f" text:{word} searches for the word"
             )
-    return words
+    parse(text := " ".join(words).strip(), UNREAD)
+    return text
 
 
 filter_argument = click.argument(
     "filter_words",
     metavar="[FILTER]...",
     nargs=-1,
-    callback=_no_recordings,
+    callback=_filter,
     shell_complete=complete_filter,
 )
 directory_argument = click.argument(

@@ -26,7 +26,7 @@ from acp_proxy.cli.screens.output import progress, warn
 from acp_proxy.diff.diff_result import DiffOptions
 from acp_proxy.explain.choice import why_nothing
 from acp_proxy.explain.masked_secrets import masked_values
-from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
+from acp_proxy.recording.filters import EVERYTHING, parse
 from acp_proxy.report.data_blocks import report_blocks
 from acp_proxy.report.facts import HeadFacts, head_facts
 from acp_proxy.report.page import report_parts
@@ -64,7 +64,7 @@ _BEFORE_SENDING = "read it before you send it: prompts, files and paths are as t
 @unredacted_option
 def report(
     rec: str,
-    filter_words: tuple[str, ...],
+    filter_words: str,
     output: Path | None,
     turn: int | None,
     no_payloads: bool,
@@ -87,21 +87,19 @@ def report(
     Secrets are masked, unless --unredacted is given. The rest of the conversation is not masked, so
     read the page before you send it.
     """
-    words = " ".join(filter_words).strip()
     if against is not None:
         if turn is not None or no_payloads:
             raise Refusal("expected --against without --turn and --no-payloads")
-        _write_comparison((rec, against), words, compared, output, force=force)
+        _write_comparison((rec, against), filter_words, compared, output, force=force)
         return
     if compared != DiffOptions():
         raise Refusal("expected --against with --expect, --ignore and --rules")
-    parse(words, UNREAD)
     with open_recording(rec) as reader:
         now_ns = time.monotonic_ns() if reader.live else None
-        options = ReportOptions(words, turn, not no_payloads, now_ns)
+        options = ReportOptions(filter_words, turn, not no_payloads, now_ns)
         facts, parts = page_parts(reader, options)
-        if words and not facts.rows:
-            warn(why_nothing(reader, words))
+        if filter_words and not facts.rows:
+            warn(why_nothing(reader, filter_words))
         name = reader.recording.name
         if path := write_page(parts, output, name, [file_of(reader)], force=force):
             _warn_of_file(path, facts)

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 def diff(
     rec: str,
     other: str,
-    filter_words: tuple[str, ...],
+    filter_words: str,
     compared: DiffOptions,
     exact: bool,
     learn: bool,
@@ -90,7 +90,7 @@ def diff(
     check_report_files(junit, output)
     if rec == other == "-":
         raise Refusal("expected one recording on standard input, got two")
-    chosen = parse(" ".join(filter_words))
+    chosen = parse(filter_words)
     options = evolve(compared, exact=exact, chosen=chosen, ending=chosen is EVERYTHING)
     with ExitStack() as stack:
         a, b = (stack.enter_context(open_recording(word)) for word in (rec, other))

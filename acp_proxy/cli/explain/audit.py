@@ -12,7 +12,7 @@ from acp_proxy.cli.screens.output import progress, say_json, warn
 from acp_proxy.explain.audit.audit import audit as read_audit
 from acp_proxy.explain.choice import chosen_in, why_nothing
 from acp_proxy.explain.origins import known_json
-from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
+from acp_proxy.recording.filters import EVERYTHING
 from acp_proxy.recording.recording import FrameRun
 
 _EXAMPLES = """\b
@@ -35,7 +35,7 @@ Examples:
     "--top", text="Rows of each table to show. Default: 20 on a terminal, otherwise all."
 )
 @printing
-def audit(rec: str, filter_words: tuple[str, ...], json: bool, top: int | None) -> None:
+def audit(rec: str, filter_words: str, json: bool, top: int | None) -> None:
     """Show what the agent read, wrote, ran and fetched, where, and who permitted it.
 
         Findings for a reviewer come first: ✗ marks problems, such as an action against a refusal,
@@ -48,9 +48,8 @@ def audit(rec: str, filter_words: tuple[str, ...], json: bool, top: int | None) 
 
     FILTER selects actions with at least one matching frame, as in `log`.
     """
-    parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec) as reader:
-        chosen = chosen_in(reader, words)
+        chosen = chosen_in(reader, filter_words)
 
         def watched(runs: Iterator[FrameRun]) -> Iterator[FrameRun]:
             return progress(runs, reader.count(), "reading", size=attrgetter("frames"))
@@ -59,7 +58,7 @@ def audit(rec: str, filter_words: tuple[str, ...], json: bool, top: int | None) 
         if not result.actions and chosen is not EVERYTHING:
             has_frame = next(iter(reader.heads(chosen)), None) is not None
             no_action = "no frame of an action matches FILTER"
-            warn(no_action if has_frame else why_nothing(reader, words))
+            warn(no_action if has_frame else why_nothing(reader, filter_words))
     if json:
         say_json(known_json(result.recording, result))
     else:

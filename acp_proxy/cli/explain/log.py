@@ -30,7 +30,7 @@ from acp_proxy.explain.log.frame_json import event_json, frame_json, large_frame
 from acp_proxy.explain.log.timeline import pair_of
 from acp_proxy.explain.origins import known_members
 from acp_proxy.explain.pauses import Pauses
-from acp_proxy.recording.filters import UNREAD, Filter, all_of, parse
+from acp_proxy.recording.filters import Filter, all_of
 from acp_proxy.store.queries.frames import last_number
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row, is_excerpt
@@ -92,7 +92,7 @@ Examples:
 @printing
 def log(
     rec: str,
-    filter_words: tuple[str, ...],
+    filter_words: str,
     json: bool,
     raw: bool,
     seq: int | None,
@@ -133,13 +133,12 @@ def log(
     ends = [_UNTIL.fullmatch(word) for word in until]
     if not all(ends):
         raise Refusal(f"expected --until stall:60s, problem or end, got {' '.join(until)}")
-    parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec, follow=follow and seq is None) as reader:
         form = _form(reader, json=json, raw=raw, folded=not no_fold, times=TimeForm(time))
         if seq is not None:
             form.print_one(row_of(reader, seq))
             return
-        parts = [chosen_in(reader, words)]
+        parts = [chosen_in(reader, filter_words)]
         parts += [of_turn(reader, turn)] if turn is not None else []
         parts += [of_session(reader, session)] if session is not None else []
         if around is not None:
@@ -153,8 +152,8 @@ def log(
             stall_s = min((float(end[1]) for end in ends if end and end[1]), default=None)
             look = LiveWatch(reader, stall_s, problem="problem" in until).look
         _print(reader, form, all_of(parts), lines=most, follow=follow, look=look)
-        if words.strip() and next(reader.rows(all_of(parts)), None) is None:
-            asked = [words, "" if turn is None else f"turn:{turn}"]
+        if filter_words.strip() and next(reader.rows(all_of(parts)), None) is None:
+            asked = [filter_words, "" if turn is None else f"turn:{turn}"]
             asked += [] if session is None else [f"session:{session}"]
             warn(why_nothing(reader, " ".join(filter(None, asked))))
 

@@ -17,7 +17,7 @@ from acp_proxy.explain.origins import known_json
 from acp_proxy.explain.stats.statistics import Statistics, gather, slowest, waterfall, with_texts
 from acp_proxy.explain.stats.turn_times import TurnTime
 from acp_proxy.explain.stats.versions import BY, compared, measure
-from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
+from acp_proxy.recording.filters import EVERYTHING
 from acp_proxy.recording.recording import needs
 from acp_proxy.store.files.directory import list_recordings, paths
 from acp_proxy.store.reader import RecordingReader
@@ -60,7 +60,7 @@ _STEPS = 30
 @printing
 def stats(
     rec: str,
-    filter_words: tuple[str, ...],
+    filter_words: str,
     json: bool,
     turn: int | None,
     top: int,
@@ -89,14 +89,13 @@ def stats(
     and each turn is measured as a whole. A turn without an end lasts until the end of the
     recording, or until now in a live recording.
     """
-    parse(words := " ".join(filter_words), UNREAD)
     if by is not None:
         if turn is not None:
             raise Refusal("expected --turn without --by: it is about one recording")
-        _compare(recordings() if rec == "latest" else Path(rec), words, by, as_json=json)
+        _compare(recordings() if rec == "latest" else Path(rec), filter_words, by, as_json=json)
         return
     with open_recording(rec) as reader:
-        chosen = chosen_in(reader, words)
+        chosen = chosen_in(reader, filter_words)
         watch = partial(progress, total=reader.count(), label="counting")
         result = gather(reader, chosen, top=top, watch=watch)
         recording = reader.recording
@@ -113,7 +112,7 @@ def stats(
             return
         if not result.frames:
             is_empty = chosen is EVERYTHING
-            warn("the recording has no frames" if is_empty else why_nothing(reader, words))
+            warn("the recording has no frames" if is_empty else why_nothing(reader, filter_words))
     from acp_proxy.cli.explain.stats_screen import show_statistics
 
     show_statistics(stdout_screen(), result, recording, texts, chosen_turn)

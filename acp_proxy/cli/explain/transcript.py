@@ -29,7 +29,7 @@ from acp_proxy.explain.transcript.entries import (
 )
 from acp_proxy.explain.transcript.transcript import TranscriptReader
 from acp_proxy.protocol.json_text import encode_json
-from acp_proxy.recording.filters import EVERYTHING, UNREAD, all_of, parse
+from acp_proxy.recording.filters import EVERYTHING, all_of
 from acp_proxy.store.reader import RecordingReader
 
 _LONGEST_ISSUE = 65_536
@@ -59,7 +59,7 @@ _LONGEST_ISSUE = 65_536
 @printing
 def transcript(
     rec: str,
-    filter_words: tuple[str, ...],
+    filter_words: str,
     turn: int | None,
     json: bool,
     full: bool,
@@ -85,14 +85,13 @@ def transcript(
     Secrets are masked, unless --unredacted is given. The rest of the conversation is not masked, so
     read the transcript before you send it.
     """
-    parse(words := " ".join(filter_words).strip(), UNREAD)
     limits = FULL if full else TextLimits()
     with open_recording(rec) as reader:
         during = EVERYTHING if turn is None else of_turn(reader, turn)
-        chosen = chosen_in(reader, words)
-        if words and next(iter(reader.heads(chosen)), None) is None:
-            warn(why_nothing(reader, words))
-        shown = ", ".join(filter(None, (f"turn {turn}" if turn else "", words)))
+        chosen = chosen_in(reader, filter_words)
+        if filter_words and next(iter(reader.heads(chosen)), None) is None:
+            warn(why_nothing(reader, filter_words))
+        shown = ", ".join(filter(None, (f"turn {turn}" if turn else "", filter_words)))
         items = TranscriptReader(reader, chosen, limits, turn).read()
         lines = markdown(reader.recording, items, limits, live=reader.live, shown=shown)
         if output is not None and str(output) != "-":

@@ -29,7 +29,7 @@ from acp_proxy.cli.store.pytest_export import Turns, export_test, turns_type
 from acp_proxy.explain.choice import chosen_in, why_nothing
 from acp_proxy.explain.log.frame_json import line_parts
 from acp_proxy.protocol.json_text import parts_of
-from acp_proxy.recording.filters import EVERYTHING, UNREAD, Filter, all_of, parse
+from acp_proxy.recording.filters import EVERYTHING, Filter, all_of, parse
 from acp_proxy.store.copies.text_export import write_parts
 from acp_proxy.store.files.side_files import SUFFIXES
 from acp_proxy.store.reader import RecordingReader
@@ -227,7 +227,7 @@ _STREAMS = {"to-agent": "dir:to-agent", "to-client": "dir:to-client", "stderr": 
 @unredacted_option
 def export(
     rec: str,
-    filter_words: tuple[str, ...],
+    filter_words: str,
     format: str,  # noqa: A002  the options' names
     turn: Turns | None,
     max: int | None,  # noqa: A002
@@ -276,18 +276,17 @@ def export(
         raise Refusal("expected --format pytest with --turn, or a FILTER such as turn:2 instead")
     if max is not None and format != "mermaid":
         raise Refusal("expected --format mermaid with --max")
-    words, stream = " ".join(filter_words), _STREAMS.get(dir or "", "")
-    parse(words, UNREAD)
+    stream = _STREAMS.get(dir or "", "")
     database = output if format == "jsonl" and output and output.suffix == ".db" else None
     if database is not None:
         check_database(database, force=force)
     with masking.opened(rec) as reader:
-        wanted = [chosen_in(reader, words)] if words else []
+        wanted = [chosen_in(reader, filter_words)] if filter_words else []
         wanted += [parse(stream)] if stream else []
         chosen = all_of(wanted) if wanted else EVERYTHING
-        words = f"{words} {stream}".strip()
-        if words and next(reader.rows(chosen), None) is None:
-            warn(why_nothing(reader, words))
+        filter_words = f"{filter_words} {stream}".strip()
+        if filter_words and next(reader.rows(chosen), None) is None:
+            warn(why_nothing(reader, filter_words))
         if database is not None:
             write_database(reader, chosen, database, force=force)
             masking.report(reader, database)
@@ -296,9 +295,9 @@ def export(
             case "raw":
                 parts = _raw(reader, chosen)
             case "mermaid":
-                parts = _diagram(reader, chosen, words, max)
+                parts = _diagram(reader, chosen, filter_words, max)
             case _:
-                parts = _text(reader, chosen, words)
+                parts = _text(reader, chosen, filter_words)
         parts = progress(parts, label="writing")
         if output is None or str(output) == "-":
             Writer().all(parts)
