@@ -6,8 +6,6 @@ small, because headers can promise a picture that fills the memory of a browser.
 are only described. Sounds are only described, too, and so is SVG, which is a document.
 """
 
-import base64
-import binascii
 from collections.abc import Callable, Iterator
 from struct import error, unpack_from
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 from attrs import frozen
 
 from acp_proxy.explain.choice import frames_numbered
+from acp_proxy.explain.describe.phrases import from_base64
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.recording.filters import Filter
 from acp_proxy.store.queries.frames import frames_with
@@ -84,17 +83,16 @@ def read_image(encoded: str) -> PageImage | None:
     Args:
         encoded: data of any kind, usually in base64.
     """
-    if len(encoded) > MOST_BYTES * 4 // 3 + 4:
+    if len(encoded) > MOST_BYTES * 4 // 3 + 4 or not (data := from_base64(encoded)):
         return None
     try:
-        data = base64.b64decode(encoded, validate=True)
         for sign, (kind, sizes_of) in _READERS.items():
             if data.startswith(sign):
                 widths, heights = zip(*sizes_of(data), strict=True)
                 is_fit = all(0 < side <= MOST_SIDE for side in (*widths, *heights))
                 return PageImage(kind, max(widths), max(heights), data) if is_fit else None
-    except (binascii.Error, ValueError, IndexError, error):
-        pass  # no base64, without a size, or cut off
+    except (ValueError, IndexError, error):
+        pass  # without a size, or cut off
     return None
 
 

@@ -18,7 +18,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from itertools import groupby
-from typing import NamedTuple
 
 from attrs import define, field
 
@@ -126,10 +125,11 @@ _ARROWS = {"request": Arrow.REQUEST, "response": Arrow.RESPONSE, "error": Arrow.
 _BOTH = f"over {_CLIENT},{_AGENT}"
 
 
-class _StderrRun(NamedTuple):
+@define
+class _StderrRun:
     first: Row
     last: Row
-    count: int
+    count: int = 1
 
 
 _Item = Row | ChunkRun | _StderrRun
@@ -294,9 +294,9 @@ def _items(items: Iterable[Row | ChunkRun]) -> Iterator[_Item]:
             yield from group
             continue
         lines = (line for line in group if isinstance(line, dict))
-        run = _StderrRun(last := next(lines), last, 1)
-        for last in lines:
-            run = run._replace(last=last, count=run.count + 1)
+        run = _StderrRun(first := next(lines), first)
+        for run.last in lines:
+            run.count += 1
         yield run
 
 

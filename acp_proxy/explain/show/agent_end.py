@@ -7,7 +7,7 @@ from acp_proxy.base.system import FROM_OUTSIDE, SIGKILL, signal_name
 from acp_proxy.base.wording import counted, named_cancels, plain
 from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.explain.observed_faults import ENDING
-from acp_proxy.explain.show.diagnosis_context import DiagnosisContext, named_calls, quoted_prompt
+from acp_proxy.explain.show.diagnosis_context import DiagnosisContext, named_calls, named_turn
 from acp_proxy.explain.show.environment import stderr_line, why_it_never_ran
 from acp_proxy.recording.recording import RecordedEvent
 from acp_proxy.store.queries.frames import last_frame
@@ -178,8 +178,7 @@ def _amid(context: DiagnosisContext, who: str = "it") -> str:
     if not turns:
         return context.cut_requests_text(who)
     first = turns[0]
-    prompt = quoted_prompt(context, first)
-    where = f", in the middle of turn {first.id} (prompt{prompt} #{first.prompt_seq})"
+    where = f", in the middle of {named_turn(context, first)}"
     if len(turns) > 1:
         where = f"{where} and {counted(len(turns) - 1, 'other')}"
     running = context.running_calls(first.id, first.prompt_seq)

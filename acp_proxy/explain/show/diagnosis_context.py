@@ -301,6 +301,16 @@ def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:
     return f' "{prompt[:60]}"' if prompt else ""
 
 
+def named_turn(context: DiagnosisContext, turn: TurnRow) -> str:
+    """Returns the number of a turn, the start of its prompt, and the prompt's frame.
+
+    Args:
+        context: the context with the prompts.
+        turn: the turn.
+    """
+    return f"turn {turn.id} (prompt{quoted_prompt(context, turn)} #{turn.prompt_seq})"
+
+
 def named_calls(running: dict[int, str]) -> str:
     """Returns a phrase that names the first three tool calls and counts the others."""
     names = [f'tool call "{title}" (#{seq})' for seq, title in list(running.items())[:3]]

@@ -17,7 +17,7 @@ from acp_proxy.explain.show.chosen_messages import (
     request_text,
     requests_by_number,
 )
-from acp_proxy.explain.show.diagnosis_context import RECEIVERS, DiagnosisContext, quoted_prompt
+from acp_proxy.explain.show.diagnosis_context import RECEIVERS, DiagnosisContext, named_turn
 from acp_proxy.explain.show.environment import (
     OUTSIDE,
     PROVIDER,
@@ -129,13 +129,12 @@ def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
             why = turn_error(update)
             if turn.stop_reason is None and not why:
                 continue
-            prompt = quoted_prompt(context, turn)
             rule = context.faults.injected.get(turn.end_seq)
-            what = f"turn {turn.id} (prompt{prompt} #{turn.prompt_seq})"
             by_whom = "" if rule is None else f", which fault {rule} made up"
             reason = f"error: {without_middle(plain(why), SENTENCE)}" if why else "error"
             how = "with" if turn.stop_reason is None else "with stop reason"
-            text = f"{what} ended {how} {reason}{by_whom} (#{turn.end_seq})"
+            what = f"{named_turn(context, turn)} ended {how} {reason}"
+            text = f"{what}{by_whom} (#{turn.end_seq})"
             by, severity = FAULT, Severity.WARNING
             if rule is None:
                 is_outside = outside_reason(why) in OUTSIDE
@@ -180,8 +179,8 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
         if not sign and not _is_remarkable(context, turn):
             continue
         severity = Severity.WARNING if sign else Severity.INFO
-        what = f"turn {turn.id} (prompt{quoted_prompt(context, turn)} #{turn.prompt_seq})"
-        text = f"{what} ended with end_turn, without any update{sign} (#{end.seq})"
+        what = f"{named_turn(context, turn)} ended with end_turn, without any update"
+        text = f"{what}{sign} (#{end.seq})"
         yield Finding("answer.empty-turn", severity, by, end.seq, text, (turn.prompt_seq,))
 
 

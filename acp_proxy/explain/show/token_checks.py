@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from acp_proxy.base.limits import LAST_NUMBER, LINE_EDGE
 from acp_proxy.explain.findings import AGENT, Finding, Severity
-from acp_proxy.explain.show.diagnosis_context import DiagnosisContext, quoted_prompt
+from acp_proxy.explain.show.diagnosis_context import DiagnosisContext, named_turn
 from acp_proxy.store.queries.frames import updates_with
 
 
@@ -40,6 +40,6 @@ def uncounted_turns(context: DiagnosisContext) -> Iterator[Finding]:
             continue
         span = turn.prompt_seq, turn.end_seq or LAST_NUMBER
         if any(updates_with(context.reader, b'"agent_message', [span], LINE_EDGE)):
-            what = f"turn {turn.id} (prompt{quoted_prompt(context, turn)} #{turn.prompt_seq})"
-            text = f"{what} has text, but a usage of 0 tokens (#{turn.end_seq})"
+            what = f"{named_turn(context, turn)} has text, but a usage of 0 tokens"
+            text = f"{what} (#{turn.end_seq})"
             yield Finding("answer.usage-zero", Severity.INFO, AGENT, span[1], text, span[:1])
