@@ -54,7 +54,7 @@ def printing(command: F) -> F:
 
 
 def _filter(ctx: click.Context, _param: object, words: tuple[str, ...]) -> str | tuple[str, ...]:
-    """Joins the words of a filter, and refuses what is no filter; a click callback.
+    """Joins the words of a filter, and checks the filter; a click callback.
 
     Completion, which reads an unfinished command, gets the words.
 

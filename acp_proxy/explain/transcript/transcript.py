@@ -135,11 +135,11 @@ class TranscriptReader:
 
     def _headed(self, section: TranscriptSection) -> TranscriptSection:
         """Returns a section, with a heading if its session is not that of the turn before."""
-        session, seen = section.session, self._seen
-        if section.turn is None or seen[-1:] == [session]:
+        session, known = section.session, self._seen
+        if section.turn is None or known[-1:] == [session]:
             return section
-        heading = "continued" if session in seen else "begins"
-        self._seen = [*(other for other in seen if other != session), session]
+        heading = "continued" if session in known else "begins"
+        self._seen = [*(other for other in known if other != session), session]
         return evolve(section, heading=heading)
 
     def _entries(self) -> Iterator[TranscriptEntry]:
