@@ -38,6 +38,11 @@ class ChunkRun:
     text: str = ""
     """The beginning of the text: at least `SHOWN_LINE` characters, or the whole text."""
 
+    @property
+    def item(self) -> "Row | ChunkRun":
+        """The run; a single chunk stays a row."""
+        return self if self.count > 1 else self.first
+
     def add(self, row: Row, chunk: Chunk) -> None:
         """Adds a frame to the run, beginning with the first.
 
@@ -109,19 +114,16 @@ def fold(
     for row in rows:
         chunk = None if row["seq"] in alone else chunk_in(row)
         is_same = finder.continues(run_key(row, chunk), row)
-        if run is not None:
-            if is_same and chunk is not None:
-                run.add(row, chunk)
-                continue
-            yield run if run.count > 1 else run.first
+        if run is not None and not is_same:
+            yield run.item
             run = None
         if chunk is None:
             yield row
         else:
-            run = ChunkRun(row, chunk.update)
+            run = run or ChunkRun(row, chunk.update)
             run.add(row, chunk)
     if run is not None:
-        yield run if run.count > 1 else run.first
+        yield run.item
 
 
 def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:

@@ -91,9 +91,7 @@ class DiagnosisContext:
 
     def stderr_within(self, span: Span) -> list[int]:
         """Returns the numbers of the stderr lines from the first to the last frame of a span."""
-        return self._stderr[
-            bisect_left(self._stderr, span[0]) : bisect_right(self._stderr, span[1])
-        ]
+        return _within(self._stderr, span)
 
     @cached_property
     def _questions(self) -> list[int]:
@@ -101,7 +99,7 @@ class DiagnosisContext:
 
     def asks_within(self, span: Span) -> bool:
         """Whether the agent sent a request from the first to the last frame of a span."""
-        return bisect_left(self._questions, span[0]) < bisect_right(self._questions, span[1])
+        return bool(_within(self._questions, span))
 
     @cached_property
     def unanswered(self) -> list[OpenRequest]:
@@ -288,6 +286,10 @@ class DiagnosisContext:
         if last is None or not answers or max(answers) < last.seq:
             return False
         return not RunningCalls(self.reader, turn.id, span[0]).at(end, ("in_progress",))
+
+
+def _within(numbers: list[int], span: Span) -> list[int]:
+    return numbers[bisect_left(numbers, span[0]) : bisect_right(numbers, span[1])]
 
 
 def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:
