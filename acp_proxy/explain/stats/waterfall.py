@@ -125,6 +125,7 @@ class Waterfalls(Listener):
     ) -> None:
         self._reader, self._end_ns, self._most = reader, end_ns, most
         self._coming = {turn.id: turn for turn in turns}
+        self._prompts = read_prompts(reader, self._coming.values())
         first = min((turn.prompt_seq for turn in self._coming.values()), default=0)
         ends = (turn.end_seq for turn in self._coming.values())
         span = first, max((LAST_NUMBER if end is None else end for end in ends), default=0)
@@ -190,7 +191,7 @@ class Waterfalls(Listener):
         length_ns = row.duration_ns
         if length_ns is None:
             length_ns = max(0, self._end_ns - start_ns)
-        prompt = read_prompts(self._reader, [row]).get(turn, "")
+        prompt = self._prompts.get(turn, "")
         self._open[turn] = _Waterfall(
             row, prompt, start_ns, length_ns, self._outcomes, self._rejected, self._most, start_ns
         )
