@@ -9,7 +9,7 @@ COMPILED := $(VENV)/compiled
 QUIET := --quiet --disable-pip-version-check
 LOCK := requirements/ci.txt
 FUZZ_SECONDS ?= 600
-JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
+JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo recordings test fast check style types docs size bench mutants fuzz soak agents schemas rules dist lock clean
@@ -42,7 +42,7 @@ recordings: $(COMPILED) ## make the recordings in recordings/ anew, and what the
 	@for name in tour edit-rejected; do \
 		$(BIN)/acp-proxy transcript recordings/$$name.db >tests/data/transcripts/$$name.md; done
 
-test: $(COMPILED) ## every test, JOBS=N at a time (two more than there are cores, since many wait)
+test: $(COMPILED) ## every test, JOBS=N at a time (one more than there are cores, since many wait)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=10
 
 fast: $(COMPILED) ## the tests that take no time
