@@ -34,7 +34,7 @@ def plain(text: str) -> str:
 
 
 def in_one_line(prompt: str) -> str:
-    """Returns a prompt in one line, without Markdown and without its escaped line breaks."""
+    """Returns a prompt as one line, without marks of Markdown and escaped line breaks."""
     text = _MARKDOWN.sub(lambda match: match[match.lastindex] if match.lastindex else " ", prompt)
     return " ".join(text.split())
 

@@ -54,9 +54,9 @@ def printing(command: F) -> F:
 
 
 def _filter(ctx: click.Context, _param: object, words: tuple[str, ...]) -> str | tuple[str, ...]:
-    """Joins the words of a filter, and checks the filter; a click callback.
+    """A click callback: joins the words of a filter to one text, and checks this text.
 
-    Completion, which reads an unfinished command, gets the words.
+    Completion reads an unfinished command, so it gets the words as they are.
 
     Raises:
         BadFilter: the words are not a filter.

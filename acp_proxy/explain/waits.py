@@ -148,7 +148,7 @@ class OpenWait:
         return self.last_seq is not None and self.last_seq > self.request.seq
 
     def is_hang(self, limits: SilenceLimits = HANGS, *, has_call: bool = False) -> bool:
-        """Whether a peer has to act and has been silent for too long.
+        """Returns whether a peer that has to act has been silent for too long.
 
         Args:
             limits: the lengths of silences that are hangs.

@@ -49,7 +49,7 @@ def wait_for_address(page: Visit, expected: str) -> None:
 
 
 def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -> None:
-    """A report page opens with the details of the first finding, and with no `#` in its address."""
+    """A report opens with its first finding in detail, and without a fragment in its address."""
     page.page.wait_for_function(
         "() => document.querySelector('.detail-title')?.textContent.startsWith('#11 ')"
     )

@@ -69,8 +69,11 @@ def _about(page: RecordingPage, audit: Audit) -> None:
         zone = "of that zone" if recording.has_zone else "those of the log"
         page.row("started at", f"{began}; the times below are {zone}")
     many = len(audit.sessions) > 1
-    _listed(page, "works in", [f"{shortened(session.id)}  " * many + rows.session(session)
-                               for session in audit.sessions])  # fmt: skip
+    places = [
+        f"{shortened(session.id)}  {place}" if many else place
+        for session, place in zip(audit.sessions, map(rows.session, audit.sessions), strict=True)
+    ]
+    _listed(page, "works in", places)
     _listed(page, "MCP servers", rows.servers(audit.sessions))
     page.row("actions", rows.totals(audit))
     if audit.actions:

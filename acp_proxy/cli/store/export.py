@@ -284,9 +284,9 @@ def export(
         wanted = [chosen_in(reader, filter_words)] if filter_words else []
         wanted += [parse(stream)] if stream else []
         chosen = all_of(wanted) if wanted else EVERYTHING
-        filter_words = f"{filter_words} {stream}".strip()
-        if filter_words and next(reader.rows(chosen), None) is None:
-            warn(why_nothing(reader, filter_words))
+        words = f"{filter_words} {stream}".strip()
+        if words and next(reader.rows(chosen), None) is None:
+            warn(why_nothing(reader, words))
         if database is not None:
             write_database(reader, chosen, database, force=force)
             masking.report(reader, database)
@@ -295,9 +295,9 @@ def export(
             case "raw":
                 parts = _raw(reader, chosen)
             case "mermaid":
-                parts = _diagram(reader, chosen, filter_words, max)
+                parts = _diagram(reader, chosen, words, max)
             case _:
-                parts = _text(reader, chosen, filter_words)
+                parts = _text(reader, chosen, words)
         parts = progress(parts, label="writing")
         if output is None or str(output) == "-":
             Writer().all(parts)

@@ -35,7 +35,7 @@ def decoded_size(base64_text: str) -> str:
 
 
 def from_base64(data: object) -> bytes | None:
-    """Decodes base64; returns None for anything else."""
+    """Returns the bytes that a text in base64 encodes; None for any other value."""
     try:
         return base64.b64decode(data, validate=True) if isinstance(data, str) else None
     except ValueError:

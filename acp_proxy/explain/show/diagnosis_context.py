@@ -304,7 +304,7 @@ def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:
 
 
 def named_turn(context: DiagnosisContext, turn: TurnRow) -> str:
-    """Returns the number of a turn, the start of its prompt, and the prompt's frame.
+    """Returns a phrase such as ``turn 2 (prompt "fix the test" #14)``.
 
     Args:
         context: the context with the prompts.

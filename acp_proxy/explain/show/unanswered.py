@@ -313,11 +313,14 @@ def hangs(context: DiagnosisContext, limits: SilenceLimits = HANGS) -> dict[int,
         limits: the lengths of silences that are hangs.
     """
     hanging = {}
-    for wait in (wait for wait in context.waits if wait.is_hang(limits)):
-        request, calls = wait.request, dict[int, str]()
-        if request.awaited is Party.AGENT:
-            calls = context.running_calls(request.turn, request.seq, wait.last_seq)
-        if not calls or wait.is_hang(limits, has_call=True):
+    for wait in context.waits:
+        if not wait.is_hang(limits):
+            continue
+        request = wait.request
+        has_call = request.awaited is Party.AGENT and bool(
+            context.running_calls(request.turn, request.seq, wait.last_seq)
+        )
+        if wait.is_hang(limits, has_call=has_call):
             hanging[request.seq] = wait
     return hanging
 

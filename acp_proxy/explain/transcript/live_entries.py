@@ -62,7 +62,7 @@ _LIMITS = TextLimits()
 
 @define
 class LiveEntries:
-    """Makes entries from messages."""
+    """Makes the entries of a transcript from messages while the conversation runs."""
 
     _requests: dict[tuple[Direction, str | None], Row] = field(init=False, factory=dict)
     _calls: dict[tuple[str | None, str], _Call] = field(init=False, factory=dict)

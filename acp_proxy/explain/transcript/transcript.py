@@ -94,8 +94,9 @@ class TranscriptReader:
         self._hints = self._lookup.hints
         self._part: SectionRows
         self._run: MessageRun | None = None
-        self._seen: list[str | None] = []
-        """The sessions of the turns so far, the latest last."""
+        self._session: str | None = None
+        self._seen: set[str | None] = set()
+        """The sessions of the turns so far."""
         self._calls: set[tuple[str | None, str, int]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
         self._loading: dict[str | None, float] = {}
@@ -135,11 +136,12 @@ class TranscriptReader:
 
     def _headed(self, section: TranscriptSection) -> TranscriptSection:
         """Returns a section, with a heading if its session is not that of the turn before."""
-        session, known = section.session, self._seen
-        if section.turn is None or known[-1:] == [session]:
+        session = section.session
+        if section.turn is None or (self._seen and session == self._session):
             return section
-        heading = "continued" if session in known else "begins"
-        self._seen = [*(other for other in known if other != session), session]
+        heading = "continued" if session in self._seen else "begins"
+        self._session = session
+        self._seen.add(session)
         return evolve(section, heading=heading)
 
     def _entries(self) -> Iterator[TranscriptEntry]:
