@@ -252,7 +252,7 @@ class _Waterfall:
         most = len(steps) if self._most is None else self._most
         # Failed steps are kept before longer steps.
         kept = heapq.nlargest(most, numbers, lambda n: (steps[n].failed, steps[n].duration_ns))
-        ordered = sorted(kept, key=lambda n: (steps[n].start_ns, steps[n].seq or 0, n))
+        ordered = sorted(kept, key=lambda n: (steps[n].start_ns, steps[n].seq or LAST_NUMBER, n))
         shown = [first, *(steps[n] for n in ordered), *last]
         return TurnWaterfall(turn.id, self._duration_ns, shown, len(steps) - len(kept))
 

@@ -2,7 +2,7 @@
 // back.
 import { fromBase64, objectAt, parsedLine, rowsWith, updateOf } from "../data/values.js";
 import { countInWords, durationInWords } from "../shell/words.js";
-import { button, clear, div, h, noteLine, span } from "../shell/dom.js";
+import { clear, div, h, noteLine, span } from "../shell/dom.js";
 import { ansiLines, ansiPieces } from "./ansi.js";
 
 /**
@@ -18,7 +18,6 @@ import { ansiLines, ansiPieces } from "./ansi.js";
  * @typedef {{t_ns: number, seq: number, text: string, isWhole: boolean}} OutputStep
  */
 
-const LONGEST_PAUSE_NS = 2e9;
 const MOST_OUTPUT = 1 << 20;
 const MOST_LINES_SHOWN = 1000;
 
@@ -96,9 +95,8 @@ function outputElements(steps) {
   const box = h("div",
     { class: "terminal-output", role: "group", tabindex: "0", "aria-label": "output" });
   const place = span("note");
-  let timer = 0;
-  /** @param {number} index @param {boolean} isPlaying whether it goes on from there */
-  const show = (index, isPlaying) => {
+  /** @param {number} index */
+  const show = (index) => {
     const lines = ansiLines(outputAfter(steps, index).slice(-MOST_OUTPUT));
     const hidden = countInWords(lines.length - MOST_LINES_SHOWN, "earlier line");
     clear(box, lines.length > MOST_LINES_SHOWN && noteLine(`${hidden} not shown`),
@@ -111,19 +109,10 @@ function outputElements(steps) {
     const after = durationInWords(t_ns - steps[0].t_ns, ", after ");
     place.textContent = `change ${index + 1} of ${last + 1}, #${seq}${after}`;
     slider.setAttribute("aria-valuetext", place.textContent);
-    clearTimeout(timer);
-    const isOn = isPlaying && index < last && box.isConnected;
-    const pause = isOn ? Math.min(steps[index + 1].t_ns - t_ns, LONGEST_PAUSE_NS) : 0;
-    timer = isOn ? window.setTimeout(() => show(index + 1, true), pause / 1e6) : 0;
-    play.textContent = isOn ? "⏸ pause" : "▶ play";
   };
-  const input = () => show(Number(slider.value), false);
   const slider = h("input",
-    { type: "range", min: 0, max: last, "aria-label": "output over time", on: { input } });
-  const click = () => (timer > 0 ? input() : show(Number(slider.value) % last, true));
-  const play = button("", click);
-  show(last, false);
-  // If the reader prefers reduced motion, nothing is played; the slider still shows every step.
-  const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  return [box, last > 0 && div("detail-line", !isCalm && play, slider, place)];
+    { type: "range", min: 0, max: last, "aria-label": "output over time",
+      on: { input: () => show(Number(slider.value)) } });
+  show(last);
+  return [box, last > 0 && div("detail-line", slider, place)];
 }

@@ -93,7 +93,11 @@ export class OverviewStrip {
     this.timer = 0;
     this.spans = openSpans(recording);
     const debts = debtsOf(recording, this.spans);
-    this.axis = timeAxis(this.times, debts, recording.pauses);
+    const isEvent = (/** @type {number} */ row) => recording.text("stream", row) === "event";
+    // The start and the end of a program are no part of the conversation.
+    const has = (/** @type {number} */ row) =>
+      recording.pauses.has(row) || isEvent(row) || isEvent(row - 1);
+    this.axis = timeAxis(this.times, debts, { has });
     clear(this.said, linkedText(this.state, this.words()));
     this.fit();
   }

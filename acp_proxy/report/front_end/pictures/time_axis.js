@@ -31,7 +31,7 @@ const LABEL = 0.5;
  * @typedef {{row: number, from: number, to: number, debt: number}} Gap
  * @typedef {{times: number[], places: number[], gaps: Gap[]}} TimeAxis
  * @typedef {{left: number, right: number, debt: number, gaps: Gap[]}} DrawnGap
- * @typedef {{has: (row: number) => boolean, size: number}} Marked
+ * @typedef {{has: (row: number) => boolean}} Marked
  */
 
 /**
@@ -105,11 +105,11 @@ function waitWidths(waits, part, isNoted) {
  */
 function gapsIn(times, debts, marked) {
   const lengths = times.map((time, row) => time - (times[row - 1] ?? time));
-  const length = times[times.length - 1] - times[0];
-  const sorted = lengths.slice().sort();
+  const sorted = lengths.filter((_, row) => !marked.has(row)).sort();
+  const length = sorted.reduce((sum, one) => sum + one, 0);
   let [at, rest] = [sorted.length - 1, length];
   for (; sorted[at] > QUIET_PART * rest; at--) rest -= sorted[at];
-  const most = Math.floor(Math.max(FEW, times.length / ROWS_FOR_ONE)) + marked.size;
+  const most = Math.floor(Math.max(FEW, times.length / ROWS_FOR_ONE));
   const isRare = (/** @type {number} */ least) => !(sorted[sorted.length - 1 - most] > least);
   const least = [sorted[at], QUIET_PART * length].find(isRare) ?? DOMINANT * length;
   /** @type {Gap[]} */

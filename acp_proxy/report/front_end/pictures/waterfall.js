@@ -25,6 +25,8 @@ import { tickStep } from "./time_axis.js";
  */
 
 const TICK_WIDTH = 56;
+/** What happened in a turn without being a message. @type {Set<string | null>} */
+const EVENTS = new Set(["stderr", "signal", "exit"]);
 /** Statuses that are not shown as words. */
 const USUAL = new Set([null,
   "unanswered", "result", "completed", "failed", "in_progress", "pending"]);
@@ -124,7 +126,8 @@ export class WaterfallView {
     this.turn = turn;
     const [min, max] = [this.turns[0].turn, this.turns[this.turns.length - 1].turn];
     Object.assign(this.chooser, { min, max, value: turn.turn });
-    this.steps = nestedSteps(turn.steps, (seq) =>
+    const all = [...turn.steps, ...this.eventsOf(turn)].sort((a, b) => a.start_ns - b.start_ns);
+    this.steps = nestedSteps(all, (seq) =>
       this.recording.text("tool_call", this.recording.rowOf(seq)));
     const more = turn.left_out ? `, ${turn.left_out} shorter ones are left out` : "";
     clear(this.summary, durationInWords(turn.duration_ns), `, ${turn.steps.length} steps${more}`);
@@ -146,6 +149,16 @@ export class WaterfallView {
     }
     this.element.style.setProperty("--tick", `${(step / length) * 100}%`);
     this.list.setItems(this.steps.map((_, at) => at));
+  }
+
+  /** What stderr said and how the agent ended within a turn. @param {Turn} turn @returns {any[]} */
+  eventsOf({ steps: [{ seq: prompt }], duration_ns }) {
+    const { recording, state: { everyRow } } = this;
+    const [times, first] = [recording.numbers("t_ns"), recording.rowOf(prompt ?? -1)];
+    return Array.from(everyRow.subarray(first, recording.rowAt(times[first] + duration_ns + 1)))
+      .map((row) => ({ kind: recording.text("kind", row), seq: recording.numbers("seq")[row],
+        start_ns: times[row] - times[first], duration_ns: 0, failed: recording.problems.has(row) }))
+      .filter(({ kind }) => EVENTS.has(kind));
   }
 
   /** When a turn was first cancelled, from its start; NaN if it was not. @param {Turn} turn */
@@ -174,7 +187,10 @@ export class WaterfallView {
     const start = (100 * step.start_ns) / whole;
     const end = start + (100 * step.duration_ns) / whole;
     const who = whoIn(step);
-    const isPoint = step.kind === "prompt" || step.kind === "end";
+    const isEvent = EVENTS.has(step.kind);
+    const isPoint = step.kind === "prompt" || step.kind === "end" || isEvent;
+    const row = this.recording.rowOf(step.seq ?? -1);
+    const title = isEvent ? this.recording.cellsNow(row)?.text ?? "" : step.title;
     const name = step.method ?? step.kind.replace("_", " ");
     const outcome = this.outcomeOf(step);
     const style = { left: `${start}%`, width: `${end - start}%` };
@@ -186,12 +202,12 @@ export class WaterfallView {
     node.classList.add("waterfall-row", `kind-${step.kind}`);
     node.classList.toggle("waterfall-failed", step.failed);
     node.classList.toggle("waterfall-open", step.open);
-    const isLeft = step.seq === null || this.state.isShown(this.recording.rowOf(step.seq));
+    const isLeft = step.seq === null || this.state.isShown(row);
     node.classList.toggle("waterfall-left-out", !isLeft);
-    setAttribute(node, "title", `${name} ${step.title}\n${outcome}`);
+    setAttribute(node, "title", `${name} ${title}\n${outcome}`);
     node.append(
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),
-        ` ${step.title}${times}`),
+        ` ${title}${times}`),
       cell("field",
         span("visually-hidden", `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
         h("i", { class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style }),
