@@ -6,8 +6,7 @@ const MOST_FOUND = 5000;
 /** Elements whose texts are not from the recording. */
 const OWN = ":is(button, .entry-section, .entry-kind, .entry-place, .finding, .list-number, "
   + ".list-time, .list-size, .sequence-when, .visually-hidden, .waterfall-time)";
-const ROWS = ":is(.view-list, .view-sequence, .view-waterfall) .list-body";
-const RECORDED = `:is(.flow, ${ROWS}, .detail-panel) :not(${OWN}, ${OWN} *)`;
+const RECORDED = `:is(.list-body, .detail-panel) :not(${OWN}, ${OWN} *)`;
 
 /**
  * Marks the searched words in an element, and in everything that is drawn in the element later.

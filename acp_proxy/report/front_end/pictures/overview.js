@@ -174,8 +174,8 @@ export class OverviewStrip {
     const who = isOne ? words[0] ?? "" : `in ${gaps.length} pauses`;
     const long = durationInWords(lengthOf(gaps));
     const element = this.stretch(`gap debt-${debt}`, left, right, long, who);
-    const more = isOne ? [] : words;
-    setAttribute(element, "title", [`${long} ${who}`, ...more, DEBTS[debt]].join("\n"));
+    const lines = [`${long} ${who}`, ...(isOne ? [] : words), DEBTS[debt]];
+    setAttribute(element, "title", lines.join("\n"));
     return element;
   }
 
@@ -247,10 +247,8 @@ export class OverviewStrip {
 
   drawHits = () => clear(this.hits, this.path("hit", this.state.matched, () => "72v4"));
 
-  drawCursor() {
-    const place = placeOf(this.axis, this.times[this.state.row]);
-    this.cursor.style.setProperty("left", `${place * 100}%`);
-  }
+  drawCursor = () => this.cursor.style.setProperty("left",
+    `${placeOf(this.axis, this.times[this.state.row]) * 100}%`);
 
   showRange() {
     const { range } = this.state;

@@ -111,7 +111,7 @@ function gapsIn(times, debts, marked) {
   for (; sorted[at] > QUIET_PART * rest; at--) rest -= sorted[at];
   const most = Math.floor(Math.max(FEW, times.length / ROWS_FOR_ONE));
   const isRare = (/** @type {number} */ least) => !(sorted[sorted.length - 1 - most] > least);
-  const least = [sorted[at], QUIET_PART * length].find(isRare) ?? DOMINANT * length;
+  const least = [sorted[at], (QUIET_PART * length) / 2].find(isRare) ?? DOMINANT * length;
   /** @type {Gap[]} */
   const gaps = [];
   lengths.forEach((gap, row) => {

@@ -25,8 +25,8 @@ import { tickStep } from "./time_axis.js";
  */
 
 const TICK_WIDTH = 56;
-/** What happened in a turn without being a message. @type {Set<string | null>} */
-const EVENTS = new Set(["stderr", "signal", "exit"]);
+/** The steps that take no time; the last three are no messages. @type {Set<string | null>} */
+const POINTS = new Set(["prompt", "end", "stderr", "signal", "exit"]);
 /** Statuses that are not shown as words. */
 const USUAL = new Set([null,
   "unanswered", "result", "completed", "failed", "in_progress", "pending"]);
@@ -46,10 +46,9 @@ const WAITED_FOR = {
 export function nestedSteps(steps, callOf) {
   const calls = steps.filter(({ kind }) => kind === "tool_call");
   const callAround = (/** @type {Step} */ { kind, seq, start_ns: at }) => {
-    if (kind !== "request") return undefined;
     const named = callOf(seq ?? -1);
-    const found = calls.filter(({ tool_call, start_ns, duration_ns }) =>
-      named ? tool_call === named : start_ns <= at && at <= start_ns + duration_ns);
+    const found = calls.filter(({ tool_call, start_ns, duration_ns }) => kind !== "request" ? false
+      : named ? tool_call === named : start_ns <= at && at <= start_ns + duration_ns);
     return named || found.length === 1 ? found[0] : undefined;
   };
   const around = new Map(steps.map((step) => [step, callAround(step)]));
@@ -124,8 +123,7 @@ export class WaterfallView {
   showTurn(turn) {
     if (turn === undefined || turn === this.turn) return;
     this.turn = turn;
-    const [min, max] = [this.turns[0].turn, this.turns[this.turns.length - 1].turn];
-    Object.assign(this.chooser, { min, max, value: turn.turn });
+    Object.assign(this.chooser, { max: this.turns.at(-1)?.turn, min: 1, value: turn.turn });
     const all = [...turn.steps, ...this.eventsOf(turn)].sort((a, b) => a.start_ns - b.start_ns);
     this.steps = nestedSteps(all, (seq) =>
       this.recording.text("tool_call", this.recording.rowOf(seq)));
@@ -158,7 +156,7 @@ export class WaterfallView {
     return Array.from(everyRow.subarray(first, recording.rowAt(times[first] + duration_ns + 1)))
       .map((row) => ({ kind: recording.text("kind", row), seq: recording.numbers("seq")[row],
         start_ns: times[row] - times[first], duration_ns: 0, failed: recording.problems.has(row) }))
-      .filter(({ kind }) => EVENTS.has(kind));
+      .filter(({ kind }) => POINTS.has(kind));
   }
 
   /** When a turn was first cancelled, from its start; NaN if it was not. @param {Turn} turn */
@@ -187,10 +185,9 @@ export class WaterfallView {
     const start = (100 * step.start_ns) / whole;
     const end = start + (100 * step.duration_ns) / whole;
     const who = whoIn(step);
-    const isEvent = EVENTS.has(step.kind);
-    const isPoint = step.kind === "prompt" || step.kind === "end" || isEvent;
+    const isPoint = POINTS.has(step.kind);
     const row = this.recording.rowOf(step.seq ?? -1);
-    const title = isEvent ? this.recording.cellsNow(row)?.text ?? "" : step.title;
+    const title = step.title ?? this.recording.cellsNow(row)?.text ?? "";
     const name = step.method ?? step.kind.replace("_", " ");
     const outcome = this.outcomeOf(step);
     const style = { left: `${start}%`, width: `${end - start}%` };
@@ -202,8 +199,7 @@ export class WaterfallView {
     node.classList.add("waterfall-row", `kind-${step.kind}`);
     node.classList.toggle("waterfall-failed", step.failed);
     node.classList.toggle("waterfall-open", step.open);
-    const isLeft = step.seq === null || this.state.isShown(row);
-    node.classList.toggle("waterfall-left-out", !isLeft);
+    node.classList.toggle("waterfall-left-out", row >= 0 && !this.state.isShown(row));
     setAttribute(node, "title", `${name} ${title}\n${outcome}`);
     node.append(
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),
