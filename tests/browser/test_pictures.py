@@ -270,3 +270,27 @@ def test_a_call_that_ends_after_its_turn_has_ended(visit: Visitor, tmp_path: Pat
     row = page.locator(".view-calls .list-body [role=row]")
     row.wait_for()
     assert [word in row.inner_text() for word in ("208 ms", "completed")] == [True, True]
+
+
+def test_a_waterfall_shows_the_crash_and_marks_found_words(window: Visit, tmp_path: Path) -> None:
+    """A waterfall has what stderr said and how the agent ended, and marks the words of a search."""
+    page = window.open(report(DIRECTORY / "crash.db", tmp_path), "#view=waterfall&q=heap")
+    steps = page.page.locator(".view-waterfall .list-body [role=row]")
+    page.page.locator(".waterfall-outcome", has_text="SIGABRT").wait_for()
+    kinds = [text.split()[0] for text in steps.all_inner_texts()]
+    assert kinds == ["prompt", "message", "tool", "silence", "stderr", "stderr", "✗"]
+    assert steps.last.get_attribute("aria-selected") == "true"
+    page.page.wait_for_function("() => CSS.highlights.get('found').size > 0")
+    marked = """() => [...CSS.highlights.get('found')].map(({ startContainer }) =>
+      startContainer.parentElement.closest('.view') !== null)"""
+    assert any(page.ask(marked))
+    page.assert_quiet()
+
+
+def test_a_sequence_marks_found_words(window: Visit, tmp_path: Path) -> None:
+    """The sequence diagram of a report page marks the words of a search in its labels."""
+    page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=sequence&q=greeting")
+    marked = """() => [...CSS.highlights.get('found')].some(({ startContainer }) =>
+      startContainer.parentElement.closest('.sequence-label'))"""
+    page.page.wait_for_function(marked)
+    page.assert_quiet()

@@ -187,9 +187,9 @@ export class WaterfallView {
     const who = whoIn(step);
     const isPoint = POINTS.has(step.kind);
     const row = this.recording.rowOf(step.seq ?? -1);
-    const title = step.title ?? this.recording.cellsNow(row)?.text ?? "";
+    const said = step.title === undefined ? this.recording.cellsNow(row)?.text : undefined;
     const name = step.method ?? step.kind.replace("_", " ");
-    const outcome = this.outcomeOf(step);
+    const outcome = said ?? this.outcomeOf(step);
     const style = { left: `${start}%`, width: `${end - start}%` };
     const right = start > 30 ? 100 - start : 0;
     const side = end < 70 ? { left: `calc(${end}% + 6px)` } : { right: `calc(${right}% + 6px)` };
@@ -198,12 +198,12 @@ export class WaterfallView {
       h("span", { class: `waterfall-${kind}`, role: "gridcell" }, children);
     node.classList.add("waterfall-row", `kind-${step.kind}`);
     node.classList.toggle("waterfall-failed", step.failed);
-    node.classList.toggle("waterfall-open", step.open);
+    node.classList.toggle("waterfall-open", Boolean(step.open));
     node.classList.toggle("waterfall-left-out", row >= 0 && !this.state.isShown(row));
-    setAttribute(node, "title", `${name} ${title}\n${outcome}`);
+    setAttribute(node, "title", `${name} ${step.title ?? ""}\n${outcome}`);
     node.append(
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),
-        ` ${title}${times}`),
+        ` ${step.title ?? ""}${times}`),
       cell("field",
         span("visually-hidden", `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
         h("i", { class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style }),
