@@ -55,6 +55,8 @@ ANSWERS = """async () => {
 """The text of each answer, by the number of its request."""
 ALL_CALLS = """(count) => document.querySelector(".view-calls [role=status]").textContent
   .startsWith(`${count.toLocaleString("en")} tool call`)"""
+POINTS = {"kind-stderr", "kind-signal", "kind-exit"}
+"""The classes of a waterfall's rows that are not messages."""
 USUAL = ("unanswered", "result", "completed", "failed", "in_progress", "pending")
 """Outcomes of a step that a waterfall does not name, or names by its colour."""
 LATE, UNENDED = "ends after the turn", "never ended"
@@ -118,6 +120,7 @@ def assert_waterfall(page: Visit, recording: Path) -> None:
     """Asserts that the steps of each turn are those of `stats --turn`."""
     (stats,) = said("stats", recording)
     answers: dict[str, str] = page.ask(ANSWERS)
+    logged = said("log", recording)
     for turn in stats["turns"]:
         (told,) = said("stats", recording, "--turn", str(turn["id"]))
         cells = [f".waterfall-{name}" for name in ("step", "time", "outcome")]
@@ -130,8 +133,11 @@ def assert_waterfall(page: Visit, recording: Path) -> None:
                 outcome.replace(LATE, UNENDED),
                 start.partition(" from ")[2],
             )
-            for _, _, name, took, outcome, start in rows
+            for classes, _, name, took, outcome, start in rows
+            if not POINTS & {*classes.split()}
         ]
+        assert_points([row for row in rows if POINTS & {*row[0].split()}], turn, logged)
+        rows = [row for row in rows if not POINTS & {*row[0].split()}]
         assert sorted(results) == sorted(steps)
         parts: list[list[Any]] = [[]]
         """Steps of the turn itself, and those below each tool call."""
@@ -144,6 +150,26 @@ def assert_waterfall(page: Visit, recording: Path) -> None:
         for part in parts:
             left = iter(steps)
             assert all(step in left for step in part)
+
+
+def assert_points(
+    rows: list[list[str]], turn: dict[str, Any], logged: list[dict[str, Any]]
+) -> None:
+    """Asserts that a waterfall has what `log` says of stderr, signals and exits in a turn."""
+    start = next(row["t_ns"] for row in logged if row["seq"] == turn["prompt_seq"])
+    told = [
+        row
+        for row in logged
+        if f"kind-{row.get('event', row.get('kind'))}" in POINTS
+        and start <= row["t_ns"] <= start + turn["duration_ns"]
+    ]
+    for (classes, _, name, took, outcome, when), row in zip(rows, told, strict=True):
+        kind = row.get("event", "stderr")
+        assert f"kind-{kind}" in classes
+        assert (name.split()[-1], took) == (kind, "")
+        data = row.get("data", {})
+        assert row.get("text", str(data.get("name", data.get("code")))) in outcome
+        assert when.endswith(f"from {duration(row['t_ns'] - start)}")
 
 
 def step_in_words(step: dict[str, Any], answers: dict[str, str]) -> tuple[str, str, str, str]:
