@@ -1,13 +1,12 @@
 """The lines about one difference: a frame, or a place where two frames differ."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from acp_proxy.base.limits import SHORT_LIST, SHOWN_LINE, STRING, TITLE
 from acp_proxy.base.text_diff import excerpts, readable_diff
-from acp_proxy.base.wording import visible
+from acp_proxy.base.wording import counted, visible
 from acp_proxy.cli.screens.styled_text import (
     STREAM_INKS,
     Ink,
@@ -70,28 +69,41 @@ class DiffLines:
         mark, ink, _ = MARKS[change]
         if change is Change.CHANGED and not is_marked:
             mark, ink = " ", Ink.FAINT
+        first = (f"{indent}{mark} ", ink, True)
         pointer = piece(place.pointer or "(the whole message)")
         longest = SHOWN_LINE if self._screen.columns is None else self._screen.columns * 3
-        values = [*_values(place, longest)]
-        line = [pointer, piece("  "), *values]
-        if self._fits(indent, line, change):
-            yield self._screen.line((f"{indent}{mark} ", ink, True), *line)
+        sides = [
+            (sign, ink, _lines(value, longest))
+            for side, sign, ink, value in (
+                ("a", "- ", Ink.TROUBLE, place.a),
+                ("b", "+ ", Ink.TO_CLIENT, place.b),
+            )
+            if place.only in (side, None)
+        ]
+        line = [pointer]
+        for (_, value_ink, lines), before in zip(sides, ("  ", " → "), strict=False):
+            line += [piece(before, Ink.FAINT), piece(lines[0], value_ink)]
+        width = columns_of(text_of([first, *line]))
+        if all(len(lines) == 1 for *_, lines in sides) and width <= (
+            self._screen.columns or STRING
+        ):
+            yield self._screen.line(first, *line)
             return
-        yield from self._screen.wrapped((f"{indent}{mark} ", ink, True), pointer)
+        yield from self._screen.wrapped(first, pointer)
         deeper = f"{indent}    "
-        if change is not Change.CHANGED:
-            yield from self._screen.wrapped((deeper, None, False), *values)
-        elif pieces := readable_diff(place.a, place.b, longest):
+        if pieces := readable_diff(place.a, place.b, longest):
             yield from self._excerpts(pieces, deeper)
-        else:
-            yield from self._screen.wrapped((f"{deeper}- ", Ink.TROUBLE, False), values[0])
-            yield from self._screen.wrapped((f"{deeper}+ ", Ink.TO_CLIENT, False), values[-1])
+            return
+        for sign, ink, lines in sides:
+            for text in lines[:SHORT_LIST]:
+                lead = deeper if place.only else f"{deeper}{sign}"
+                yield from self._screen.wrapped((lead, ink, False), piece(text, ink))
+            yield from self._omitted(len(lines) - SHORT_LIST, "line", deeper)
 
-    def _fits(self, indent: str, line: list[Piece], change: Change) -> bool:
-        most = self._screen.columns
-        if most is None:
-            most = STRING if change is Change.CHANGED else sys.maxsize
-        return len(indent) + 2 + columns_of(text_of(line)) <= most
+    def _omitted(self, count: int, noun: str, indent: str) -> Iterator[str]:
+        if count > 0:
+            more = f"{indent}… and {counted(count, f'more {noun}')}"
+            yield self._screen.line((more, Ink.FAINT, False))
 
     def _excerpts(self, words: Sequence[tuple[str, str]], indent: str) -> Iterator[str]:
         """Yields excerpts of a text: each change with a few words before and after it."""
@@ -99,9 +111,7 @@ class DiffLines:
         for excerpt in shown[:SHORT_LIST]:
             pieces = [self._word_piece(op, text) for op, text in excerpt]
             yield from self._screen.wrapped((indent, None, False), *pieces)
-        if len(shown) > SHORT_LIST:
-            more = f"… and {len(shown) - SHORT_LIST:,} more places"
-            yield self._screen.line((indent, None, False), (more, Ink.FAINT, False))
+        yield from self._omitted(len(shown) - SHORT_LIST, "place", indent)
 
     def _word_piece(self, op: str, text: str) -> Piece:
         if op == "=":
@@ -127,25 +137,26 @@ def _runs(entry: DiffEntry) -> str:
     return " ×" + " / ×".join(str(n) for n in dict.fromkeys(counts))
 
 
-def _values(place: Field, longest: int) -> Iterator[Piece]:
-    if place.only != "b":
-        yield piece(_shown(place.a, longest), Ink.TROUBLE)
-    if place.only is None:
-        yield piece(" → ", Ink.FAINT)
-    if place.only != "a":
-        yield piece(_shown(place.b, longest), Ink.TO_CLIENT)
-
-
-def _shown(value: Any, longest: int) -> str:
-    """Returns a value as JSON, shortened if it is very long."""
-    if isinstance(value, str):
-        text = visible(json.dumps(value[: longest + 1], ensure_ascii=False))
-        return _cut(text, longest, len(value))
+def _lines(value: Any, longest: int) -> list[str]:
+    """Returns a value as lines of at most the longest length: one for each of its members."""
     try:
-        text = json.dumps(value, ensure_ascii=False)
+        lines = [*_members(value)]
     except RecursionError:
-        return "(nested too deeply)"
-    return _cut(text, longest, len(text))
+        return ["(nested too deeply)"]
+    return [_cut(visible(line[: longest + 1]), longest, len(line)) for line in lines]
+
+
+def _members(value: Any, name: str = "") -> Iterator[str]:
+    """Yields the lines of a text, or the members of another value below their names."""
+    if isinstance(value, str) and "\n" in value[:-1]:
+        yield from filter(None, [name])
+        yield from (f"{'  ' * bool(name)}{line}" for line in value.splitlines())
+    elif isinstance(value, dict | list) and value:
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, member in items:
+            yield from _members(member, f"{name}/{key}")
+    else:
+        yield f"{name}  {json.dumps(value, ensure_ascii=False)}".lstrip()
 
 
 def _cut(text: str, longest: int, length: int) -> str:

@@ -216,7 +216,7 @@ def test_a_long_value_is_cut() -> None:
               "\n".join(f"{'same ' * 30}new" for n in range(100))),
     )  # fmt: skip
     shown = screen(differing([evolve(ENTRIES[0], fields=fields)]), 80)
-    assert "xxx… (10,004 characters)\n" in shown
+    assert "xxx… (10,006 characters)\n" in shown
     assert re.search(r"y… \(10,001\s+characters\)-\]end", shown)
     assert "        … and 80 more places\n" in shown
     assert len(shown.splitlines()) < 120
