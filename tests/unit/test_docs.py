@@ -219,15 +219,6 @@ def test_the_readme_says_what_each_command_is_for() -> None:
     assert written == {}
 
 
-def test_the_readme_shows_every_option_of_record() -> None:
-    """The synopsis of `record` in the README has all options."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    synopsis = re.search(r"^acp-proxy record \[-o FILE\].*?^```", text, re.MULTILINE | re.DOTALL)
-    assert synopsis
-    written = set(re.findall(r"(?<=\[)--?[a-z-]+", synopsis[0]))
-    assert written == flags(COMMANDS["acp-proxy record"]) - {"--output"}
-
-
 # The environment
 
 
