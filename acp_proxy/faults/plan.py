@@ -35,13 +35,7 @@ from acp_proxy.faults.structuring import (
 from acp_proxy.protocol.json_text import storable
 from acp_proxy.recording.filters import Filter, parse, terms_of
 
-_MODULES = (
-    *("noop", "latency", "bandwidth", "slice"),
-    *("drop", "duplicate", "reorder", "corrupt", "truncate", "replace"),
-    *("error_reply", "reply", "ignore_cancel"),
-    *("stall", "stray_stdout", "stderr_flood", "huge_frame", "limit_data", "close"),
-    *("signals", "exit_"),
-)
+_MODULES = ("timing", "frames", "requests", "streams", "processes")
 """The modules in `kinds`, in the order of `faults list` and the manual."""
 
 

@@ -1,1 +1,1 @@
-"""One small file for each kind of fault."""
+"""The kinds of faults, one file for each family."""

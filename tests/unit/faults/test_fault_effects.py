@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.faults.fault import Chance, Delivery, DeliveryPiece, Fault, PassingFrame
-from acp_proxy.faults.kinds.bandwidth import BandwidthFault
-from acp_proxy.faults.kinds.slice import SliceFault
+from acp_proxy.faults.kinds.timing import BandwidthFault, SliceFault
 from acp_proxy.protocol.jsonrpc import Direction
 
 CHANCE = Chance(1, "r", "to-client ", 1)

@@ -9,7 +9,7 @@ import pytest
 
 from acp_proxy.base.errors import BadPlan
 from acp_proxy.explain.observed_faults import rules
-from acp_proxy.faults.kinds.latency import LatencyFault
+from acp_proxy.faults.kinds.timing import LatencyFault
 from acp_proxy.faults.plan import (
     KINDS,
     Plan,

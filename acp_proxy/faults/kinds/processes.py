@@ -1,4 +1,4 @@
-"""``kill``, ``pause``, ``resume``, ``terminate``: the agent's process group gets a signal."""
+"""Kinds that end or stop the agent: ``kill``, ``pause``, ``resume``, ``terminate``, ``exit``."""
 
 import signal
 from collections.abc import Iterable
@@ -7,7 +7,15 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from acp_proxy.base import system
-from acp_proxy.faults.fault import NS_PER_MS, Effect, Fault, PassingFrame, SignalEffect, at_least
+from acp_proxy.faults.fault import (
+    NS_PER_MS,
+    Effect,
+    ExitEffect,
+    Fault,
+    PassingFrame,
+    SignalEffect,
+    at_least,
+)
 
 
 @frozen
@@ -66,3 +74,27 @@ class TerminateFault(_SignalFault):
 
     def _grace_ns(self) -> int | None:
         return None if self.grace_ms is None else int(self.grace_ms * NS_PER_MS)
+
+
+@frozen
+class ExitFault(Fault):
+    """The agent appears to exit, in place of the frame or after it."""
+
+    kind = "exit"
+    has_side_effect = True
+
+    code: int = field(default=1, validator=at_least(0, 255))
+    """The exit code."""
+    keep_frame: bool = False
+    """Whether the frame, as changed by earlier rules, still passes."""
+
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
+        """Ends the agent."""
+        if self.keep_frame:
+            yield frame.delivery
+        yield ExitEffect(self.code)
+
+    def describe(self) -> str:
+        """Describes what happens to a frame."""
+        passes = "passes" if self.keep_frame else "never arrives"
+        return f"{passes}, and the agent exits with {self.code}"

@@ -1,7 +1,9 @@
-"""``reply``: a reply is late, comes twice, has another id, or has no request."""
+"""Kinds about requests, their replies and their cancellations."""
 
+import json
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any
 
 from attrs import field, frozen
 
@@ -13,8 +15,48 @@ from acp_proxy.faults.fault import (
     Fault,
     PassingFrame,
     at_least,
+    injected_line,
+    plain_json,
 )
+from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.typed_places import Place, spans, splice
+
+
+@frozen
+class ErrorReplyFault(Fault):
+    """A request is answered with a JSON-RPC error, and never arrives."""
+
+    kind = "error-reply"
+    touches_both = True
+
+    code: int = -32603
+    """The code of the error."""
+    message: str = "Internal error"
+    """The message of the error."""
+    data: Any = field(default=None, validator=plain_json)
+    """The data of the error; omitted by default."""
+    draft_code: int | None = None
+    """The code in the 1.0 draft, which has other codes; `code` by default."""
+
+    def fits(self, frame: PassingFrame) -> bool:
+        """Accepts only requests."""
+        return bool(frame.row["kind"] == "request")
+
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
+        """Answers the request; copies of it go unanswered."""
+        is_draft = frame.row.get("dialect") == DRAFT and self.draft_code is not None
+        code = self.draft_code if is_draft else self.code
+        error: dict[str, Any] = {"code": code, "message": self.message}
+        if self.data is not None:
+            error["data"] = self.data
+        body = json.dumps(error, ensure_ascii=False, separators=(",", ":"))
+        line = f'{{"jsonrpc":"2.0","id":{frame.row["rpc_id"]},"error":{body}}}\n'
+        yield injected_line(frame.direction.other, line.encode("utf-8", "backslashreplace"))
+
+    def describe(self) -> str:
+        """Describes what happens to a frame."""
+        draft = "" if self.draft_code is None else f" (in draft-1.0 {self.draft_code})"
+        return f"never arrives, and is answered with error {self.code}{draft}: {self.message}"
 
 
 class ReplyMode(StrEnum):
@@ -90,3 +132,19 @@ def _with_id(data: bytes, chance: Chance) -> bytes:
     token = str(1_000_000_000 + chance.below(1_000_000_000, "id"))
     ids = spans(text, {"id": Place.ID})
     return splice(text, [(span, token) for span in ids]).encode(errors="surrogateescape")
+
+
+@frozen
+class IgnoreCancelFault(Fault):
+    """Cancellations of turns and of requests never arrive."""
+
+    kind = "ignore-cancel"
+    outcome = "never arrives, so that nothing is cancelled"
+
+    def fits(self, frame: PassingFrame) -> bool:
+        """Accepts cancellations of turns and of requests."""
+        return frame.row["method"] in ("session/cancel", "$/cancel_request")
+
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:  # noqa: ARG002
+        """Lets nothing pass."""
+        return ()
