@@ -40,6 +40,8 @@ _REASONS = {
 class _Catalogue:
     rules: tuple[Rule, ...]
     left_out: dict[str, str]
+    pages: dict[str, str]
+    """The web address of each page of a specification, by the beginning of its title."""
 
 
 @cache
@@ -141,38 +143,6 @@ def _named(words: Iterable[str]) -> Iterable[str]:
         yield from matches
 
 
-_SITE = "https://agentclientprotocol.com"
-_NAMED_ALIKE = (
-    "Agent Plan", "Authentication", "Cancellation", "Content", "Elicitation", "Extensibility",
-    "File System", "Initialization", "Overview", "Prompt Turn", "Schema", "Session Delete",
-    "Session List", "Session Modes", "Session Setup", "Slash Commands", "Terminals", "Tool Calls",
-    "Transports",
-)  # fmt: skip
-"""The titles of pages whose web address is the title in lower case, with hyphens."""
-_PAGES = {name: name.lower().replace(" ", "-") for name in _NAMED_ALIKE}
-_PAGES |= {"Config Options": "session-config-options", "ErrorCode": "error"}
-_PAGES_V2 = {
-    "v2 extensibility": "extensibility",
-    "v2 initialization": "initialization",
-    "v2 message updates": "prompt-lifecycle",
-    "v2 migration": "migration",
-    "v2 prompt lifecycle": "prompt-lifecycle",
-    "v2 session setup": "session-setup",
-}
-_OTHERS = {
-    "Architecture": f"{_SITE}/get-started/architecture",
-    "JSON-RPC": "https://www.jsonrpc.org/specification",
-    "JSON": "https://www.rfc-editor.org/rfc/rfc8259",
-    "MCP-over-ACP RFD": f"{_SITE}/rfds/mcp-over-acp",
-    "Session Fork RFD": f"{_SITE}/rfds/session-fork",
-}
-_ADDRESSES = {
-    **{name: f"{_SITE}/protocol/v1/{page}" for name, page in _PAGES.items()},
-    **{name: f"{_SITE}/protocol/v2/{page}" for name, page in _PAGES_V2.items()},
-    **_OTHERS,
-}
-
-
 def address_of(source: str) -> str | None:
     """Returns the web address of the page for a place in the specification, or None.
 
@@ -180,4 +150,4 @@ def address_of(source: str) -> str | None:
         source: the place as named in the catalogue.
     """
     name = source.removeprefix("documentation today: ").removeprefix("documentation: ")
-    return next((url for page, url in _ADDRESSES.items() if name.startswith(page)), None)
+    return next((url for page, url in _read().pages.items() if name.startswith(page)), None)
