@@ -104,7 +104,7 @@ def looked_at(
     """
     from acp_proxy.check.rules import load  # imported late: loading the rules takes a while
 
-    names = {rule.id for rule in rules().values() if rule.group in CONVERSATION} | {*load().ids()}
+    names = {rule.id for rule in rules().values() if rule.group in CONVERSATION} | load()
     names -= {name for part in unchecked for name in part.rules}
     return [
         rule.id

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from attrs import define, field, frozen
@@ -102,6 +102,11 @@ class RuleCount:
     by: str | None
     severity: Severity
     count: int
+
+
+def worst_first(counts: Iterable[RuleCount]) -> list[RuleCount]:
+    """Returns counts by severity, and within a severity by number."""
+    return sorted(counts, key=lambda c: (SEVERITIES.index(c.severity), -c.count, c.rule))
 
 
 @frozen

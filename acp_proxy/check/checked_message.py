@@ -15,7 +15,8 @@ from acp_proxy.protocol.jsonrpc import Direction, Kind, Message
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
 
 CLIENT, AGENT = "client", "agent"
-_SENDERS = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
+SENDERS = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
+"""The side that sends messages of each direction."""
 _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR  # enum lookups are slow
 _WITH_PARAMS = (Kind.REQUEST, Kind.NOTIFICATION)
 _FORMS = {
@@ -64,12 +65,12 @@ class CheckedMessage:
     @property
     def sender(self) -> str:
         """The side that sent the message: client or agent."""
-        return _SENDERS[self.direction]
+        return SENDERS[self.direction]
 
     @property
     def receiver(self) -> str:
         """The side that receives the message: client or agent."""
-        return _SENDERS[self.direction.other]
+        return SENDERS[self.direction.other]
 
     @property
     def is_result(self) -> bool:

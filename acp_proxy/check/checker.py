@@ -17,13 +17,14 @@ from acp_proxy.check.check_values import (
     Severity,
     UncheckedRules,
     note_of,
+    worst_first,
 )
-from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage, checked
+from acp_proxy.check.checked_message import AGENT, CLIENT, SENDERS, CheckedMessage, checked
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.conversation_changes import follow
 from acp_proxy.check.conversation.session_record import EndedTurn
 from acp_proxy.check.conversation.unpaired_messages import follow_odd
-from acp_proxy.check.registry import ANY, Registered, RulePlan, RulePlans
+from acp_proxy.check.registry import ANY, AT_END, AT_TURN_END, Registered, RulePlan, RulePlans
 from acp_proxy.check.rules import load
 from acp_proxy.explain.findings import Finding
 from acp_proxy.explain.message_pass import Listener, MessagePass, Watch, messages_of
@@ -92,10 +93,10 @@ class Checker(Listener):
             for rule in known
             if (chosen is None or rule.id in chosen) and rule.id not in skipped
         }
-        registry = load()
-        self._plans = RulePlans(registry.by_trigger, self._rules, self._dialect)
-        self._at_turn_end = [item for item in registry.at_turn_end if item[0] in self._rules]
-        self._at_end = [item for item in registry.at_end if item[0] in self._rules]
+        load()
+        self._plans = RulePlans(self._rules, self._dialect)
+        self._at_turn_end = [item for item in AT_TURN_END if item[0] in self._rules]
+        self._at_end = [item for item in AT_END if item[0] in self._rules]
         self._result = ConformanceResult(
             self._dialect,
             "forced by --dialect" if dialect else recording.dialect_reason,
@@ -104,9 +105,8 @@ class Checker(Listener):
         )
         self._counts: dict[tuple[str, str | None], RuleCount] = {}
         self._conversation.messages_on_stderr = stderr_lines_with(reader, b'"jsonrpc"')
-        senders = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
         self._conversation.cut_lines = [
-            (seq, senders[_DIRECTIONS[stream]])
+            (seq, SENDERS[_DIRECTIONS[stream]])
             for seq, stream in unterminated_frames(reader)
             if stream in _DIRECTIONS
         ]
@@ -156,11 +156,8 @@ class Checker(Listener):
         """Returns the result, after all frames are read."""
         if self._result.is_whole:
             self._end(self.messages.end_ns)
-        order = {severity: at for at, severity in enumerate(SEVERITIES)}
         self._result.findings.sort(key=lambda item: item.seq)
-        self._result.counts = sorted(
-            self._counts.values(), key=lambda item: (order[item.severity], -item.count, item.rule)
-        )
+        self._result.counts = worst_first(self._counts.values())
         return self._result
 
     def note(self, event: RecordedEvent) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from acp_proxy.base.limits import LISTED
 from acp_proxy.check.catalogue import chosen_rules, looked_at
-from acp_proxy.check.check_values import ConformanceResult, RuleCount
+from acp_proxy.check.check_values import ConformanceResult, RuleCount, worst_first
 from acp_proxy.check.checker import Checker
 from acp_proxy.explain.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order
 from acp_proxy.explain.message_pass import Listener, MessagePass, Watch
@@ -84,9 +84,7 @@ def merged(
             _count(counts, finding, -1)
         else:
             kept.append(finding)
-    order = {severity: at for at, severity in enumerate(SEVERITIES)}
-    counts.sort(key=lambda finding: (order[finding.severity], -finding.count, finding.rule))
-    return kept, [finding for finding in counts if finding.count]
+    return kept, worst_first(count for count in counts if count.count)
 
 
 def summarize_whole(

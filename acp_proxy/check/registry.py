@@ -12,7 +12,7 @@ function that only remembers something for another function returns None. `RuleP
 functions for a message.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from acp_proxy.base.limits import REMEMBERED
@@ -48,106 +48,88 @@ class Registered(NamedTuple):
     """A condition for calling the function; evaluated only once for functions that share it."""
 
 
-class Registry:
-    """The functions of all rules, by the messages that they check.
+BY_TRIGGER: dict[tuple[str, str], list[Registered]] = {}
+"""The functions for messages, by the kind of message, and by the method, the kind of update or
+`ANY`."""
+AT_TURN_END: list[tuple[str, TurnRule]] = []
+"""The functions that are called for each ended turn."""
+AT_END: list[tuple[str, EndRule]] = []
+"""The functions that are called at the end of the conversation."""
 
-    Attributes:
-        by_trigger: the functions for messages, by the kind of message, and by the method, the kind
-            of update or `ANY`.
-        at_turn_end: the functions that are called for each ended turn.
-        at_end: the functions that are called at the end of the conversation.
+
+def rule(
+    rule_id: str,
+    every: str = "",
+    *,
+    requests: Iterable[str] = (),
+    notifications: Iterable[str] = (),
+    answers: Iterable[str] = (),
+    results: Iterable[str] = (),
+    updates: Iterable[str] = (),
+    odd: bool = False,
+    when: Condition | None = None,
+    alone: bool = False,
+) -> Callable[[MessageRule], MessageRule]:
+    """Registers a function that checks messages.
+
+    Args:
+        rule_id: the id of the rule.
+        every: "line" for all lines, including batches and lines that are not messages; "odd line"
+            for lines that are not a single message: invalid JSON, blank lines, batches and so on;
+            "odd object" for JSON objects, also in batches, that are not `CheckedMessage.is_plain`;
+            "message" for all messages, including each message of a batch; "last" for messages that
+            do not match their type, after all other functions; empty for none of them.
+        requests: requests with these methods, or with any method for `ANY`.
+        notifications: notifications with these methods.
+        answers: results and errors that answer requests with these methods.
+        results: results that answer requests with these methods.
+        updates: session updates of these kinds.
+        odd: only methods that the dialect does not define for that direction and kind of message,
+            and kinds of updates that it does not define.
+        when: only if this condition holds.
+        alone: whether the function looks at single messages only.
     """
+    triggers = [(every, ANY)] if every else []
+    triggers += [("request", name) for name in requests]
+    triggers += [("notification", name) for name in notifications]
+    triggers += [("result", name) for name in (*answers, *results)]
+    triggers += [("error", name) for name in answers]
+    triggers += [("update", name) for name in updates]
 
-    def __init__(self) -> None:
-        self.by_trigger: dict[tuple[str, str], list[Registered]] = {}
-        self.at_turn_end: list[tuple[str, TurnRule]] = []
-        self.at_end: list[tuple[str, EndRule]] = []
+    def register(function: MessageRule) -> MessageRule:
+        for trigger in triggers:
+            entry = Registered(rule_id, function, alone, odd, when)
+            BY_TRIGGER.setdefault(trigger, []).append(entry)
+        return function
 
-    def rule(
-        self,
-        rule_id: str,
-        *,
-        lines: bool = False,
-        odd_lines: bool = False,
-        odd_objects: bool = False,
-        messages: bool = False,
-        requests: Iterable[str] = (),
-        notifications: Iterable[str] = (),
-        answers: Iterable[str] = (),
-        results: Iterable[str] = (),
-        updates: Iterable[str] = (),
-        last: bool = False,
-        odd: bool = False,
-        when: Condition | None = None,
-        alone: bool = False,
-    ) -> Callable[[MessageRule], MessageRule]:
-        """Registers a function that checks messages.
-
-        Args:
-            rule_id: the id of the rule.
-            lines: all lines, including batches and lines that are not messages.
-            odd_lines: lines that are not a single message: invalid JSON, blank lines, batches and
-                so on.
-            odd_objects: JSON objects, also in batches, that are not `CheckedMessage.is_plain`.
-            messages: all messages, including each message of a batch.
-            requests: requests with these methods, or with any method for `ANY`.
-            notifications: notifications with these methods.
-            answers: results and errors that answer requests with these methods.
-            results: results that answer requests with these methods.
-            updates: session updates of these kinds.
-            last: messages that do not match their type, after all other functions.
-            odd: only methods that the dialect does not define for that direction and kind of
-                message, and kinds of updates that it does not define.
-            when: only if this condition holds.
-            alone: whether the function looks at single messages only.
-        """
-        triggers = [("line", ANY)] if lines else []
-        triggers += [("odd line", ANY)] if odd_lines else []
-        triggers += [("odd object", ANY)] if odd_objects else []
-        triggers += [("message", ANY)] if messages else []
-        triggers += [("request", name) for name in requests]
-        triggers += [("notification", name) for name in notifications]
-        triggers += [("result", name) for name in (*answers, *results)]
-        triggers += [("error", name) for name in answers]
-        triggers += [("update", name) for name in updates]
-        triggers += [("last", ANY)] if last else []
-
-        def register(function: MessageRule) -> MessageRule:
-            for trigger in triggers:
-                entry = Registered(rule_id, function, alone, odd, when)
-                self.by_trigger.setdefault(trigger, []).append(entry)
-            return function
-
-        return register
-
-    def turn_rule(self, rule_id: str) -> Callable[[TurnRule], TurnRule]:
-        """Registers a function that checks turns that have just ended."""
-
-        def register(function: TurnRule) -> TurnRule:
-            self.at_turn_end.append((rule_id, function))
-            return function
-
-        return register
-
-    def end_rule(self, rule_id: str) -> Callable[[EndRule], EndRule]:
-        """Registers a function that checks the conversation at its end."""
-
-        def register(function: EndRule) -> EndRule:
-            self.at_end.append((rule_id, function))
-            return function
-
-        return register
-
-    def ids(self) -> Iterator[str]:
-        """Yields the ids of rules that have functions; an id may occur several times."""
-        for entries in self.by_trigger.values():
-            yield from (entry.rule for entry in entries)
-        yield from (rule_id for rule_id, _ in (*self.at_turn_end, *self.at_end))
+    return register
 
 
-REGISTRY = Registry()
-"""The functions that the modules of `rules` register."""
-rule, turn_rule, end_rule = REGISTRY.rule, REGISTRY.turn_rule, REGISTRY.end_rule
+def turn_rule(rule_id: str) -> Callable[[TurnRule], TurnRule]:
+    """Registers a function that checks turns that have just ended."""
+
+    def register(function: TurnRule) -> TurnRule:
+        AT_TURN_END.append((rule_id, function))
+        return function
+
+    return register
+
+
+def end_rule(rule_id: str) -> Callable[[EndRule], EndRule]:
+    """Registers a function that checks the conversation at its end."""
+
+    def register(function: EndRule) -> EndRule:
+        AT_END.append((rule_id, function))
+        return function
+
+    return register
+
+
+def registered_ids() -> set[str]:
+    """Returns the ids of the rules that have functions."""
+    of_messages = {entry.rule for entries in BY_TRIGGER.values() for entry in entries}
+    return of_messages | {rule_id for rule_id, _ in (*AT_TURN_END, *AT_END)}
+
 
 IN_FLIGHT_NS = 10_000_000
 """If two messages of different sides are closer in time than this, probably neither sender had read
@@ -218,20 +200,14 @@ class RulePlans:
     """The functions of the rules that are checked.
 
     Args:
-        by_trigger: the functions of all rules, by a kind of message and a method.
         rules: the ids of the rules that are checked.
         dialect: the dialect whose rules hold.
     """
 
-    def __init__(
-        self,
-        by_trigger: Mapping[tuple[str, str], Sequence[Registered]],
-        rules: Container[str],
-        dialect: str | None,
-    ) -> None:
+    def __init__(self, rules: Container[str], dialect: str | None) -> None:
         self._by_trigger = {
             trigger: [registered for registered in entries if registered.rule in rules]
-            for trigger, entries in by_trigger.items()
+            for trigger, entries in BY_TRIGGER.items()
         }
         self._dialect = dialect
         self._plans: dict[tuple[str, str, Direction], RulePlan] = {}

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from acp_proxy.check.registry import REGISTRY, Registry
+from acp_proxy.check.registry import registered_ids
 
 _MODULES = (
     "framing",
@@ -27,8 +27,8 @@ _MODULES = (
 )
 
 
-def load() -> Registry:
-    """Imports every module of rules, and returns the registered functions."""
+def load() -> set[str]:
+    """Imports every module of rules, and returns the ids of the rules that have functions."""
     for name in _MODULES:
         import_module(f"acp_proxy.check.rules.{name}")
-    return REGISTRY
+    return registered_ids()

@@ -71,7 +71,7 @@ _NO_SECRET = re.compile(r"^(where|how|which|what|why|should|do|does|is|path|file
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-@rule("meta.type", messages=True, when=has_metadata, alone=True)
+@rule("meta.type", "message", when=has_metadata, alone=True)
 def metadata_is_an_object(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds metadata that is not an object; null is accepted."""
     for path, value in _metadata(message):
@@ -79,7 +79,7 @@ def metadata_is_an_object(message: CheckedMessage, conversation: Conversation) -
             yield Breach(f"_meta is {shown(value)}, not an object", place=pointer(path))
 
 
-@rule("meta.trace", messages=True, when=has_metadata, alone=True)
+@rule("meta.trace", "message", when=has_metadata, alone=True)
 def trace_is_w3c(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds trace contexts that do not have the form defined by the W3C."""
     if not (_mentions(message, b'"trace') or _mentions(message, b'"baggage"')):

@@ -21,7 +21,7 @@ _BATCH_ALONE = (*INITIALIZE, "auth/login", *OPENING[:1], "session/resume", PROMP
 _encode = msgspec.json.Encoder().encode
 
 
-@rule("frame.not-json", odd_lines=True, alone=True)
+@rule("frame.not-json", "odd line", alone=True)
 def line_is_json(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lines that are not JSON, except those that another rule explains."""
     raw = message.parsed.raw
@@ -31,7 +31,7 @@ def line_is_json(message: CheckedMessage, conversation: Conversation) -> Breache
         yield Breach(f"a line is not JSON: {_shown(raw)}")
 
 
-@rule("frame.lsp-header", odd_lines=True, alone=True)
+@rule("frame.lsp-header", "odd line", alone=True)
 def no_headers(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds LSP headers before a message."""
     raw = message.parsed.raw
@@ -39,7 +39,7 @@ def no_headers(message: CheckedMessage, conversation: Conversation) -> Breaches:
         yield Breach(f"a header stands before a message: {_shown(raw)}")
 
 
-@rule("frame.split-message", odd_lines=True)
+@rule("frame.split-message", "odd line")
 def one_line_each(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages that are written on several lines, such as indented JSON."""
     pieces = conversation.memory.split_lines
@@ -64,7 +64,7 @@ def one_line_each(message: CheckedMessage, conversation: Conversation) -> Breach
         del pieces[message.direction]
 
 
-@rule("frame.bad-utf8", odd_lines=True, alone=True)
+@rule("frame.bad-utf8", "odd line", alone=True)
 def is_utf8(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lines that are not UTF-8 or begin with a byte order mark."""
     raw = message.parsed.raw
@@ -75,14 +75,14 @@ def is_utf8(message: CheckedMessage, conversation: Conversation) -> Breaches:
             yield Breach(f"a line is {message.parsed.parse_error or 'not UTF-8'}")
 
 
-@rule("frame.blank-line", odd_lines=True, alone=True)
+@rule("frame.blank-line", "odd line", alone=True)
 def no_blank_lines(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lines without a message."""
     if message.parsed.kind is Kind.BLANK:
         yield Breach("a line is blank")
 
 
-@rule("frame.not-object", odd_lines=True, alone=True)
+@rule("frame.not-object", "odd line", alone=True)
 def is_object(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds JSON values that are neither an object nor an array."""
     raw = message.parsed.raw
@@ -93,7 +93,7 @@ def is_object(message: CheckedMessage, conversation: Conversation) -> Breaches:
         yield Breach(f"a line is JSON, but not a message: {_cut(raw)}")
 
 
-@rule("frame.batch", odd_lines=True, alone=True)
+@rule("frame.batch", "odd line", alone=True)
 def batches(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds all batches in v1. In v2, finds empty batches and methods that must not be in one."""
     if message.parsed.kind is not Kind.BATCH:
@@ -109,7 +109,7 @@ def batches(message: CheckedMessage, conversation: Conversation) -> Breaches:
             yield Breach(text, severity=Severity.WARNING)
 
 
-@rule("frame.duplicate-key", lines=True, alone=True)
+@rule("frame.duplicate-key", "line", alone=True)
 def names_do_not_repeat(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds objects with two members of the same name."""
     raw, value = message.parsed.raw, message.value
@@ -132,7 +132,7 @@ def names_do_not_repeat(message: CheckedMessage, conversation: Conversation) -> 
         yield Breach(f'the member "{name[:80]}" stands twice in an object')
 
 
-@rule("frame.non-finite", odd_lines=True, alone=True)
+@rule("frame.non-finite", "odd line", alone=True)
 def numbers_are_finite(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds NaN and Infinity, which JSON does not allow."""
     if message.parsed.kind is Kind.INVALID and _is_non_finite(message):
@@ -140,7 +140,7 @@ def numbers_are_finite(message: CheckedMessage, conversation: Conversation) -> B
         yield Breach(f"a number is {name}, which JSON does not have")
 
 
-@rule("frame.after-exit", lines=True, when=has_stream_ended)
+@rule("frame.after-exit", "line", when=has_stream_ended)
 def nothing_after_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lines after the end of their stream."""
     if (seq := conversation.ended_streams.get(message.direction)) is not None:

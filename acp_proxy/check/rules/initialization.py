@@ -37,7 +37,7 @@ _NEAR_MISSES: dict[str, dict[tuple[str, ...], str]] = {
 _OF_V2 = frozenset({"auth/login", "auth/logout"})
 
 
-@rule("init.first", messages=True, when=is_first)
+@rule("init.first", "message", when=is_first)
 def initialize_is_first(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds another message of the client before ``initialize``."""
     if message.sender == CLIENT and message.parsed.method not in INITIALIZE:

@@ -31,7 +31,7 @@ _LISTED = {"session/set_mode": "modes", "session/set_config_option": "options",
 """The attribute of `SessionRecord` that shows whether the session has choices for a method."""
 
 
-@rule("rpc.version", odd_objects=True, alone=True)
+@rule("rpc.version", "odd object", alone=True)
 def version_is_2(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages whose ``jsonrpc`` is missing or has another value."""
     value = message.value
@@ -41,7 +41,7 @@ def version_is_2(message: CheckedMessage, conversation: Conversation) -> Breache
     yield Breach(f'"jsonrpc" {what}')
 
 
-@rule("rpc.shape", odd_objects=True, alone=True)
+@rule("rpc.shape", "odd object", alone=True)
 def is_a_message(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds objects that are neither a request, a notification nor a response."""
     value = message.value
@@ -57,7 +57,7 @@ def is_a_message(message: CheckedMessage, conversation: Conversation) -> Breache
         yield Breach("an object has no method, id, result or error")
 
 
-@rule("rpc.result-and-error", odd_objects=True, alone=True)
+@rule("rpc.result-and-error", "odd object", alone=True)
 def not_both(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds answers with both a result and an error; only a warning if one of the two is null."""
     value = message.value
@@ -68,7 +68,7 @@ def not_both(message: CheckedMessage, conversation: Conversation) -> Breaches:
         yield Breach(f"the answer with id {name} has both a result and an error", severity=severity)
 
 
-@rule("rpc.no-result-or-error", odd_objects=True, alone=True)
+@rule("rpc.no-result-or-error", "odd object", alone=True)
 def has_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds answers without a result and without an error."""
     value = message.value
@@ -77,7 +77,7 @@ def has_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
         yield Breach(f"the answer with id {shown(value['id'])} has neither a result nor an error")
 
 
-@rule("rpc.id-type", odd_objects=True, alone=True)
+@rule("rpc.id-type", "odd object", alone=True)
 def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds ids that are neither a string nor an integer.
 
@@ -148,7 +148,7 @@ def notifications_have_no_answer(message: CheckedMessage, conversation: Conversa
         yield Breach("an answer has no id, and so no request")
 
 
-@rule("rpc.params-type", odd_objects=True, alone=True)
+@rule("rpc.params-type", "odd object", alone=True)
 def params_are_named(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds params that are not an object; null and missing params count as empty."""
     value = message.value
@@ -159,7 +159,7 @@ def params_are_named(message: CheckedMessage, conversation: Conversation) -> Bre
             yield Breach(text, place="/params")
 
 
-@rule("rpc.error-shape", odd_objects=True, alone=True)
+@rule("rpc.error-shape", "odd object", alone=True)
 def errors_have_code_and_message(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds errors without an integer code or a string message."""
     value = message.value
@@ -187,7 +187,7 @@ def codes_are_defined(message: CheckedMessage, conversation: Conversation) -> Br
         yield Breach(f"error code {code} is reserved, and {name} does not define it")
 
 
-@rule("rpc.envelope-field", odd_objects=True, alone=True)
+@rule("rpc.envelope-field", "odd object", alone=True)
 def envelope_has_its_members(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds members that JSON-RPC does not define."""
     value = message.value

@@ -25,7 +25,7 @@ _UNREADABLE = re.compile(
 """Matches the words of JSON libraries about values that do not have the expected type."""
 
 
-@rule("rpc.schema-params", last=True)
+@rule("rpc.schema-params", "last")
 def params_fit(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds params that do not match the type of their method."""
     for problem in _first_of_each(_params_problems(message, conversation)):
@@ -34,7 +34,7 @@ def params_fit(message: CheckedMessage, conversation: Conversation) -> Breaches:
             yield Breach(text, place=problem.pointer, severity=_severity(problem))
 
 
-@rule("rpc.schema-result", last=True)
+@rule("rpc.schema-result", "last")
 def result_fits(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds results that do not match the type of their method."""
     for problem in _first_of_each(_result_problems(message, conversation)):
@@ -54,7 +54,7 @@ def what_is_valid_is_read(message: CheckedMessage, conversation: Conversation) -
         yield Breach(f"{text}: {shown(said, _SAID)}", (request.seq,))
 
 
-@rule("s4.required", last=True)
+@rule("s4.required", "last")
 def required_is_there(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds missing members that the 1.0 draft requires."""
     problems = _params_problems(message, conversation) + _result_problems(message, conversation)
@@ -64,7 +64,7 @@ def required_is_there(message: CheckedMessage, conversation: Conversation) -> Br
             yield Breach(f"{message.method}: {problem}", related, place=problem.pointer)
 
 
-@rule("meta.root-field", last=True)
+@rule("meta.root-field", "last")
 def nothing_is_added(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds members outside ``_meta`` that no version of the schema defines."""
     places = conversation.compared(message).extra

@@ -50,7 +50,7 @@ def kind_is_known(message: CheckedMessage, conversation: Conversation) -> Breach
         yield Breach(f"{name} has no update {shown(kind)}", place=place)
 
 
-@rule("update.wrong-dialect", last=True, alone=True)
+@rule("update.wrong-dialect", "last", alone=True)
 def form_is_of_the_dialect(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds updates with the envelope of another dialect."""
     if conversation.dialect is None or not message.update_kind:

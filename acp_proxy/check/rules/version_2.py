@@ -102,7 +102,7 @@ def cancelled_work_ends(conversation: Conversation) -> Breaches:
             yield Breach(text, (turn.prompt_seq,), by=AGENT, seq=turn.cancel_seq)
 
 
-@rule("v2.custom-value", messages=True, alone=True)
+@rule("v2.custom-value", "message", alone=True)
 def custom_names_are_marked(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds names that are neither defined nor marked as custom."""
     names = [
