@@ -73,59 +73,53 @@ class Baseline:
     def has(self, finding: Finding) -> bool:
         """Returns whether a finding is known, and uses up one occurrence if so."""
         key = finding.rule, finding.by, fingerprint(finding)
-        return self.use(key, 1) == 1
+        return self.use(key, 1, generic(finding.text)) == 1
 
-    def use(self, key: Key, count: int) -> int:
+    def use(self, key: Key, count: int, text: str = "") -> int:  # noqa: ARG002
         """Uses up known occurrences of a finding; returns how many it has used up.
-
-        Args:
-            key: rule, side and fingerprint of the finding.
-            count: how often the finding occurred.
-        """
-        used = min(count, self._left[key])
-        self._left[key] -= used
-        return used
-
-
-class BaselineWriter:
-    """Collects the findings of a check for the next baseline file."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[Key] = Counter()
-        self._texts: dict[Key, str] = {}
-
-    @property
-    def count(self) -> int:
-        """The number of findings that were added."""
-        return self._counts.total()
-
-    def add(self, finding: Finding) -> bool:
-        """Adds a finding; returns True, since the finding is known from now on."""
-        key = finding.rule, finding.by, fingerprint(finding)
-        return self.add_many(key, 1, generic(finding.text)) == 1
-
-    def add_many(self, key: Key, count: int, text: str = "") -> int:
-        """Adds several occurrences of a finding; returns their number.
 
         Args:
             key: rule, side and fingerprint of the finding.
             count: how often the finding occurred.
             text: the text of one occurrence, without the parts that differ between runs.
         """
+        used = min(count, self._left[key])
+        self._left[key] -= used
+        return used
+
+
+class BaselineWriter(Baseline):
+    """Knows every finding, and collects the findings of a check for the next baseline file.
+
+    Args:
+        known: the findings of the old file.
+    """
+
+    def __init__(self, known: Iterable[KnownFinding] = ()) -> None:
+        super().__init__(known)
+        self._counts: Counter[Key] = Counter()
+        self._texts: dict[Key, str] = {}
+
+    @property
+    def count(self) -> int:
+        """The number of findings that were used."""
+        return self._counts.total()
+
+    def use(self, key: Key, count: int, text: str = "") -> int:
+        """Collects occurrences of a finding, which are all known from now on."""
         self._counts[key] += count
         self._texts.setdefault(key, text)
         return count
 
-    def written(self, before: Baseline, chosen: Collection[str]) -> str:
+    def written(self, chosen: Collection[str]) -> str:
         """Returns the text of the new file.
 
         Findings of rules that were not checked are copied from the old file.
 
         Args:
-            before: the baseline of the old file.
             chosen: the rules that were checked.
         """
-        kept = [finding for finding in before.known if finding.rule not in chosen]
+        kept = [finding for finding in self.known if finding.rule not in chosen]
         new = [KnownFinding(*key, n, self._texts[key]) for key, n in self._counts.items() if n]
         every = [*kept, *new]
         every.sort(key=lambda f: (f.rule, f.by or "", f.text, f.count))

@@ -12,7 +12,7 @@ from attrs import define, evolve, field, frozen
 
 from acp_proxy.base.errors import UnreadableRecording
 from acp_proxy.base.wording import counted
-from acp_proxy.check.baseline import Baseline, BaselineWriter, fingerprint
+from acp_proxy.check.baseline import Baseline, fingerprint
 from acp_proxy.check.catalogue import chosen_rules, looked_at, rules
 from acp_proxy.check.check_values import (
     SEVERITIES,
@@ -110,7 +110,6 @@ def reported(
     result: ConformanceResult,
     chosen: Collection[str],
     baseline: Baseline | None = None,
-    written: BaselineWriter | None = None,
 ) -> CheckedRecording:
     """Returns the report on a check of all rules.
 
@@ -121,20 +120,16 @@ def reported(
         reader: the recording.
         result: the result of the check.
         chosen: the rules that are reported.
-        baseline: the known findings.
-        written: collects all findings for the next baseline; each finding then counts as known.
+        baseline: the known findings; a `BaselineWriter` also collects all findings.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
     """
     baseline = baseline or Baseline()
-    is_known = baseline.has if written is None else written.add
     findings, broken = merged(result, chosen)
     findings = _labelled(reader, findings)
     lines = text_lines(reader, {finding.seq for finding in findings})
-    listed = [
-        _reported(finding, lines.get(finding.seq), known=is_known(finding)) for finding in findings
-    ]
+    listed = [_reported(found, lines.get(found.seq), baseline) for found in findings]
     counts = {severity.value: 0 for severity in SEVERITIES}
     for finding in listed:
         counts[finding.severity] += not finding.known
@@ -143,7 +138,7 @@ def reported(
     for count in broken:  # findings beyond the limit have no text
         more = count.count - kept[count.rule, count.by]
         key = count.rule, count.by, ""
-        used = baseline.use(key, more) if written is None else written.add_many(key, more)
+        used = baseline.use(key, more)
         known += used
         counts[count.severity] += more - used
     return CheckedRecording(
@@ -178,8 +173,9 @@ def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]
     ]
 
 
-def _reported(finding: Finding, line: int | None, *, known: bool) -> Finding:
+def _reported(finding: Finding, line: int | None, baseline: Baseline) -> Finding:
     source, print_ = rules()[finding.rule].source, fingerprint(finding)
+    known = baseline.has(finding)
     return evolve(finding, source=source, line=line, fingerprint=print_, known=known)
 
 

@@ -183,7 +183,7 @@ def _report(
     check_report_files(*files)
     find = partial(check_whole, dialect=dialect, now_ns=time.monotonic_ns())
     known = _known(baseline, update_baseline=update_baseline)
-    written = BaselineWriter() if update_baseline else None
+    written = BaselineWriter(known.known) if update_baseline else None
     report = CheckReport(fail_on)
     lines = BatchScreen(recs, ()) if several and not (json or github or top) else None
     if lines is not None:
@@ -192,7 +192,7 @@ def _report(
     is_unreadable = False
     for word in recs or ("latest",):
         try:
-            checked = _checked(word, find, chosen, known, written, files, has_bar=lines is None)
+            checked = _checked(word, find, chosen, written or known, files, has_bar=lines is None)
         except (NoSuchRecording, UnreadableRecording) as e:  # the others are still checked
             is_unreadable = True
             unreadable = Job("check", recording=word).verdict(2, VerdictKind.UNREADABLE)
@@ -212,7 +212,7 @@ def _report(
         report.exit = 2
         written = None  # known findings of unreadable recordings stay known
     if written is not None and baseline is not None:
-        write_text(baseline, written.written(known, chosen))
+        write_text(baseline, written.written(chosen))
     if not write_reports((junit, lambda: check_reports.junit(report, chosen))):
         report.exit = 2
     if json:
@@ -243,7 +243,6 @@ def _checked(
     find: Callable[..., ConformanceResult],
     chosen: Collection[str],
     baseline: Baseline,
-    written: BaselineWriter | None,
     files: Collection[Path | None],
     *,
     has_bar: bool,
@@ -253,4 +252,4 @@ def _checked(
         size = attrgetter("frames")
         watch = partial(progress, total=reader.count(), label="checking", size=size)
         result = find(reader, watch=watch if has_bar else iter)
-        return reported(reader, result, chosen, baseline, written)
+        return reported(reader, result, chosen, baseline)

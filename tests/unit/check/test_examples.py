@@ -39,9 +39,7 @@ def test_each_rule_is_kept_and_broken() -> None:
 
 def test_each_rule_has_a_function() -> None:
     """The rules about messages in the catalogue are exactly the rules that have functions."""
-    assert load() == {
-        other.id for other in rules().values() if other.group not in CONVERSATION
-    }
+    assert load() == {other.id for other in rules().values() if other.group not in CONVERSATION}
     assert not {*rules()} & {*left_out()}
 
 

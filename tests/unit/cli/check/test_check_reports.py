@@ -28,11 +28,11 @@ LINES = [
 RPC = chosen_rules(["rpc.id-reused", "rpc.unanswered"], [])
 
 
-def checked(fail_on: str = "error", written: BaselineWriter | None = None) -> CheckReport:
+def checked(fail_on: str = "error", baseline: BaselineWriter | None = None) -> CheckReport:
     """Returns the report of a conversation that reuses an id."""
     with reader_of(LINES) as reader:
         report = CheckReport(fail_on)
-        report.add(reported(reader, Checker(reader).read(), RPC, written=written))
+        report.add(reported(reader, Checker(reader).read(), RPC, baseline))
         return report
 
 
@@ -66,7 +66,7 @@ def test_an_annotation_cannot_become_another_command() -> None:
 
 def test_known_findings_are_not_annotated() -> None:
     """Known findings get no annotations for GitHub."""
-    assert [*check_reports.annotations(checked(written=BaselineWriter()))] == []
+    assert [*check_reports.annotations(checked(baseline=BaselineWriter()))] == []
 
 
 def test_junit_has_a_case_for_each_rule() -> None:
