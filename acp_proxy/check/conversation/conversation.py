@@ -24,12 +24,6 @@ from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.jsonrpc import Direction
 
-_MOST = 1_000
-
-
-def _frames() -> Remembered[str, int]:
-    return Remembered[str, int](_MOST)
-
 
 @define(eq=False)
 class TurnText:
@@ -63,45 +57,43 @@ class RuleMemory:
     """Whether a finding says that the client goes on with a version that it does not support."""
     was_initialize_open: bool = False
     """Whether a finding says that the client did not wait for the answer to ``initialize``."""
-    boolean_options: Remembered[str, int] = field(factory=_frames)
+    boolean_options: Remembered[str, int] = field(factory=Remembered)
     """Sessions with a finding about boolean options that the client does not accept."""
-    early_updates: Remembered[str, int] = field(factory=_frames)
+    early_updates: Remembered[str, int] = field(factory=Remembered)
     """The frame of the first update that came before the answer to session/new, by session."""
-    replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
+    replays: Remembered[int, int] = field(factory=Remembered)
     """The frame of the latest replayed update, by the request that opens the session."""
-    agent_replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
+    agent_replays: Remembered[int, int] = field(factory=Remembered)
     """The frame of a replayed update about the agent's own messages or tool calls, by the request
     that opens the session."""
-    deleted_sessions: Remembered[str, int] = field(factory=_frames)
-    pending_permissions: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
+    deleted_sessions: Remembered[str, int] = field(factory=Remembered)
+    pending_permissions: Remembered[int, int] = field(factory=Remembered)
     """The frame of the cancel that must settle a permission request, by the frame of the
     request."""
-    written_files: Remembered[tuple[str | None, str], tuple[int, int]] = field(
-        factory=lambda: Remembered(_MOST)
-    )
+    written_files: Remembered[tuple[str | None, str], tuple[int, int]] = field(factory=Remembered)
     """The frame of each write and the hash of its text, by session and path, until the file is
     read."""
-    leaked_terminals: Remembered[str, int] = field(factory=_frames)
+    leaked_terminals: Remembered[str, int] = field(factory=Remembered)
     """Terminals that were not released by the end of their turn, with the frame of this end."""
-    slow_terminals: Remembered[str, int] = field(factory=_frames)
+    slow_terminals: Remembered[str, int] = field(factory=Remembered)
     """Terminals whose creation took too long, with the frame of the answer."""
-    mcp_connections: Remembered[str, bool] = field(factory=lambda: Remembered[str, bool](_MOST))
+    mcp_connections: Remembered[str, bool] = field(factory=Remembered)
     """Whether each connection to an MCP server is open."""
     custom_requests: set[str] = field(factory=set)
     """The reported kinds of custom requests, each with its sender."""
-    elicitations: Remembered[str, int | None] = field(factory=lambda: Remembered(_MOST))
+    elicitations: Remembered[str, int | None] = field(factory=Remembered)
     """The ids of elicitations, each with the frame that completed it; None while it is open."""
-    credentials: Remembered[str, int] = field(factory=_frames)
+    credentials: Remembered[str, int] = field(factory=Remembered)
     """Masked values in the credentials of MCP servers, by marker hash (1.0 draft)."""
-    texts: Remembered[str, TurnText] = field(factory=lambda: Remembered[str, TurnText](_MOST))
+    texts: Remembered[str, TurnText] = field(factory=Remembered)
     """The text of the latest turn of each session."""
-    early_output: Remembered[str, int] = field(factory=_frames)
+    early_output: Remembered[str, int] = field(factory=Remembered)
     """The frame of the first output of each session that had no prompt yet."""
-    grants: Remembered[str, int] = field(factory=_frames)
+    grants: Remembered[str, int] = field(factory=Remembered)
     """The frame of each answer that granted a permission for more than one use."""
-    set_modes: Remembered[str, int] = field(factory=_frames)
+    set_modes: Remembered[str, int] = field(factory=Remembered)
     """The frame of the answer that set a session's mode, until an update reports it (1.0 draft)."""
-    mode_updates: Remembered[str, int] = field(factory=_frames)
+    mode_updates: Remembered[str, int] = field(factory=Remembered)
     """The frame of the latest update of the mode of each session (1.0 draft)."""
 
 
@@ -159,18 +151,18 @@ class Conversation:
         factory=lambda: {way: Remembered(10_000) for way in Direction}
     )
     """Answered ids by the direction of the request, with the frame of the answer."""
-    sessions: Remembered[str, SessionRecord] = field(factory=lambda: Remembered(1_000))
+    sessions: Remembered[str, SessionRecord] = field(factory=Remembered)
     listed: Remembered[str, int] = field(factory=lambda: Remembered(10_000))
     """Sessions that an answer to session/list or nes/start named, with the frame of the answer."""
     cursors: Remembered[str, int] = field(factory=lambda: Remembered(10_000))
     """Cursors that an answer to session/list gave."""
-    last_ends: Remembered[str, EndedTurn] = field(factory=lambda: Remembered(1_000))
+    last_ends: Remembered[str, EndedTurn] = field(factory=Remembered)
     """The latest ended turn of each session, including sessions whose opening was not recorded."""
     turns: dict[int, TurnRecord] = field(factory=dict)
     """Open turns by number."""
     cancelling: dict[int, TurnRecord] = field(factory=dict)
     """Open turns that were cancelled, by number."""
-    terminals: Remembered[str, TerminalRecord] = field(factory=lambda: Remembered(1_000))
+    terminals: Remembered[str, TerminalRecord] = field(factory=Remembered)
     initialize: list[CheckedMessage] = field(factory=list)
     """The first two ``initialize`` requests."""
     first: dict[Direction, int] = field(factory=dict)

@@ -26,7 +26,7 @@ _UNREADABLE = (-32700, -32600)
 
 
 def _by_direction() -> dict[Direction, Remembered[str, int]]:
-    return {way: Remembered[str, int](1_000) for way in Direction}
+    return {way: Remembered() for way in Direction}
 
 
 @define(eq=False)
@@ -43,7 +43,7 @@ class MistakenPairs:
     """The number of names of each kind that may have been in unreadable messages."""
     lost_update_seq: int = 0
     """The frame of the latest unreadable message to the client, which may have been an update."""
-    adopted: Remembered[int, "CheckedMessage"] = field(factory=lambda: Remembered(1_000))
+    adopted: Remembered[int, "CheckedMessage"] = field(factory=Remembered)
     """The answer that was matched to each exchange."""
     lost_prompt: str | None = None
     """The session of the latest prompt if this session is unknown; empty if the prompt could not be

@@ -27,7 +27,7 @@ class Remembered(Generic[_Key, _Value]):
             known.
     """
 
-    def __init__(self, most: int = 10_000) -> None:
+    def __init__(self, most: int = 1_000) -> None:
         self._entries: dict[_Key, _Value] = {}
         self._most = most
         self.has_forgotten = False
@@ -229,7 +229,7 @@ class SessionRecord:
     """v2: running, idle or requires_action, as the latest state_update said."""
     message_ids: dict[str, str] = field(factory=dict)
     """The latest message id of each kind of chunk."""
-    past_message_ids: Remembered[str, None] = field(factory=lambda: Remembered[str, None](1_000))
+    past_message_ids: Remembered[str, None] = field(factory=Remembered)
     """The earlier messages: for each, the kind of its chunks, a blank and its id."""
 
     @classmethod
