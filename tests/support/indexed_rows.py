@@ -35,6 +35,12 @@ def empty_database() -> bytes:
         return connection.serialize()
 
 
+def stored_views() -> set[str]:
+    """The names of the views in the file of a recording."""
+    with new_database() as connection:
+        return {*query(connection, "SELECT name FROM sqlite_master WHERE type = 'view'")}
+
+
 def settle(log_path: Path, connection: sqlite3.Connection) -> None:
     """Indexes a whole log and ends its recording."""
     with reader(log_path) as log:

@@ -75,10 +75,10 @@ from acp_proxy.recording.recording import LOST, NamedAnswer, Origin, Recording
 from acp_proxy.store.files.annotations import set_note
 from acp_proxy.store.indexing.indexer_state import IndexerState
 from acp_proxy.store.tables.schema import VERSION
-from acp_proxy.store.tables.stored_views import STORED_VIEWS
 from acp_proxy.try_.probe import ProbeResult
 from tests.support.command_line import COMMANDS, commands_with, flags, run, words_for
 from tests.support.example_comparison import differing, printed
+from tests.support.indexed_rows import stored_views
 from tests.support.log_writer import record_conversation
 from tests.support.planted_secrets import record_planted
 from tests.tools.questions import Question, answer, questions
@@ -541,7 +541,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
     documented = "start eof signal exit undelivered gap fault note"
     assert first_cells(kinds) == documented.split()
     views = section(text, "Views").partition("\n### ")[0]
-    assert {*first_cells(views), "frames"} == set(STORED_VIEWS)
+    assert {*first_cells(views), "frames"} == stored_views()
     with sqlite3.connect(record_conversation(tmp_path / "x.db")) as connection:
         for (kind,) in connection.execute("SELECT DISTINCT kind FROM frames"):
             assert f"`{kind}`" in section(text, "frames")

@@ -1,4 +1,4 @@
-"""The schema of the database: the codes in rows, the public views, and a check of foreign tables.
+"""The schema of the database: the codes in rows, the view of frames, and a check of foreign tables.
 
 Users query `recording`, `frames`, `exchanges`, `turns`, `events` and `faults_fired`; `frames` is a
 view. If each row contained the words ``to-client``, ``notification``, ``session/update`` and the
@@ -109,27 +109,18 @@ AS_STORED = LineColumns()
 """Lines as stored in the file."""
 
 
-def valid_json(raw: str) -> str:
-    """Returns ``CONDITION THEN TEXT`` in SQL: whether a line is JSON, and the line as text.
-
-    The indexer reads only the edges of a large line, so such a line counts as JSON only if it is
-    ASCII.
-    """
-    text = f"CAST({raw} AS TEXT)"
-    return (
-        f"(length({raw}) < {LARGE_LINE} OR {text} NOT GLOB '*[^ -~]*')"
-        f" AND json_valid({text}) THEN {text}"
-    )
-
-
 def json_of(raw: str) -> str:
     """Returns SQL for the line ``raw`` of a row ``f`` as JSON; NULL for stderr and invalid JSON.
 
-    SQLite accepts JSON in any encoding, but Python reads only text in UTF-8.
+    SQLite accepts JSON in any encoding, but Python reads only text in UTF-8. The indexer reads only
+    the edges of a large line, so such a line counts as JSON only if it is ASCII.
     """
+    text = f"CAST({raw} AS TEXT)"
     return (
         f"CASE WHEN f.kind != {KIND_CODES[Kind.STDERR]}"
-        f" AND coalesce(f.parse_error, '') NOT LIKE 'not UTF-8%' AND {valid_json(raw)} END"
+        f" AND coalesce(f.parse_error, '') NOT LIKE 'not UTF-8%'"
+        f" AND (length({raw}) < {LARGE_LINE} OR {text} NOT GLOB '*[^ -~]*')"
+        f" AND json_valid({text}) THEN {text} END"
     )
 
 
@@ -183,43 +174,6 @@ def frames_select(rows: str, labels: str, raw: str, size: str, masked: str) -> s
     columns = frame_columns(raw, size, masked, f" {json_of(raw)} AS json,")
     return f"SELECT {columns}\nFROM {frames_from(rows, labels)}"
 
-
-# 200 characters take at most 800 bytes. Text that may not be UTF-8 is rebuilt from code points,
-# since Python's sqlite3 raises an error for invalid text.
-_START = "CAST(substr(raw, 1, 800) AS TEXT)"
-_PREVIEW = f"""
-CASE WHEN kind IN ('stderr', 'invalid') AND {_START} GLOB '*[^ -~]*' THEN (
-    WITH RECURSIVE place(n) AS (
-      SELECT 1 UNION ALL SELECT n + 1 FROM place WHERE n < min(200, length({_START})))
-    SELECT group_concat(char(unicode(substr({_START}, n, 1))), '') FROM place)
-  ELSE substr({_START}, 1, 200) END
-""".strip()
-
-VIEWS = {
-    "frames": frames_select(
-        "frame_rows", "labels", AS_STORED.line, AS_STORED.size, AS_STORED.masked
-    ),
-    "timeline": f"""
-SELECT seq, round(t_ns / 1e9, 6) AS seconds, stream, kind, method, rpc_id, session, turn, size,
-  {_PREVIEW} AS preview FROM frames
-UNION ALL
-SELECT seq, round(t_ns / 1e9, 6), NULL, kind, NULL, NULL, NULL, NULL, NULL, data FROM events
-ORDER BY seq
-""".strip(),
-    "unanswered": """
-SELECT e.id, e.direction, e.method, e.rpc_id, e.session, e.request_seq,
-  round(((SELECT max(t_ns) FROM (SELECT max(t_ns) AS t_ns FROM frame_rows
-    UNION ALL SELECT max(t_ns) FROM events)) - f.t_ns) / 1e9, 3) AS waited_seconds
-FROM exchanges AS e JOIN frame_rows AS f ON f.seq = e.request_seq
-WHERE e.response_seq IS NULL ORDER BY e.id
-""".strip(),
-    "latency": """
-SELECT method, direction, count(*) AS exchanges, count(latency_ns) AS answered,
-  sum(outcome = 'error') AS errors, round(min(latency_ns) / 1e6, 3) AS min_ms,
-  round(avg(latency_ns) / 1e6, 3) AS mean_ms, round(max(latency_ns) / 1e6, 3) AS max_ms
-FROM exchanges GROUP BY method, direction ORDER BY max_ms DESC
-""".strip(),
-}
 
 TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "faults_fired",
           "indexing")  # fmt: skip

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from sqlite_utils import Database
 from sqlite_utils.cli import cli as sqlite_utils
 
-from acp_proxy.store.tables.stored_views import STORED_VIEWS
+from tests.support.indexed_rows import stored_views
 from tests.support.log_writer import LogWriter, write_conversation
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def names(path: Path) -> list[str]:
 def test_every_kept_recording_has_all_views() -> None:
     """A database that `export -o X.db` writes has all views, even from an old recording."""
     for path in RECORDINGS:
-        assert set(STORED_VIEWS) <= set(names(path)), path
+        assert stored_views() <= set(names(path)), path
 
 
 def test_datasette_opens_everything(tmp_path: Path) -> None:
@@ -82,4 +82,4 @@ def test_sqlite_utils_reads_everything(tmp_path: Path) -> None:
             for name in names(path):
                 list(database.query(f"select * from [{name}]"))
     listed = CliRunner().invoke(sqlite_utils, ["views", str(odd), "--table"])
-    assert all(name in listed.output for name in STORED_VIEWS)
+    assert all(name in listed.output for name in stored_views())

@@ -10,8 +10,8 @@ import pytest
 
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.schema import VERSION
-from acp_proxy.store.tables.stored_views import STORED_VIEWS
 from tests.support.command_line import complaint, run
+from tests.support.indexed_rows import stored_views
 from tests.support.log_writer import LogWriter, handshake, notification, record_conversation
 from tests.support.planted_secrets import KEY, SECRETS, record_planted
 from tests.support.text_recordings import rows_of_recording, text_of
@@ -82,7 +82,7 @@ def test_a_recording_of_format_1_is_read_and_exported(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(copy)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
         views = connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall()
-        assert {name for (name,) in views} == {*STORED_VIEWS}
+        assert {name for (name,) in views} == stored_views()
         assert connection.execute("SELECT count(*) FROM messages").fetchone() == (3,)
 
 

@@ -12,7 +12,6 @@ from sqlite_utils import Database
 from acp_proxy.store.files import database
 from acp_proxy.store.tables.migrations import migrations
 from acp_proxy.store.tables.schema import APPLICATION_ID, VERSION
-from acp_proxy.store.tables.stored_views import STORED_VIEWS
 from tests.support.log_writer import (
     MS,
     LogWriter,
@@ -82,7 +81,6 @@ def test_the_contract_is_kept_word_for_word(story: sqlite3.Connection, name: str
 def test_the_views_are_there(story: sqlite3.Connection) -> None:
     """A recording's database has the stored views for users, and no others."""
     names = {name for (name,) in rows(story, "SELECT name FROM sqlite_master WHERE type = 'view'")}
-    assert names == set(STORED_VIEWS)
     assert names == {
         "frames", "timeline", "unanswered", "latency",
         "messages", "tool_calls", "sessions", "permissions",

@@ -4,28 +4,44 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.base.limits import LARGE_LINE, SHOWN_VALUE
 from acp_proxy.base.wording import plain
 from acp_proxy.explain.message_pass import messages_of
 from acp_proxy.explain.show.summary import summarize
 from acp_proxy.explain.stats.statistics import gather
 from acp_proxy.protocol.chunks import chunk_of, mended
 from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.json_text import json_or_none, params_of
-from acp_proxy.protocol.jsonrpc import Direction, read
+from acp_proxy.protocol.jsonrpc import Direction, Kind, read
 from acp_proxy.protocol.tool_calls import CallState, call_of
+from acp_proxy.protocol.updates import (
+    AGENT_TEXT,
+    FINAL,
+    MESSAGES,
+    RUNNING,
+    THOUGHT_CHUNKS,
+    TOOL_CALLS,
+    UPDATE,
+    USER_TEXT,
+    WHOLE_MESSAGES,
+    WHOLE_THOUGHT,
+)
 from acp_proxy.store.copies.text_export import write_text_form
 from acp_proxy.store.copies.text_import import import_text_form, read_text_form
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.tables.stored_views import STORED_VIEWS
+from acp_proxy.store.tables import migrations
+from acp_proxy.store.tables.schema import KIND_CODES
 from tests.support.audit_conversation import Talk
 from tests.support.captures import all_captures, all_text_forms, load
-from tests.support.indexed_rows import new_database
+from tests.support.indexed_rows import new_database, stored_views
 from tests.support.log_writer import LogWriter, notification, request, result, text
 from tests.unit.explain.show.test_checks import play
 
@@ -39,7 +55,7 @@ ROOT = Path(__file__).parents[3]
 RECORDINGS = sorted((ROOT.parent / "recordings").glob("*.db"))
 ROLES = {"user": "user", "agent_message": "agent", "agent_thought": "thought"}
 TEXT_FORMS = [*all_text_forms(), *sorted((ROOT / "data" / "reports").rglob("*.jsonl"))]
-OPENING = ("session/load", "session/resume")
+SQL = Path(migrations.__file__).with_name("stored_views.sql")
 
 
 @contextlib.contextmanager
@@ -61,6 +77,25 @@ def view(path: Path, name: str) -> list[Row]:
     """Returns the rows of a view of a recording."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         return rows(connection, name)
+
+
+def test_the_views_list_the_words_of_the_protocol() -> None:
+    """The lists and numbers in the SQL of the views are those of the protocol and the schema."""
+    sql = SQL.read_text(encoding="utf-8")
+    lists = {tuple(re.findall("'([^']*)'", words)) for words in re.findall(r" IN \((.*?)\)", sql)}
+    roles = [(PROMPT, USER_TEXT, "user_message"), (AGENT_TEXT, "agent_message"),
+             (*THOUGHT_CHUNKS, WHOLE_THOUGHT), ("compaction_summary_chunk",)]  # fmt: skip
+    assert {word for role in roles for word in role} >= {PROMPT, *MESSAGES}
+    assert lists == {
+        *roles, WHOLE_MESSAGES, TOOL_CALLS, RUNNING, tuple(sorted(FINAL)), (PERMISSION,), OPENING,
+        OPENING[1:], (UPDATE, PROMPT, *OPENING[1:3]), (Kind.STDERR, Kind.INVALID),
+    }  # fmt: skip
+    assert set(re.findall(r"kind !?=? ?(?:WHEN )?(\d)", sql)) == {
+        str(KIND_CODES[kind]) for kind in (Kind.NOTIFICATION, Kind.BATCH)
+    }
+    assert KIND_CODES[Kind.REQUEST] == 2
+    assert set(re.findall(r"raw\) < (\d+)", sql)) == {str(LARGE_LINE)}
+    assert set(re.findall(r"< min\((\d{3,})", sql)) == {"200", str(SHOWN_VALUE)}
 
 
 # What our readers say of recordings and captured conversations
@@ -192,7 +227,7 @@ def joined(reader: RecordingReader) -> list[Row]:
             said = "".join(block.get("text", "") for block in blocks)
             messages.append(new(row, "user", said))
             last[session] = None
-        elif method in OPENING:
+        elif method in ("session/load", "session/resume"):
             last[session] = None
         elif chunk is not None:
             role = ROLES[chunk.update.removesuffix("_chunk").replace("user_message", "user")]
@@ -400,7 +435,7 @@ def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> 
             recorder.chunk(3 - number[stream], answer)
         recorder.finish()
     with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
-        for name in STORED_VIEWS:
+        for name in stored_views():
             rows(connection, name)
         frames = rows(connection, "frames")
     for frame in frames:
