@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -23,7 +24,7 @@ from acp_proxy.imports.log_formats import NAMES, SOURCES, source_named, source_o
 from acp_proxy.imports.no_messages import nothing_in, why_not_text
 from acp_proxy.recording.file_names import make_private
 from acp_proxy.recording.recording import LOST
-from acp_proxy.store.copies.log_import import ImportedLog, ImportOptions, LineCounts, import_log
+from acp_proxy.store.copies.log_import import ImportedLog, import_log
 from acp_proxy.store.copies.text_import import import_text_form, is_text_head
 from acp_proxy.store.files.database import MAGIC
 
@@ -39,7 +40,7 @@ _KINDS = {
     "messages": "of messages", "stderr": "of stderr", "remarks": "of other text",
     "brackets": "of brackets around messages", "blank": "blank", "skipped": "skipped",
 }  # fmt: skip
-"""The words for the counts of `LineCounts`."""
+"""The words for the counts of lines of an `ImportedLog`."""
 
 
 class HeadedInput:
@@ -99,7 +100,8 @@ class _Options:
     output: str | None
     name: str | None
     source: str
-    log: ImportOptions
+    skip_bad: bool
+    redact: str
 
 
 @cli_command(
@@ -158,7 +160,7 @@ def import_(
     """
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")
-    options = _Options(output, name, source, ImportOptions(redact, skip_bad, name))
+    options = _Options(output, name, source, skip_bad, redact)
     for file in files:
         _import(file, options)
 
@@ -180,7 +182,16 @@ def _import(file: str, options: _Options) -> None:
             if (source := _recognized(opened, path, options.source)) is not None:
                 pieces = progress(opened.lines(_PIECE), label="importing")
                 entries = source.read(pieces, opened.head)
-                log = import_log(entries, opened.head, source, path, target, options.log)
+                log = import_log(
+                    entries,
+                    opened.head,
+                    source,
+                    path,
+                    target,
+                    redaction=options.redact,
+                    skips_bad_lines=options.skip_bad,
+                    name=options.name,
+                )
                 _say_made(log, path, target)
                 return
             stem = stem or (None if file == "-" else path.name.removesuffix(".jsonl"))
@@ -228,9 +239,9 @@ def _summary(made: ImportedLog, path: Path) -> str:
     return "; ".join(parts)
 
 
-def _lines(lines: LineCounts) -> str:
-    counts = [f"{n:,} {words}" for name, words in _KINDS.items() if (n := getattr(lines, name))]
-    return f"{counted(lines.covered, 'line')}: {', '.join(counts)}"
+def _lines(lines: Counter[str]) -> str:
+    counts = [f"{n:,} {words}" for name, words in _KINDS.items() if (n := lines[name])]
+    return f"{counted(lines.total(), 'line')}: {', '.join(counts)}"
 
 
 def _say(made: Path, stem: str | None) -> None:

@@ -7,12 +7,13 @@ becomes a recording. If a line cannot be read, no recording is made.
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from attrs import define, evolve, frozen
+from attrs import evolve, frozen
 
 from acp_proxy import __version__
 from acp_proxy.base.errors import NotARecording, UnreadableRecording
@@ -45,39 +46,6 @@ _SKIPPING = "; --skip-bad leaves such lines out"
 _NEWLINE = b"\n"
 
 
-@define
-class LineCounts:
-    """How many lines of a log had each kind of content; each line is counted once."""
-
-    messages: int = 0
-    stderr: int = 0
-    remarks: int = 0
-    blank: int = 0
-    brackets: int = 0
-    skipped: int = 0
-    covered: int = 0
-    """The number of the last line that was counted."""
-
-    def count(self, entry: Sent | Remark | UnreadLines | Facts) -> None:
-        """Counts the lines of the next entry, except lines that were already counted."""
-        at = entry.line if isinstance(entry, Sent) else entry
-        lines = max(0, at.last - self.covered)
-        self.covered += lines
-        if isinstance(entry, Sent):
-            if entry.stream is Stream.STDERR:
-                self.stderr += lines
-            else:
-                self.messages += lines
-        elif isinstance(entry, UnreadLines):
-            self.skipped += lines
-        elif isinstance(entry, Remark) and entry.kind is RemarkKind.BLANK:
-            self.blank += lines
-        elif isinstance(entry, Remark) and entry.kind is RemarkKind.BRACKETS:
-            self.brackets += lines
-        else:
-            self.remarks += lines
-
-
 @frozen
 class ImportedConnection:
     """A recording that was made from a log."""
@@ -92,21 +60,11 @@ class ImportedLog:
     """The recordings that were made from a log."""
 
     source: LogFormat
-    lines: LineCounts
+    lines: Counter[str]
+    """How many lines had each kind of content; each line is counted once."""
     connections: tuple[ImportedConnection, ...]
     skipped: tuple[UnreadLines, ...]
     """The first skipped lines."""
-
-
-@frozen
-class ImportOptions:
-    """How a log is imported."""
-
-    redaction: str = "secrets"
-    """The level of masking, as in the recorder's option ``--redact``: secrets, private or none."""
-    skips_bad_lines: bool = False
-    name: str | None = None
-    """The name of the recording, if it differs from the name of its file."""
 
 
 def import_log(
@@ -115,7 +73,10 @@ def import_log(
     source: LogFormat,
     path: Path,
     target: Path,
-    options: ImportOptions,
+    *,
+    redaction: str,
+    skips_bad_lines: bool,
+    name: str | None,
 ) -> ImportedLog:
     """Makes a recording from each connection of a log.
 
@@ -126,19 +87,22 @@ def import_log(
         path: the path of the log, for error messages.
         target: the path of the first database. If this path is taken, and for each further
             connection, the path becomes ``NAME-2.db`` and so on.
-        options: the options of the import.
+        redaction: the level of masking, as in the recorder's option ``--redact``: secrets, private
+            or none.
+        skips_bad_lines: whether lines that cannot be read are left out.
+        name: the name of the recording, if it differs from the name of its file.
 
     Raises:
         UnreadableRecording: a line cannot be read, or the log has no message. No file is left.
         OSError: the log cannot be read, or a database cannot be created. No file is left.
     """
-    counts = LineCounts()
+    counts = Counter[str]()
     skipped: list[UnreadLines] = []
     made: list[_Connection] = []
     sent = connections(with_end(entries), guesses=not source.has_marks)
-    masking = LogMasking(sent, options.redaction)
+    masking = LogMasking(sent, redaction)
     command: tuple[str, ...] | None = None
-    name = options.name or target.stem
+    name = name or target.stem
     with ExitStack() as files:
         current = _Connection(files, source, target.parent, masking)
         for happened, raw in masking:
@@ -149,9 +113,10 @@ def import_log(
                     raise UnreadableRecording(path, f"it has more than {len(made)} connections")
                 current = _Connection(files, source, target.parent, masking)
                 continue
-            counts.count(happened)
+            at = happened.line if isinstance(happened, Sent) else happened
+            counts[_content(happened)] += max(0, at.last - counts.total())
             if isinstance(happened, UnreadLines):
-                if not (options.skips_bad_lines or (happened.is_end and current.has_messages)):
+                if not (skips_bad_lines or (happened.is_end and current.has_messages)):
                     why = f"line {happened.first}: {happened.reason}{_SKIPPING}"
                     raise UnreadableRecording(path, why)
                 skipped += [happened] if len(skipped) < NAMED else []
@@ -164,6 +129,18 @@ def import_log(
         current.finish(_numbered(name, len(made)), command)
         placed = tuple(connection.placed(target) for connection in made)
     return ImportedLog(source, counts, placed, tuple(skipped))
+
+
+def _content(entry: Sent | Remark | UnreadLines | Facts) -> str:
+    """Returns the kind of content of an entry's lines."""
+    match entry:
+        case Sent():
+            return "stderr" if entry.stream is Stream.STDERR else "messages"
+        case UnreadLines():
+            return "skipped"
+        case Remark(kind=RemarkKind.BLANK | RemarkKind.BRACKETS):
+            return entry.kind.value
+    return "remarks"
 
 
 def _numbered(name: str, number: int) -> str:
@@ -258,7 +235,7 @@ class _Connection:
             self._t_ns,
             0,
             raw.line,
-            masked=raw.is_masked,
+            masked=raw.received is not None,
             received=raw.received,
             answered=self._named(sent, message),
         )

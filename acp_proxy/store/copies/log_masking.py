@@ -20,11 +20,6 @@ class MaskedLine(NamedTuple):
     received: int | None
     """The size of the line before it was masked; None if nothing in it is masked."""
 
-    @property
-    def is_masked(self) -> bool:
-        """Whether something in the line is masked."""
-        return self.received is not None
-
 
 class LogMasking:
     """Masks the lines of a log; looks ahead, since a secret may be split over several lines.
