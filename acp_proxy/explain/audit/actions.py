@@ -9,10 +9,10 @@ A request to the client is trusted more than the agent's own description of the 
 
 from collections.abc import Iterable
 from copy import copy
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from datetime import timedelta
+from typing import Any
 
-from acp_proxy.base.limits import KEPT_ACTIONS, LONG_LIST, PARTS, REMEMBERED_CALLS
+from acp_proxy.base.limits import KEPT_ACTIONS, LINE_EDGE, LONG_LIST, PARTS, REMEMBERED_CALLS
 from acp_proxy.explain.audit import statements
 from acp_proxy.explain.audit.audit_values import (
     ASKED_FOR,
@@ -24,156 +24,185 @@ from acp_proxy.explain.audit.audit_values import (
 from acp_proxy.explain.audit.paths import cut, locate
 from acp_proxy.explain.audit.permission_log import PermissionLog, is_refused
 from acp_proxy.explain.audit.session_directories import SessionLog
-from acp_proxy.explain.audit.statements import Statement, normal_command
-from acp_proxy.explain.describe.phrases import Value, part, word
-from acp_proxy.protocol.connection import Connection
-from acp_proxy.protocol.connection_state import Exchange
+from acp_proxy.explain.audit.statements import Statement, is_alike, share_path
+from acp_proxy.explain.describe.phrases import Value, message_of, part, word
+from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of
+from acp_proxy.explain.observed_faults import FaultEffects
+from acp_proxy.explain.show.chosen_messages import read_messages
+from acp_proxy.protocol.connection_state import Exchange, Transition
+from acp_proxy.protocol.dialects import FORK, OPENING, PERMISSION
+from acp_proxy.protocol.effects import ClientEffect, effect_of
+from acp_proxy.protocol.jsonrpc import Direction, Kind, Message
+from acp_proxy.protocol.updates import CONTENT_CHUNK, UPDATE, kind_and_update
+from acp_proxy.recording.recording import FrameRun, read_time
+from acp_proxy.store.reader import RecordingReader
 
 _CANDIDATES = 100
 """Only this number of open tool calls, the latest, are compared with a request."""
+_ABOUT_TERMINALS = (
+    "terminal/output",
+    "terminal/wait_for_exit",
+    "terminal/kill",
+    "terminal/release",
+)
+_HARMLESS = (ClientEffect.ASKS, ClientEffect.INFORMS)
 
 
-class Moment(NamedTuple):
-    """The number, time, session and turn of a message."""
-
-    seq: int
-    t_ns: int
-    session: str | None
-    turn: int | None
-
-
-class ActionLog:
-    """Collects the actions of a recording while it is read.
+class ActionLog(Listener):
+    """Collects the sessions and the actions of a recording while it is read.
 
     Args:
-        connection: the state machine, which knows which tool calls are open.
-        sessions: the directories of the sessions.
-        started_at: the start of the recording.
+        reader: the recording.
+        messages: the pass over the recording.
 
     Attributes:
         actions: the actions in the order in which they began; an action with `is_absorbed` is part
             of another action.
         left_out: the number of actions that were not kept, since there were too many.
+        sessions: the sessions, with their directories.
         permissions: the permission requests.
     """
 
-    def __init__(self, connection: Connection, sessions: SessionLog, started_at: datetime) -> None:
+    def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
         self.actions: list[Action] = []
         self.left_out = 0
+        self.sessions = SessionLog()
         self.permissions = PermissionLog()
-        self._connection = connection
-        self._sessions = sessions
-        self._started_at = started_at
+        self._reader, self._messages = reader, messages
+        self._connection = messages.connection
+        self._made_up = FaultEffects(reader, messages.events).injected
+        self._started_at = read_time(reader.recording.started_at)
         self._calls: dict[tuple[str | None, str], Action] = {}
         self._terminals: dict[tuple[str | None, str], Action] = {}
         self._open: dict[int, tuple[Action, AuditedRequest]] = {}
 
-    def take_update(
-        self, moment: Moment, call: str, update: Value, *, begins: bool = False
+    def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
+        """Adds a frame, or a run of pieces of a message.
+
+        Args:
+            run: the frame, or the run of frames.
+            message: the message of the first frame.
+            transition: the changes that this message made.
+        """
+        if run.kind != "stderr":
+            for member, change in messages_of(message, transition):
+                self._take(run, member, change)
+
+    def _take(self, run: FrameRun, message: Message, change: Transition) -> None:
+        is_agents = run.stream == Direction.TO_CLIENT
+        if message.kind is Kind.NOTIFICATION:
+            if message.method == UPDATE and is_agents:
+                self._take_update(run, message, change)
+        elif (asked := change.opened) is not None:
+            if is_agents:
+                self._take_asked(run, message, change, asked)
+            elif message.method in OPENING:
+                session = None if message.method == FORK else change.session
+                params = part(self._value(run, message), "params")
+                self.sessions.asked(asked.id, run.seq, session, params)
+        elif (exchange := change.answered) is not None:
+            if not is_agents:
+                self._take_answer(run, exchange, self._value(run, message))
+            elif exchange.method in OPENING:
+                is_result = message.kind is Kind.RESPONSE
+                result = part(self._value(run, message), "result") if is_result else None
+                self.sessions.answered(exchange.id, change.session, result)
+
+    def _value(self, run: FrameRun, message: Message) -> Value:
+        """Decodes a message; of a very large message, only the beginning is read."""
+        if message.raw is not None:
+            return message_of(message.raw)
+        stored = next(read_messages(self._reader, [run.seq], LINE_EDGE), None)
+        return {} if stored is None else stored.message
+
+    def _take_update(self, run: FrameRun, message: Message, change: Transition) -> None:
+        """Adds an update about a tool call, or about a terminal that the agent runs itself (v2)."""
+        is_terminal = message.update == "terminal_update" and message.terminal is not None
+        if change.tool_call is None and not is_terminal:
+            return
+        if change.turn is None and self._messages.is_history(run.seq, change.session):
+            return
+        _, update = kind_and_update(part(self._value(run, message), "params"))
+        if change.tool_call is None:
+            said = statements.of_terminal(update)
+            action = self._terminals.get((change.session, said.terminals[0]))
+            action = action or self._begin(run, change, ActionKind.RUN)
+        else:
+            if message.update == CONTENT_CHUNK:
+                update = {"content": [update.get("content")]}
+            said = statements.of_call(update)
+            action = self._call(run, change, change.tool_call, said)
+        if action is not None:
+            self._apply(action, said, run.seq)
+
+    def _take_asked(
+        self, run: FrameRun, message: Message, change: Transition, exchange: Exchange
     ) -> None:
-        """Adds a session update about a tool call.
+        """Adds a request of the agent to its client."""
+        method = message.method or ""
+        if method in _ABOUT_TERMINALS:
+            return
+        params, action = part(self._value(run, message), "params"), None
+        if method == PERMISSION:
+            action = self._take_permission(run, change, exchange, params)
+        elif effect_of(method, self._connection.dialect) not in _HARMLESS:
+            action = self._take_request(run, change, exchange, params)
+        if action is not None and run.seq in self._made_up:
+            action.not_from_agent = True
 
-        Args:
-            moment: the moment of the update.
-            call: the id of the tool call.
-            update: the members of the update.
-            begins: whether the update begins a new tool call with this id.
-        """
-        said = statements.of_call(update)
-        action = self._call(moment, call, said, begins=begins)
-        if action is not None:
-            self._apply(action, said, moment)
-
-    def take_terminal(self, moment: Moment, update: Value) -> None:
-        """Adds a ``terminal_update`` about a terminal that the agent runs itself (v2).
-
-        Args:
-            moment: the moment of the update.
-            update: the members of the update.
-        """
-        said = statements.of_terminal(update)
-        action = self._terminals.get((moment.session, said.terminals[0]))
-        if action is None:
-            action = self._begin(moment, ActionKind.RUN)
-        if action is not None:
-            self._apply(action, said, moment)
-
-    def take_request(self, moment: Moment, exchange: Exchange, params: Value) -> Action | None:
-        """Adds a request that asks the client to do something.
-
-        Args:
-            moment: the moment of the request.
-            exchange: the exchange of the request.
-            params: the params of the request.
-
-        Returns:
-            The action of the request; None if it is not kept, since there are too many actions.
-        """
+    def _take_request(
+        self, run: FrameRun, change: Transition, exchange: Exchange, params: Value
+    ) -> Action | None:
+        """Adds any other request that asks for an action; returns the action, if it is kept."""
         said = statements.of_request(exchange.method or "", params)
-        probe = self._probe(moment, said)
-        call = self._calls.get((moment.session, exchange.tool_call or ""))
+        probe = self._probe(run, change, said)
+        call = self._calls.get((change.session, exchange.tool_call or ""))
         if call is not None:
             action = call if _may_be_part(probe, call) else None
         else:
             action = self._open_action_like(probe)
         if action is None or len(action.requests) == LONG_LIST:
-            action = self._begin(moment, probe.kind)
+            action = self._begin(run, change, probe.kind)
             if action is None:
                 return None
             if call is not None:
                 _name_call(action, call)
             else:
                 self._compare_with_permissions(action, probe)
-        request = AuditedRequest(moment.seq, exchange.method or "")
+        request = AuditedRequest(run.seq, exchange.method or "")
         request.paths = probe.paths
         action.requests.append(request)
         self._take_over(action, probe)
         self._open[exchange.id] = action, request
         return action
 
-    def take_permission(
-        self, moment: Moment, exchange: Exchange, params: Value, *, begins: bool
+    def _take_permission(
+        self, run: FrameRun, change: Transition, exchange: Exchange, params: Value
     ) -> Action | None:
-        """Adds a permission request.
-
-        Args:
-            moment: the moment of the request.
-            exchange: the exchange of the request.
-            params: the params of the request.
-            begins: whether the request begins a new tool call with an id that was used before.
-
-        Returns:
-            The action that needs the permission; None if it is not kept, since there are too many.
-        """
+        """Adds a permission request; returns the action that needs it, if the action is kept."""
         self.permissions.any_asked = True
         said = statements.of_permission(params)
         title = said.title
         call = exchange.tool_call
         if call is not None:
-            action = self._call(moment, call, said, begins=begins)
+            action = self._call(run, change, call, said)
         else:
-            action = self._open_action_like(self._probe(moment, said))
-            action = action or self._begin(moment, said.kind or ActionKind.OTHER)
+            action = self._open_action_like(self._probe(run, change, said))
+            action = action or self._begin(run, change, said.kind or ActionKind.OTHER)
         if action is None:
             return None
         said.title = action.title or title
-        self._apply(action, said, moment)
+        self._apply(action, said, run.seq)
         self.permissions.ask(exchange, action, cut(title or action.title or ""), params)
         return action
 
-    def take_answer(self, moment: Moment, exchange: Exchange, message: Value) -> None:
-        """Adds an answer of the client.
-
-        Args:
-            moment: the moment of the answer.
-            exchange: the exchange of the answer.
-            message: the whole answer.
-        """
-        self.permissions.answer(exchange, moment.seq, message)
+    def _take_answer(self, run: FrameRun, exchange: Exchange, message: Value) -> None:
+        """Adds an answer of the client."""
+        self.permissions.answer(exchange, run.seq, message)
         result = part(message, "result")
         if (pending := self._open.pop(exchange.id, None)) is not None:
             action, request = pending
-            request.answer_seq, request.outcome = moment.seq, exchange.outcome
+            request.answer_seq, request.outcome = run.seq, exchange.outcome
             if (error := message.get("error")) is not None:
                 request.error = cut(_error_text(error))
             terminal = word(result, "terminalId")
@@ -188,46 +217,46 @@ class ActionLog:
                 statements.read_exit(said, part(result, "exitStatus"))
                 _apply_exit(ended, said)
 
-    def _call(self, moment: Moment, call: str, said: Statement, *, begins: bool) -> Action | None:
+    def _call(self, run: FrameRun, change: Transition, call: str, said: Statement) -> Action | None:
         """Returns the action of a tool call; the first message about it creates the action."""
-        action = self._calls.get((moment.session, call))
-        if action is None or begins:
-            action = self._begin(moment, said.kind or ActionKind.OTHER)
+        action = self._calls.get((change.session, call))
+        if action is None or change.begins_call:
+            action = self._begin(run, change, said.kind or ActionKind.OTHER)
             if action is not None:
                 action.tool_call = call
-                self._calls[moment.session, call] = action
+                self._calls[change.session, call] = action
         return action
 
-    def _begin(self, moment: Moment, kind: ActionKind) -> Action | None:
+    def _begin(self, run: FrameRun, change: Transition, kind: ActionKind) -> Action | None:
         if len(self.actions) == KEPT_ACTIONS:
             self.left_out += 1
             return None
-        known = self._connection.state.sessions.get(moment.session or "")
-        at = self._started_at + timedelta(microseconds=moment.t_ns // 1000)
+        known = self._connection.state.sessions.get(change.session or "")
+        at = self._started_at + timedelta(microseconds=run.t_ns // 1000)
         action = Action(
             id=len(self.actions) + 1,
-            seq=moment.seq,
-            t_ns=moment.t_ns,
+            seq=run.seq,
+            t_ns=run.t_ns,
             at=at.isoformat(timespec="milliseconds"),
-            session=moment.session,
-            turn=moment.turn,
+            session=change.session,
+            turn=change.turn,
             mode=None if known is None else known.mode,
             kind=kind,
         )
-        action.directories = self._sessions.directories(moment.session)
+        action.directories = self.sessions.directories(change.session)
         self.actions.append(action)
         return action
 
-    def _probe(self, moment: Moment, said: Statement) -> Action:
+    def _probe(self, run: FrameRun, change: Transition, said: Statement) -> Action:
         """Returns an action that is only compared with other actions, and is not kept."""
-        probe = Action(0, moment.seq, 0, "", moment.session, moment.turn, None, ActionKind.OTHER)
-        self._apply(probe, said, moment)
+        probe = Action(0, run.seq, 0, "", change.session, change.turn, None, ActionKind.OTHER)
+        self._apply(probe, said, run.seq)
         return probe
 
-    def _apply(self, action: Action, said: Statement, moment: Moment) -> None:
+    def _apply(self, action: Action, said: Statement, seq: int) -> None:
         """Adds the facts of a message to an action; keeps facts that came from a client request."""
-        directories = self._sessions.directories(moment.session)
-        action.call.take_status(cut(said.status or ""), moment.seq)
+        directories = self.sessions.directories(action.session)
+        action.call.take_status(cut(said.status or ""), seq)
         action.title = cut(said.title) if said.title is not None else action.title
         action.tool = cut(said.tool) if said.tool is not None else action.tool
         _add_paths(action, (locate(path, directories, operation) for path, operation in said.paths))
@@ -308,7 +337,7 @@ class ActionLog:
             near = [
                 candidate.tool_call
                 for candidate in self._candidates(probe)
-                if _share_path(candidate, probe)
+                if share_path(candidate, probe)
             ]
             action.tool_call = near[0] if len(set(near)) == 1 else None
             return
@@ -327,21 +356,6 @@ class ActionLog:
             action.instead_of = granted[0]
 
 
-def is_alike(action: Action, other: Action) -> bool:
-    """Whether two actions are about the same file or the same command.
-
-    Args:
-        action: an action; its kind may be unknown.
-        other: another action.
-    """
-    if action.kind not in (other.kind, ActionKind.OTHER):
-        return False
-    if other.kind is ActionKind.RUN:
-        command = normal_command(other.command)
-        return bool(command) and command in map(normal_command, (action.command, action.title))
-    return _share_path(action, other)
-
-
 def _may_be_part(probe: Action, call: Action) -> bool:
     """Whether a request may carry out the tool call that it names."""
     if probe.kind is ActionKind.RUN and call.requests:
@@ -354,10 +368,6 @@ def _name_call(action: Action, call: Action) -> None:
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]
-
-
-def _share_path(action: Action, other: Action) -> bool:
-    return not {path.shown for path in action.paths}.isdisjoint(path.shown for path in other.paths)
 
 
 def _add_paths(action: Action, paths: Iterable[AuditedPath]) -> None:

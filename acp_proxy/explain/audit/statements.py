@@ -14,7 +14,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.base.limits import PARTS
-from acp_proxy.explain.audit.audit_values import ActionKind
+from acp_proxy.explain.audit.audit_values import Action, ActionKind
 from acp_proxy.explain.describe.content_texts import command_of
 from acp_proxy.explain.describe.phrases import Value, part, parts, word
 from acp_proxy.explain.describe.tool_texts import given_to
@@ -179,6 +179,31 @@ def normal_command(text: str | None) -> str:
     if _SPECIAL.search(line):
         return line
     return " ".join(map(shlex.quote, _words(line))) or line
+
+
+def is_alike(action: Action, other: Action) -> bool:
+    """Whether two actions are about the same file or the same command.
+
+    Args:
+        action: an action; its kind may be unknown.
+        other: another action.
+    """
+    if action.kind not in (other.kind, ActionKind.OTHER):
+        return False
+    if other.kind is ActionKind.RUN:
+        command = normal_command(other.command)
+        return bool(command) and command in map(normal_command, (action.command, action.title))
+    return share_path(action, other)
+
+
+def share_path(action: Action, other: Action) -> bool:
+    """Whether two actions name a path in common.
+
+    Args:
+        action: an action.
+        other: another action.
+    """
+    return not {path.shown for path in action.paths}.isdisjoint(path.shown for path in other.paths)
 
 
 def _words(text: str) -> list[str]:
