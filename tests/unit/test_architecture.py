@@ -34,7 +34,6 @@ TESTED_BY = {
     "cli/batches/batch_worker": "integration/test_batches.py",
     "cli/playback/replay": "unit/playback/drivers/test_replayer.py",
     "cli/options": "unit/test_docs.py",
-    "cli/explain/audit_rows": "unit/cli/explain/test_audit.py",
     "cli/explain/audit_screen": "unit/cli/explain/test_audit.py",
     "cli/check/check_screen": "integration/test_inspecting.py",
     "cli/editors/setup_screen": "integration/test_inspecting.py",

@@ -1,6 +1,6 @@
 """``acp-proxy audit``: the agent's actions, where they happened, and who permitted them."""
 
-from collections.abc import Iterator
+from functools import partial
 from operator import attrgetter
 
 import click
@@ -13,7 +13,6 @@ from acp_proxy.explain.audit.audit import audit as read_audit
 from acp_proxy.explain.choice import chosen_in, why_nothing
 from acp_proxy.explain.origins import known_json
 from acp_proxy.recording.filters import EVERYTHING
-from acp_proxy.recording.recording import FrameRun
 
 _EXAMPLES = """\b
 Examples:
@@ -50,11 +49,9 @@ def audit(rec: str, filter_words: str, json: bool, top: int | None) -> None:
     """
     with open_recording(rec) as reader:
         chosen = chosen_in(reader, filter_words)
-
-        def watched(runs: Iterator[FrameRun]) -> Iterator[FrameRun]:
-            return progress(runs, reader.count(), "reading", size=attrgetter("frames"))
-
-        result = read_audit(reader, chosen, watched)
+        size = attrgetter("frames")
+        watch = partial(progress, total=reader.count(), label="reading", size=size)
+        result = read_audit(reader, chosen, watch)
         if not result.actions and chosen is not EVERYTHING:
             has_frame = next(iter(reader.heads(chosen)), None) is not None
             no_action = "no frame of an action matches FILTER"

@@ -1,19 +1,49 @@
 """Prints an audit as text: findings first, then a table for each kind of action."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from acp_proxy.base.limits import SHORT_LIST
+from acp_proxy.base.limits import EXAMPLES, SHORT_LIST
 from acp_proxy.base.wording import counted
-from acp_proxy.cli.explain import audit_rows as rows
 from acp_proxy.cli.screens.output import stdout_screen
 from acp_proxy.cli.screens.recording_page import LABEL, RecordingPage, shortened, started_at
 from acp_proxy.cli.screens.styled_text import Ink, Piece, piece
 from acp_proxy.cli.screens.table import Cell, Column, cell, table
-from acp_proxy.explain.audit.audit_values import PROBLEM, Action, ActionStatus, Audit, Source
+from acp_proxy.explain.audit.audit_values import (
+    ASKED_FOR,
+    PROBLEM,
+    Action,
+    ActionKind,
+    ActionStatus,
+    Audit,
+    AuditedPath,
+    AuditedSession,
+    PathPlace,
+    Source,
+)
+from acp_proxy.explain.describe.tool_texts import call_label
 from acp_proxy.explain.findings import Severity
+from acp_proxy.explain.origins import took
 from acp_proxy.recording.recording import Recording, clock, needs
 
+_NOTES = (
+    "client: the agent asked its client to do it, and the client's answer shows the outcome."
+    " claimed: only the agent reports it; the recording does not prove it.",
+    "Paths are compared as text: symbolic links are not followed, and the effect of a command on"
+    " the paths that it names is not known.",
+)
+_GROUPS = {
+    "changed": (ActionKind.WRITE, ActionKind.DELETE, ActionKind.MOVE),
+    "ran": (ActionKind.RUN,),
+    "fetched": (ActionKind.FETCH,),
+    "read": (ActionKind.READ, ActionKind.SEARCH),
+    "other tools": (ActionKind.OTHER,),
+}
+"""The tables with their kinds of actions, in the order of their importance for a reviewer."""
+_WITH_PATHS = {ActionKind.READ, ActionKind.WRITE}
+"""Kinds of actions in tables that are about files, not about commands or tools."""
+_Mark = tuple[str, str]
+"""A warning word for the reviewer, or an empty text; and the text or path that it is about."""
 _MOST = 10
 """The largest number of sessions and of MCP servers that are shown."""
 _INKS = {
@@ -44,16 +74,19 @@ def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
     _findings(page, audit)
     if most is None and page.screen.columns is not None:
         most = SHORT_LIST
-    for group, actions in rows.groups(audit.actions):
+    for title, kinds in _GROUPS.items():
+        actions = [action for action in audit.actions if action.kind in kinds]
+        if not actions:
+            continue
         page.print()
-        page.print(piece(group.title, bold=True), piece(f"  {len(actions):,}", Ink.FAINT))
-        page.lines(table(_columns(audit, group, rows.first(actions, most)), page.screen))
+        page.print(piece(title, bold=True), piece(f"  {len(actions):,}", Ink.FAINT))
+        page.lines(table(_columns(audit, kinds, _first(actions, most)), page.screen))
         if most is not None and len(actions) > most:
             page.print(piece(f"  … and {len(actions) - most:,} more, see --top", Ink.FAINT))
     if audit.actions:
         page.print()
-        page.wrap(piece(""), piece(rows.CLAIMED_NOTE, Ink.FAINT))
-        page.wrap(piece(""), piece(rows.PATHS_NOTE, Ink.FAINT))
+        for note in _NOTES:
+            page.wrap(piece(""), piece(note, Ink.FAINT))
     if page.screen.columns is not None:
         _next(page, audit, word)
     page.flush()
@@ -71,13 +104,13 @@ def _about(page: RecordingPage, audit: Audit) -> None:
     many = len(audit.sessions) > 1
     places = [
         f"{shortened(session.id)}  {place}" if many else place
-        for session, place in zip(audit.sessions, map(rows.session, audit.sessions), strict=True)
+        for session, place in zip(audit.sessions, map(_session, audit.sessions), strict=True)
     ]
     _listed(page, "works in", places)
-    _listed(page, "MCP servers", rows.servers(audit.sessions))
-    page.row("actions", rows.totals(audit))
+    _listed(page, "MCP servers", _servers(audit.sessions))
+    page.row("actions", _totals(audit))
     if audit.actions:
-        page.row("permission", rows.answers(audit))
+        page.row("permission", _answers(audit))
     if audit.left_out:
         page.row("left out", f"{audit.left_out:,} later actions, which are not listed")
 
@@ -91,41 +124,42 @@ def _findings(page: RecordingPage, audit: Audit) -> None:
         page.finding(severity, finding.text)
 
 
-def _columns(audit: Audit, group: rows.Group, actions: Sequence[Action]) -> list[Column]:
+def _columns(audit: Audit, kinds: Sequence[ActionKind], actions: Sequence[Action]) -> list[Column]:
     recording = audit.recording
     seqs = {action.id: action.seq for action in audit.actions}
     many = len({action.session for action in audit.actions}) > 1
     sessions = [cell(shortened(action.session or "") if many else "") for action in actions]
     times = [cell(_time(recording, action), Ink.FAINT) for action in actions]
-    marked = [rows.what(action) for action in actions]
-    warnings = max((len(mark.word) for marks in marked for mark in marks), default=0)
+    marked = [_what(action) for action in actions]
+    warnings = max((len(word) for marks in marked for word, _ in marks), default=0)
     whats = [*map(_marked, marked)]
-    places = [_marked([rows.directory(action)]) for action in actions]
-    remarks = [cell(rows.remarks(action, seqs), Ink.FAINT) for action in actions]
+    has_paths = not _WITH_PATHS.isdisjoint(kinds)
+    places = [_marked([_directory(action)]) for action in actions]
+    remarks = [cell(_remarks(action, seqs), Ink.FAINT) for action in actions]
     return [
         Column("at", times, rank=3),
         Column("seq", [cell(f"#{action.seq}", Ink.FAINT) for action in actions], right=True),
         Column("turn", [cell(str(action.turn or "")) for action in actions], right=True, rank=6),
         Column("session", sessions, rank=7),
-        Column("how", [cell(rows.how(action, group)) for action in actions], rank=1),
-        Column("what", whats, least=22 + warnings, most=60, keeps_ends=group.has_paths),
+        Column("how", [cell(_how(action, kinds[0])) for action in actions], rank=1),
+        Column("what", whats, least=22 + warnings, most=60, keeps_ends=has_paths),
         Column("in", places, rank=2, least=8, keeps_ends=True),
-        Column("status", [cell(rows.status(a, recording), _INKS.get(a.status)) for a in actions]),
+        Column("status", [cell(_status(a, recording), _INKS.get(a.status)) for a in actions]),
         Column("known", [_source(action) for action in actions]),
         Column("permission", [_permission(a, recording) for a in actions], least=16),
         Column("remarks", remarks, rank=5, least=10),
     ]
 
 
-def _marked(marks: Sequence[rows.Mark]) -> Cell:
+def _marked(marks: Sequence[_Mark]) -> Cell:
     pieces: list[Piece] = []
-    for mark in marks:
+    for word, text in marks:
         if pieces:
             pieces.append(piece(", "))
-        if mark.word:
-            ink = Ink.STDERR if mark.word == "UNKNOWN PLACE" else Ink.TROUBLE
-            pieces.append(piece(f"{mark.word} ", ink, bold=True))
-        pieces.append(piece(mark.text))
+        if word:
+            ink = Ink.STDERR if word == "UNKNOWN PLACE" else Ink.TROUBLE
+            pieces.append(piece(f"{word} ", ink, bold=True))
+        pieces.append(piece(text))
     return pieces or cell("")
 
 
@@ -134,11 +168,11 @@ def _source(action: Action) -> Cell:
 
 
 def _permission(action: Action, recording: Recording) -> Cell:
-    text = rows.permission(action, recording)
+    text = _answer(action, recording)
     if action.permissions:
         granted = action.permissions[-1].decision == "granted"
         return cell(text, Ink.PERMISSION if granted else Ink.STDERR)
-    return cell(text, Ink.FAINT if action.kind in rows.QUIET else Ink.STDERR)
+    return cell(text, Ink.STDERR if action.kind in ASKED_FOR else Ink.FAINT)
 
 
 @needs("date", unknown="")
@@ -159,3 +193,164 @@ def _next(page: RecordingPage, audit: Audit, word: str) -> None:
     name = shlex.quote(word)
     more = f" --around {seqs[0]}" if seqs else ""
     page.next(f"acp-proxy log {name}{more}")
+
+
+def _what(action: Action) -> list[_Mark]:
+    """Returns the subject of an action, as marked parts."""
+    if action.kind is ActionKind.RUN:
+        words = [path.shown for path in action.mentions if path.credential]
+        names = f" (names {', '.join(words[:3])})" if words else ""
+        mark = "CREDENTIALS" if words else ""
+        return [(mark, f"{action.command or action.title or '?'}{names}")]
+    if action.kind is ActionKind.FETCH:
+        return [("", action.url or action.title or "?")]
+    paths = _different(action)
+    marks = [_path(path) for path in paths[:EXAMPLES]]
+    if (more := len(paths) - EXAMPLES) > 0:
+        marks.append(("", f"and {more} more"))
+    if action.kind in (ActionKind.SEARCH, ActionKind.OTHER) or not marks:
+        title = call_label(action.title or action.tool, action.tool_call) or "?"
+        command = f": {action.command}" if action.command else ""
+        marks.insert(0, ("", f"{title}{command}"))
+    return marks
+
+
+def _different(action: Action) -> list[AuditedPath]:
+    """Returns the paths of an action, each file once.
+
+    A relative path in an unknown directory is left out if an absolute path ends with it. For a
+    move, all paths are returned.
+    """
+    if action.kind is ActionKind.MOVE:
+        return action.paths
+    whole = [path.shown for path in action.paths if path.shown.startswith("/")]
+    return [
+        path
+        for path in action.paths
+        if path.place is not PathPlace.UNKNOWN
+        or not any(full.endswith(f"/{path.shown.removeprefix('./')}") for full in whole)
+    ]
+
+
+def _first(actions: Sequence[Action], most: int | None) -> list[Action]:
+    """Returns the first actions of a table, in order; marked actions take precedence."""
+    if most is None or len(actions) <= most:
+        return [*actions]
+    chosen = sorted(actions, key=lambda action: not _is_marked(action))[:most]
+    return sorted(chosen, key=lambda action: action.id)
+
+
+def _is_marked(action: Action) -> bool:
+    marks = [*_what(action), _directory(action)]
+    is_refused = action.status is ActionStatus.REFUSED or action.refused_before is not None
+    return is_refused or any(word for word, _ in marks)
+
+
+def _how(action: Action, usual: ActionKind) -> str:
+    """Returns the operation of an action; empty if it is the usual operation of the table."""
+    operations = {path.operation for path in action.paths} - {None, "modify"}
+    if action.kind is ActionKind.WRITE and len(operations) == 1 and len(action.paths) == 1:
+        return str(next(iter(operations)))
+    return "" if action.kind is usual else action.kind.value
+
+
+def _directory(action: Action) -> _Mark:
+    """Returns the directory of a command; empty if it is not known."""
+    return ("", "") if action.directory is None else _path(action.directory)
+
+
+def _status(action: Action, recording: Recording) -> str:
+    """Returns the outcome of an action."""
+    if action.status is ActionStatus.UNANSWERED and recording.is_open(live=False):
+        return "open"
+    if action.exit_signal:
+        return f"{action.status.value}, {action.exit_signal}"
+    if action.exit_code:
+        return f"{action.status.value}, exit {action.exit_code}"
+    return action.status.value
+
+
+def _answer(action: Action, recording: Recording) -> str:
+    """Returns the answer to an action's permission request; if there was no request, says so."""
+    if not action.permissions:
+        mode = f" (mode {action.mode})" if action.mode and action.kind in ASKED_FOR else ""
+        earlier = action.perhaps_allowed_by[-1:]
+        perhaps = "".join(f"; #{grant.answer_seq} {grant.option} may cover it" for grant in earlier)
+        if action.refused_before is not None:
+            perhaps = f"; #{action.refused_before} refused the same"
+        return _missing(recording, f"not asked{perhaps}{mode}")
+    last = action.permissions[-1]
+    times = f"{len(action.permissions)} times, last " if len(action.permissions) > 1 else ""
+    if last.answer_seq is None:
+        return f"{times}no answer to #{last.seq}"
+    word = last.option if last.option and last.decision in ("granted", "denied") else last.decision
+    if word in ("once", "session", "workspace", "always", "remembered"):  # 1.0 draft
+        word = f"{last.decision}, {word}"
+    waited = took(recording, last.waited_ns)
+    after = f", after {waited}" if waited else ""
+    return f"{times}#{last.answer_seq} {word}{after}"
+
+
+@needs("start", "middle", unknown="no request in the import")
+def _missing(_recording: Recording, text: str) -> str:
+    return text
+
+
+def _remarks(action: Action, seqs: Mapping[int, int]) -> str:
+    """Returns further remarks on an action."""
+    texts = []
+    if same := [f"#{seqs[number]}" for number in action.perhaps_same_as if number in seqs]:
+        texts.append(f"perhaps the same as {', '.join(same[:3])}")
+    if action.not_from_agent:
+        texts.append("made up by a fault")
+    errors = [request.error for request in action.requests if request.error]
+    return "; ".join([*texts, *errors[-1:]])
+
+
+def _totals(audit: Audit) -> str:
+    """Returns the number of actions by kind, and by who reports them."""
+    if not audit.actions:
+        return "none"
+    kinds = ", ".join(
+        f"{sum(audit.counts[kind].values()):,} {kind.value}"
+        for kind in ActionKind
+        if kind.value in audit.counts
+    )
+    by_client, claimed = (audit.sources.get(source.value, 0) for source in Source)
+    return f"{len(audit.actions):,}: {kinds}; {by_client:,} by the client, {claimed:,} claimed"
+
+
+def _answers(audit: Audit) -> str:
+    """Returns the number of permission requests, by answer."""
+    count = sum(audit.answers.values())
+    words = ", ".join(f"{n:,} {word}" for word, n in audit.answers.items())
+    never = _missing(audit.recording, "never asked")
+    return f"asked {counted(count, 'time')}: {words}" if count else never
+
+
+def _session(audited_session: AuditedSession) -> str:
+    """Returns the directories of a session."""
+    unknown = "in a directory that is not in the recording"
+    where = unknown if audited_session.cwd is None else audited_session.cwd
+    return " + ".join([where, *audited_session.directories])
+
+
+def _servers(sessions: Iterable[AuditedSession]) -> list[str]:
+    """Returns the MCP servers of all sessions, each once."""
+    every = (server for session in sessions for server in session.mcp_servers)
+    texts = (
+        f"{server.name} ({server.type}): {server.command or server.url or 'through the client'}"
+        for server in every
+    )
+    return [*dict.fromkeys(texts)]
+
+
+def _path(path: AuditedPath) -> _Mark:
+    words = []
+    if path.place is PathPlace.OUTSIDE:
+        words.append("OUTSIDE")
+    elif path.place is PathPlace.UNKNOWN:
+        words.append("UNKNOWN PLACE")
+    if path.credential:
+        words.append("CREDENTIALS")
+    return (" ".join(words), path.shown)

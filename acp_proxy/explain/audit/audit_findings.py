@@ -25,12 +25,17 @@ from acp_proxy.explain.waits import AT_ONCE_NS
 from acp_proxy.protocol.permissions import GRANTED
 from acp_proxy.recording.recording import Fact
 
-_NOUNS = {
-    ActionKind.READ: "read", ActionKind.SEARCH: "search", ActionKind.WRITE: "write",
-    ActionKind.DELETE: "deletion", ActionKind.MOVE: "move", ActionKind.RUN: "command",
-    ActionKind.FETCH: "fetch", ActionKind.OTHER: "other tool call",
-}  # fmt: skip
-_PLURALS = {ActionKind.SEARCH: "searches", ActionKind.FETCH: "fetches"}
+_WORDS = {
+    ActionKind.READ: ("read", "reads", "read", "read"),
+    ActionKind.SEARCH: ("search", "searches", "searched", "search"),
+    ActionKind.WRITE: ("write", "writes", "wrote", "write"),
+    ActionKind.DELETE: ("deletion", "deletions", "deleted", "delete"),
+    ActionKind.MOVE: ("move", "moves", "moved", "move"),
+    ActionKind.RUN: ("command", "commands", "ran", "run"),
+    ActionKind.FETCH: ("fetch", "fetches", "fetched", "fetch"),
+    ActionKind.OTHER: ("other tool call", "other tool calls", "did", "do"),
+}
+"""For each kind of action, a noun and its plural, and a verb in the past and in the infinitive."""
 _READS = (ActionKind.READ, ActionKind.SEARCH)
 _ALL: tuple[Fact, ...] = ("start", "middle")
 KINDS: dict[str, tuple[Fact, ...]] = {
@@ -196,7 +201,7 @@ def _credentials(happened: Iterable[Action], tried: Iterable[Action]) -> Iterato
             continue
         allowed = all(_is_granted(action) for action, _ in named_paths) or bool(what)
         names = _listed([
-            f"{'a command names' if path in action.mentions else _VERBS[action.kind][0]}"
+            f"{'a command names' if path in action.mentions else _WORDS[action.kind][2]}"
             f" {_short(path.shown)} {_number(action)}"
             for action, path in named_paths
         ])  # fmt: skip
@@ -328,9 +333,7 @@ def _finding(kind: str, severity: str, text: str, actions: Sequence[Action]) -> 
 
 
 def _count(kind: ActionKind, count: int) -> str:
-    if count != 1 and kind in _PLURALS:
-        return f"{count:,} {_PLURALS[kind]}"
-    return counted(count, _NOUNS[kind])
+    return f"{count:,} {_WORDS[kind][count != 1]}"
 
 
 def _number(action: Action) -> str:
@@ -353,22 +356,13 @@ def _is_granted(action: Action) -> bool:
 
 def _did(action: Action) -> str:
     """Returns the start of a sentence about an action: who did it, and how certain this is."""
-    past, plainly = _VERBS[action.kind]
+    _, _, past, plainly = _WORDS[action.kind]
     if action.source is Source.CLIENT:
         asked = action.status is ActionStatus.UNANSWERED
         return f"the client was asked to {plainly}" if asked else f"the client {past}"
     if action.status is ActionStatus.DONE:
         return f"the agent says that it {past}"
     return f"the agent announced that it would {plainly}"
-
-
-_VERBS = {
-    ActionKind.READ: ("read", "read"), ActionKind.SEARCH: ("searched", "search"),
-    ActionKind.WRITE: ("wrote", "write"), ActionKind.DELETE: ("deleted", "delete"),
-    ActionKind.MOVE: ("moved", "move"), ActionKind.RUN: ("ran", "run"),
-    ActionKind.FETCH: ("fetched", "fetch"), ActionKind.OTHER: ("did", "do"),
-}  # fmt: skip
-"""For each kind of action, a verb in the past tense and in the infinitive."""
 
 
 def _scope(asked: AuditedPermission) -> str:
