@@ -95,6 +95,7 @@ class Prober:
         results: the verdicts by the id of the probe.
         stderr: the end of what the last agent has written to its stderr.
         is_mute: whether the agent did not answer ``initialize`` in time.
+        left_behind: processes of the agents that outlived them; they were ended.
     """
 
     _start: Callable[[], AbstractAsyncContextManager[StartedAgent]]
@@ -105,6 +106,7 @@ class Prober:
     results: dict[str, ProbeResult] = field(init=False, factory=dict)
     stderr: bytearray = field(init=False, factory=bytearray)
     is_mute: bool = field(init=False, default=False)
+    left_behind: list[str] = field(init=False, factory=list)
     _ignores_unknown: bool = field(init=False, default=False)
     """Whether the agent does not answer requests with an unknown method."""
     _tapes: list[ProbeTape] = field(init=False, factory=list)
@@ -168,6 +170,7 @@ class Prober:
                 if patience.cancelled_caught:
                     self._tape.blame("end", None, f"its output is still open after {GRACE_S:g} s")
             nursery.cancel_scope.cancel()
+        self.left_behind += agent.left_behind
 
     async def _reach(self, probe: Probe) -> None:
         """Plays a probe of the dialect, after those that lead to its start."""

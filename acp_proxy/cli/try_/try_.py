@@ -197,6 +197,7 @@ def _probe(
         results = run_alone((prober := Prober(start, tell, *options)).play)
     finally:
         tell("")
+    _warn_of(prober.left_behind)
     if prober.is_mute or results[0].verdict is ProbeVerdict.BROKEN:
         os.write(2, prober.stderr)
     if (code := _start_failure(starts[0], 1)) is not None:
@@ -207,6 +208,11 @@ def _probe(
     else:
         show_probes(report)
     return report.exit if write_reports((junit, lambda: junit_text(report))) else 2
+
+
+def _warn_of(left_behind: list[str]) -> None:
+    for process in left_behind:
+        warn(f"the agent left this process running, and it was ended: {process}")
 
 
 def _start_failure(path: Path, code: int) -> int | None:
@@ -227,8 +233,7 @@ def _start_failure(path: Path, code: int) -> int | None:
 
 def _conclude(new: Path, outcome: TrialOutcome) -> int:
     """Prints the verdict on the recording, and returns the exit code."""
-    for process in outcome.left_behind:
-        warn(f"the agent left this process running, and it was ended: {process}")
+    _warn_of(outcome.left_behind)
     if (code := _start_failure(new, outcome.exit_code or 1)) is not None:
         return code
     if outcome.detail:
