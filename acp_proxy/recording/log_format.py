@@ -43,6 +43,10 @@ LAST_KIND = SENT
 STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
 """Signals that stop a recorder; the recorder only forwards all other signals."""
 
+GAVE_UP = "its client gave up on it"
+"""The reason of a `SIGNAL` event: the client had waited for the agent as long as it ever waits. A
+client tells its recorder so by SIGALRM; the agent gets SIGTERM."""
+
 MARKER_KEY = "marker_key"
 """The field of ``START`` with the key for making the markers of secrets. The field is only in the
 log."""

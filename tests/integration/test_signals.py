@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.recording.log_format import GAVE_UP
 from tests.integration.processes import agent, living, needs_proc, shell, wait_until
 
 if TYPE_CHECKING:
@@ -65,6 +66,16 @@ def test_the_recording_tells_a_signal_of_the_client(record: Recorder, is_client:
     assert conversation.wait() == -signal.SIGTERM
     (event,) = conversation.recording.events("signal")
     assert event.get("sender") == ("parent" if is_client else None)
+
+
+def test_a_client_can_tell_that_it_gave_up(record: Recorder) -> None:
+    """SIGALRM to the recorder ends the agent by SIGTERM, and the recording tells the reason."""
+    conversation = record(shell("echo ready; exec sleep 1000"))
+    conversation.expect(b"ready\n")
+    conversation.process.send_signal(signal.SIGALRM)
+    assert conversation.wait() == -signal.SIGTERM
+    (event,) = conversation.recording.events("signal")
+    assert (event["name"], event["reason"]) == ("SIGTERM", GAVE_UP)
 
 
 @pytest.mark.parametrize("signum", STOPPING, ids=lambda s: s.name)

@@ -27,13 +27,15 @@ from acp_proxy.explain.waits import (
     named_wait,
 )
 from acp_proxy.protocol.dialects import INITIALIZE, LOGIN, PROMPT
+from acp_proxy.recording.log_format import GAVE_UP
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.exchanges import TurnRow, first_cancel, release_after
 from acp_proxy.store.queries.frames import frames_before
 
 UNANSWERED = "wait.unanswered"
 _PATIENCE_NS = 2 * 10**9
-"""A client that leaves within this time after the agent's last message has not given up waiting."""
+"""A client that leaves within this time after the agent's last message has not given up waiting,
+unless it told its recorder so."""
 _LOGIN_NS = 15 * 60 * 10**9
 """Nobody takes this long to log in; an agent that waits longer should have given up."""
 _AT_ONCE_NS, _LONG_LINE = 10**8, 1 << 16
@@ -169,7 +171,8 @@ def _request(
 
 def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, str]) -> _Judgement:
     """Returns who is to blame for a request that was open when the client left."""
-    if silent_ns is not None and silent_ns < _PATIENCE_NS:
+    has_given_up = any(event.data.get("reason") == GAVE_UP for event in context.of_kind("signal"))
+    if silent_ns is not None and silent_ns < _PATIENCE_NS and not has_given_up:
         if context.client_end is not None and context.client_end.kind == "signal":
             return _Judgement(CLIENT, None, Severity.INFO)
         return _Judgement(None, "the client left while the agent was at work", Severity.INFO)

@@ -39,7 +39,7 @@ class RecorderShutdown:
 
     Attributes:
         signum: the signal that stopped us, or None.
-        is_hopeless: whether the agent will not end by itself.
+        is_hopeless: whether we gave up on the agent, since it will not end by itself.
         was_stopped: whether the recorder got a signal to stop.
         last_read_ns: when the agent last sent something.
         hurried: set when a signal comes while we wait for the recorder.
@@ -83,13 +83,16 @@ class RecorderShutdown:
             self._send(signal.SIGKILL if self.was_stopped else signal.SIGTERM)
 
     async def end(self) -> None:
-        """Waits for the recorder, then sends it SIGTERM, then SIGKILL."""
+        """Waits for the recorder, then sends it SIGTERM, then SIGKILL.
+
+        SIGALRM comes first if the agent is hopeless, so that the recording says who gave up.
+        """
         assert self._process.stdin is not None
-        with contextlib.suppress(trio.BrokenResourceError):
-            await self._process.stdin.aclose()
-        steps = [signal.SIGTERM, signal.SIGKILL]
+        steps = [signal.SIGALRM if self.is_hopeless else signal.SIGTERM, signal.SIGKILL]
         if self.signum is not None or self.is_hopeless:
             self._send(steps.pop(0))
+        with contextlib.suppress(trio.BrokenResourceError):
+            await self._process.stdin.aclose()
         while True:
             with trio.move_on_after(self._patience if steps else inf):
                 await self._read_rest()

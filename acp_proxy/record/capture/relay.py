@@ -7,7 +7,7 @@ it is adopted (`record.supervisor`), the supervisor ends the process.
 
 import os
 import time
-from _signal import SIGCONT, SIGINT, SIGKILL, SIGQUIT, SIGTTIN, sigwait
+from _signal import SIGALRM, SIGCONT, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGTTIN, sigwait
 from _thread import allocate_lock, stack_size, start_new_thread
 
 from acp_proxy.record.capture.latch import Latch
@@ -16,6 +16,7 @@ from acp_proxy.record.capture.stdio import warn
 from acp_proxy.recording.log_format import (
     CLOSE,
     EXIT,
+    GAVE_UP,
     NOTE,
     SIGNAL,
     STDERR,
@@ -220,6 +221,8 @@ class Relay:
                 reason = "by the terminal, to client and agent alike"
                 self.log.event(SIGNAL, {"signal": signum, "action": "passed on", "reason": reason})
                 continue
+            if signum == SIGALRM:
+                signum, sender = SIGTERM, {**sender, "reason": GAVE_UP}
             self.log.event(SIGNAL, {"signal": signum, "action": "passed on", **sender})
             self.agent.send_signal(signum)
             if signum in STOPPING:

@@ -10,6 +10,7 @@ import sys
 from _signal import (
     SIG_BLOCK,
     SIG_IGN,
+    SIGALRM,
     SIGHUP,
     SIGINT,
     SIGQUIT,
@@ -74,7 +75,7 @@ def record(
         _give_way(options, e, Log(), mask_text)
     signals = {
         s
-        for s in (SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2)
+        for s in (SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2)
         if getsignal(s) is not SIG_IGN
     }
     mask = pthread_sigmask(SIG_BLOCK, signals)

@@ -19,7 +19,7 @@ from acp_proxy.explain.findings import CONVERSATION
 from acp_proxy.explain.show.checks import CHECKS
 from acp_proxy.explain.show.summary import summarize
 from acp_proxy.recording import log_format as capture_log
-from acp_proxy.recording.log_format import STDERR, TO_AGENT, TO_CLIENT
+from acp_proxy.recording.log_format import GAVE_UP, STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.store.reader import RecordingReader
 from tests.support import captures
 from tests.support.command_line import run
@@ -220,6 +220,9 @@ def test_the_end_of_the_agent_is_judged(
         ([client_leaves, is_told(9, "sent", reason="it did not end"), dies(9)], "agent"),
         ([prompt, client_leaves, exits(0)], None),  # the client left while the agent was at work
         ([prompt, silence, client_leaves, exits(0)], "agent"),
+        ([prompt, is_told(15), dies(15)], "client"),
+        ([prompt, is_told(15, reason=GAVE_UP), dies(15)], "agent"),
+        ([prompt, client_leaves, is_told(15, reason=GAVE_UP), dies(15)], "agent"),
         ([prompt, dies(15), is_told(15)], "client"),  # the signal to the group came first
     ],
 )
