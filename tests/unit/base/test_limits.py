@@ -14,7 +14,7 @@ NAMES = [ast.unparse(line.targets[0]) for line in BODY if isinstance(line, ast.A
 
 
 def test_each_limit_is_explained() -> None:
-    """The module `limits` imports nothing, and each constant in it has a docstring."""
+    """The module `base/limits.py` imports nothing, and each of its constants has a docstring."""
     assert [type(line) for line in BODY] == [ast.Assign, ast.Expr] * len(NAMES)
 
 
@@ -29,5 +29,5 @@ def used() -> set[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_limit_is_used(name: str, used: set[str]) -> None:
-    """Every size limit in `limits` is imported by at least one module."""
+    """Every size limit in `base/limits.py` is imported by at least one module."""
     assert name in used

@@ -137,7 +137,7 @@ def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
-    """A directory with a recording's name does not hide the recording itself."""
+    """A command that is given the name of a recording ignores a directory of the same name."""
     (tmp_path / "run").mkdir()
     (tmp_path / "given").mkdir()
     record_conversation(tmp_path / "run.db", name="given")
@@ -173,7 +173,7 @@ def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
 def test_only_plain_files_are_opened(
     tmp_path: Path, make: Callable[[Path], None], kind: str, _: str
 ) -> None:
-    """A symbolic link to a plain file is opened, and a missing file is reported as missing."""
+    """Commands open a symbolic link to a plain file, and report a missing file as missing."""
     path, link = tmp_path / "x", tmp_path / "link"
     make(path)
     assert kind_of(path) == kind

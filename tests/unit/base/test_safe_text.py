@@ -30,11 +30,11 @@ def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
 
 @given(st.text())
 def test_nothing_commands_a_terminal(text: str) -> None:
-    """Any text becomes printable, except for joiners within emoji."""
+    """Text that is made safe for terminals has only printable characters, and joiners of emoji."""
     assert visible(text).replace("\u200d", "").isprintable()
 
 
 def test_a_long_line_is_cut() -> None:
-    """A text made plain is one line: any line end looks the same, and tabs become spaces."""
+    """`plain` makes any text one line of limited length: line ends look alike, tabs are spaces."""
     assert plain("a\tb\r\nc\nd") == "a b\\nc\\nd"
     assert len(plain("x" * 10_000)) == SHOWN_LINE

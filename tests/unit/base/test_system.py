@@ -128,7 +128,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_every_command_that_runs_everywhere_is_inspected() -> None:
-    """For Windows, the table `INSPECT` has the words of each command that starts no agent."""
+    """The table `INSPECT` of the tests for Windows has each command that starts no agent."""
     starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep", "try"}
     inspected = [" ".join(words) + " " for _, words in INSPECT]
     for name in commands_with():
@@ -161,7 +161,7 @@ def conversation() -> tuple[bytes, bytes]:
 
 @pytest.mark.parametrize("options", [(), ("--fault", "latency latency_ms=1")])
 def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[str, ...]) -> None:
-    """Without the functions that Windows lacks, a replay still runs to its end."""
+    """Without the functions that Windows lacks, a replay of a recording still runs to its end."""
     client, agent = conversation()
     script = 'sys.argv = ["acp-proxy", "replay", *sys.argv[1:]]; main()'
     said, complaint = without(script, "hello", *options, directory=recordings, said=client)
@@ -171,7 +171,7 @@ def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[
 
 
 def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
-    """On a system that cannot start agents, each command that starts one is refused in one line."""
+    """On a system that cannot start agents, a command that starts one is refused in one line."""
     words = [("record", "--", "x"), ("verify", "hello", "--", "x"), ("setup", "zed", "--write"),
              ("doctor",), ("faults", "sweep", "hello", "--client", "x"),
              ("try", "--", "x"), ("verify", "--help")]  # fmt: skip
@@ -188,7 +188,7 @@ def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
 
 
 def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> None:
-    """On a system without file locks, only an unfinished recording is refused; `list` works."""
+    """On a system without file locks, `show` refuses an unfinished recording; `list` works."""
     (recordings / "dead.db.log").write_bytes(b"acplog")
     script = 'print(*run("show", "dead.db")); print(run("list")[0] or 0)'
     said, _ = without(script, directory=recordings)
@@ -201,7 +201,7 @@ def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> N
 def test_a_log_is_opened_where_there_are_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A log is opened only on a system that can lock files; a missing log is called missing."""
+    """A recording's log is opened only where files can be locked; a missing log is an error."""
     path = record_conversation(tmp_path / "x.db")
     monkeypatch.setattr(system, "HAS_LOCKS", False)
     with pytest.raises(FileNotFoundError):
@@ -238,7 +238,7 @@ def lacking(tree: ast.AST) -> Iterator[str]:
 
 
 def test_other_modules_run_on_windows() -> None:
-    """Modules that start no agents get functions that Windows lacks only from `system`."""
+    """Modules that start no agents import functions that Windows lacks only from `base/system`."""
     lacks = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).with_suffix("").as_posix()
@@ -248,7 +248,7 @@ def test_other_modules_run_on_windows() -> None:
 
 
 def test_a_pipe_gets_utf_8(recordings: Path) -> None:
-    """A transcript is written to a pipe as UTF-8, whatever the system's code page is."""
+    """A transcript that goes to a pipe is UTF-8, whatever the system's code page is."""
     script = (
         "from acp_proxy.base import system; system.OUTPUT_ENCODING = 'utf-8'\n"
         "sys.stdout.reconfigure(encoding='cp1252')\n"
@@ -268,7 +268,7 @@ def test_flags_that_are_missing_are_left_out() -> None:
 def test_a_descriptor_is_readable_once_there_is_something(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`system.is_readable` is True for a descriptor with data, and False if that is not known."""
+    """`system.is_readable` is True for a descriptor with data, and False if it cannot be known."""
     source, sink = os.pipe()
     try:
         assert not system.is_readable(source)

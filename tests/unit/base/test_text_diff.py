@@ -52,7 +52,7 @@ def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
     ],
 )
 def test_different_words_are_found(a: str, b: str, pieces: list[words.Piece]) -> None:
-    """In a diff of texts, a changed word is one change; without spaces, a changed character is."""
+    """A diff of texts marks changed words, or changed characters in a text without spaces."""
     assert word_diff(a, b) == pieces
 
 
@@ -72,7 +72,7 @@ def test_words_around_a_change_are_enough() -> None:
 
 
 def test_changes_that_are_close_are_joined() -> None:
-    """Two neighbouring changes of a text share an excerpt; a short text is shown whole."""
+    """A diff of texts shows two neighbouring changes in one excerpt, and a short text whole."""
     pieces = word_diff("in 12 minutes and 3 seconds", "in 13 minutes and 4 seconds")
     assert list(excerpts(pieces)) == [pieces]
     assert list(excerpts(word_diff("equal", "equal"))) == []
@@ -118,6 +118,6 @@ def test_a_change_is_a_unified_diff() -> None:
 
 
 def test_equal_texts_have_no_diff() -> None:
-    """Equal texts have an empty unified diff; that of a new text has only additions."""
+    """The unified diff of equal texts is empty; the diff of a new text has only additions."""
     assert [*unified("a\nb\n", "a\nb\n")] == [*unified("", "")] == []
     assert [*unified("", "a\nb")] == ["@@ -0,0 +1,2 @@", "+a", "+b"]

@@ -26,7 +26,7 @@ from acp_proxy.base.wording import counted, when
 def test_recent_times_are_relative(
     monkeypatch: pytest.MonkeyPatch, seconds: int, text: str
 ) -> None:
-    """In a list, a time within the last week is shown as an age, any other time as a date."""
+    """Commands show a time within the last week as an age, and any other time as a date."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     now = datetime(2025, 6, 15, 12, tzinfo=UTC)
@@ -34,5 +34,5 @@ def test_recent_times_are_relative(
 
 
 def test_only_one_is_singular() -> None:
-    """In messages, only the count 1 has a noun in the singular; the count 0 has the plural."""
+    """In messages, a noun after the number 1 is singular; after 0 and others it is plural."""
     assert [counted(number, "frame") for number in range(3)] == ["0 frames", "1 frame", "2 frames"]
