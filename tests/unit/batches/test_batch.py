@@ -100,7 +100,7 @@ def test_a_lost_job_says_why() -> None:
 
 
 def test_an_error_of_ours_ends_the_batch() -> None:
-    """If a bug of ours ends a batch, the earlier verdicts are kept."""
+    """If a bug in acp-proxy ends a batch of jobs, the verdicts up to then are kept."""
     actual = run_batch(
         jobs(9),
         Promises(lambda job: ClusterFailed("gone") if job.recording == "2.db" else CLEAN, 1),

@@ -90,7 +90,7 @@ def test_other_ends_are_errors(
     error: type[Exception],
     said: str,
 ) -> None:
-    """If a task on Dask ends without a verdict, the executor raises an error of one line."""
+    """If a task on Dask ends without a verdict, the batch gets an error of one line."""
     future = executor.submit(JOB)
     end(tasks.futures[0])
     with pytest.raises(error, match=said) as raised:
@@ -99,7 +99,7 @@ def test_other_ends_are_errors(
 
 
 def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -> None:
-    """If a recording for a Dask worker cannot be read, the caller gets an error."""
+    """If a recording cannot be read, it is not sent to a Dask worker, and the error is reported."""
     with pytest.raises(FileNotFoundError):
         executor.submit(evolve(JOB, recording="gone.db", path="/no/such/gone.db"))
     assert tasks.futures == []
@@ -145,7 +145,7 @@ def answer(
 
 
 def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
-    """A Dask worker with another version of acp-proxy answers a job with its version."""
+    """A Dask worker whose acp-proxy has another version refuses a job and names its own version."""
     said = f"expected acp-proxy 9.9 on each worker: {worker.address} has {__version__}"
     assert dask_executor.answer("9.9", b"of another form") == said
 

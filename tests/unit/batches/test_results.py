@@ -113,7 +113,7 @@ def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -
 
 
 def test_the_digest_depends_on_each_word() -> None:
-    """The digest that identifies a batch depends on each word and on the words' boundaries."""
+    """A batch's digest depends on each word of its command, and on where each word ends."""
     words = [("verify", ["a", "b"]), ("check", ["a", "b"]), ("verify", ["ab"]), ("verify", ["b"])]
     assert len({digest_of(*word) for word in words}) == len(words)
 

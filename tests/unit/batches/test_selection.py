@@ -54,7 +54,7 @@ ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs
 )
 @pytest.mark.usefixtures("here")
 def test_words_name_recordings(words: list[str], expected: list[str]) -> None:
-    """A batch has each recording once, sorted by name within a word, and no hidden files."""
+    """Each word of a batch selects recordings, sorted by name; a batch has no recording twice."""
     assert names(*words) == expected
 
 
@@ -95,7 +95,7 @@ def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
 )
 @pytest.mark.usefixtures("here")
 def test_directories_and_patterns_name_several(word: str, several: bool) -> None:
-    """A word that looks like a pattern but is the name of a file selects this file for a batch."""
+    """If a word of a batch looks like a pattern but is the name of a file, it means this file."""
     assert names_several(word) is several
 
 

@@ -28,7 +28,7 @@ def verdict(**more: Any) -> JobVerdict:
 
 
 def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
-    """Options of a job that is sent name the unpacked files; equal file names do not collide."""
+    """The options of a job that is sent to a Dask worker name the files as unpacked there."""
     first, second = tmp_path / "a" / "x", tmp_path / "b" / "x"
     for place in (first, second):
         place.parent.mkdir()
@@ -52,7 +52,7 @@ def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
 
 
 def test_a_shared_recording_does_not_travel(tmp_path: Path) -> None:
-    """A recording on a shared disk has the same path in a job on another machine."""
+    """A recording on a shared disk is not sent with a Dask job; the job has the same path there."""
     way = packed(job(HELLO, is_shared=True))
     assert len(way) < 1000
     got, names = unpacked(way, tmp_path)
@@ -60,7 +60,7 @@ def test_a_shared_recording_does_not_travel(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_travels_as_far_as_it_is(tmp_path: Path) -> None:
-    """A job on a running recording is sent with the frames so far; one on an ended one, whole."""
+    """A Dask job gets a copy of an ended recording, or of the frames so far of a running one."""
     with LogWriter(tmp_path / "x.db") as writer:
         writer.to_agent({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}})
         live = packed(job(writer.path))
@@ -90,7 +90,7 @@ def test_a_verdict_names_files_as_the_caller_does(tmp_path: Path) -> None:
 
 
 def test_a_new_run_spares_what_is_there(tmp_path: Path) -> None:
-    """The new run of a sent job gets another file name if its own name is used already."""
+    """The new run that a Dask job records gets another file name if its own name is taken."""
     output = tmp_path / "recordings" / "run.db"
     asked = job(HELLO, output=str(output))
     new = tmp_path / "new.db"
