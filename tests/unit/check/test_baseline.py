@@ -41,7 +41,7 @@ FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still 
     ],
 )
 def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None:
-    """For a baseline, findings are equal that differ only in ids, paths, numbers and markers."""
+    """A baseline of `check` takes findings as equal that differ only in ids, paths or numbers."""
     assert generic(text) == generic(other)
 
 
@@ -56,12 +56,12 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """For a baseline, findings with other methods, kinds or short words are different."""
+    """A baseline of `check` takes findings with other methods, kinds or short words as new."""
     assert generic(text) != generic(other)
 
 
 def test_rule_side_and_method_count() -> None:
-    """For a baseline, a finding at another frame is known, and one by another rule is new."""
+    """A baseline of `check` knows a finding at another frame, but not one by another rule."""
     assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
     for other in (
         evolve(FOUND, rule="rpc.shape"),
@@ -85,7 +85,7 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
 def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
-    """For a baseline, two runs with other ids, directories and times have equal findings."""
+    """A baseline of `check` covers another run of the conversation, with other ids and times."""
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:
@@ -101,14 +101,14 @@ def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
 
 
 def test_a_long_word_is_read_quickly() -> None:
-    """Fingerprinting a finding's text takes time in proportion to the text's length."""
+    """A finding of `check` gets its fingerprint in time proportional to the length of its text."""
     began = time.process_time()
     generic("a" * 200_000)
     assert time.process_time() - began < 5
 
 
 def test_what_is_known_of_other_rules_stays() -> None:
-    """Updating the baseline for some rules keeps the known findings of all other rules."""
+    """If `check` updates a baseline for some rules, the known findings of other rules stay."""
     before = BaselineWriter()
     before.has(FOUND)
     before.has(evolve(FOUND, rule="rpc.shape"))

@@ -32,7 +32,10 @@ def test_nothing_is_found_in_a_clean_conversation(conversation: str) -> None:
 
 @pytest.mark.parametrize("change", BY_HAND + MECHANICAL, ids=named)
 def test_one_change_breaks_one_rule(change: Change) -> None:
-    """A change of a clean conversation breaks the rule in the table, and causes no other error."""
+    """Each single change of a clean conversation breaks one rule of `check` and no other rule.
+
+    A change may also have findings that are not errors.
+    """
     assert sorted(findings(changed(change))) == sorted(change.findings)
     assert change.findings
     assert not any(is_error(finding) for finding in change.findings[1:])
@@ -46,7 +49,7 @@ def test_a_legal_change_breaks_no_rule(change: Change) -> None:
 
 
 def test_half_of_the_changes_are_mechanical() -> None:
-    """A program chose at least half of the tested changes, so that the choice favours no rule."""
+    """At least half of the changes that test the rules of `check` were chosen by a program."""
     assert len(BY_HAND) >= 60
     assert len(MECHANICAL) >= 60
     assert {change.conversation for change in BY_HAND} == {*CONVERSATIONS}

@@ -52,12 +52,12 @@ _CUTS = ("start", "middle", "ending", "all")
     ],
 )
 def test_a_place_in_the_documentation_has_its_page(source: str, address: str) -> None:
-    """The address of a rule's source is that of the page with which the source begins."""
+    """The source of a rule of `check` begins with the title of a page, and has its address."""
     assert address_of(source) == f"https://agentclientprotocol.com{address}"
 
 
 def test_every_source_of_a_rule_has_its_place() -> None:
-    """Each source of a rule is on a page with an address, in the draft, or is `HOUSE`."""
+    """Each source of a rule of `check` is a page, a place in the draft, or our own rule."""
     for rule in rules().values():
         assert rule.source, rule.id
         assert HOUSE not in rule.source or rule.source == (HOUSE,), rule.id
@@ -66,13 +66,13 @@ def test_every_source_of_a_rule_has_its_place() -> None:
 
 
 def test_a_specification_has_its_own_site() -> None:
-    """Sources of rules in JSON-RPC and JSON have no page on the site of the protocol."""
+    """For a rule of `check` whose source is JSON-RPC or JSON, no page of the protocol is named."""
     assert address_of("JSON-RPC 2.0") == "https://www.jsonrpc.org/specification"
     assert address_of("JSON") == "https://www.rfc-editor.org/rfc/rfc8259"
 
 
 def test_a_group_is_all_of_its_rules() -> None:
-    """A group or a pattern selects all of its rules; without names, `check` uses all but one."""
+    """`check` accepts a group or a pattern for all its rules; without names, it omits one rule."""
     every = {name for name in rules() if name.startswith("rpc.")}
     assert chosen_rules(["rpc"], []) == chosen_rules(["rpc.*"], []) == every
     assert chosen_rules([], []) == {*rules()} - {"tool.no-progress"}
@@ -111,20 +111,20 @@ def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
 
 
 def test_a_rule_is_looked_at_in_its_dialects() -> None:
-    """A rule is only checked in its own dialects; rules of v1 also in an unknown dialect."""
+    """`check` applies a rule only in its own dialects; unknown dialects get the rules of v1."""
     chosen = chosen_rules(["rpc", "s4"], [])
     assert not [name for name in looked_at(chosen, "v1") if name.startswith("s4.")]
     assert looked_at(chosen, "v1") == looked_at(chosen, None)
 
 
 def test_names_begin_with_the_groups() -> None:
-    """Completion of rules offers the groups before the rules."""
+    """On the command line, completion for a rule of `check` offers groups before single rules."""
     assert names()[:2] == ["frame", "rpc"]
     assert len(names()) == len({*names()})
 
 
 def test_every_rule_declares_what_it_needs() -> None:
-    """Each rule about messages declares which losses of an import prevent its check."""
+    """Each rule of `check` about messages declares which losses of an import prevent its use."""
     words = {*get_args(Fact), "texts"} - {"parts"}
     for rule in rules().values():
         assert (rule.lost_if is None) is (rule.group in CONVERSATION), rule.id
@@ -133,7 +133,7 @@ def test_every_rule_declares_what_it_needs() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_missing_lines_are_nobodys_fault(group: str) -> None:
-    """A conversation without findings has none after an import has lost some of its lines.
+    """If `check` finds nothing in a conversation, it finds nothing in an import without some lines.
 
     If a rule finds something, its `lost_if` lacks a word, or its line in `CHECKS` lacks one.
     """
@@ -145,7 +145,7 @@ def test_missing_lines_are_nobodys_fault(group: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("cut", _CUTS)
 def test_no_missing_line_is_a_fault(cut: str) -> None:
-    """A conversation that is cut anywhere has no findings that the whole conversation lacks."""
+    """If a conversation is cut anywhere, `check` has no finding that the whole one lacks."""
     for group in GROUPS:
         for example in examples(group):
             if group not in CONVERSATION or not example.is_broken:
@@ -153,7 +153,7 @@ def test_no_missing_line_is_a_fault(cut: str) -> None:
 
 
 def test_rules_are_named_once_with_the_first_reason() -> None:
-    """All rules are checked for our own recordings; an import reports each unchecked rule once."""
+    """`check` applies all rules to our own recordings; for an import, it names skipped rules."""
     assert unchecked_rules(None) == []
 
     result = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))
@@ -168,7 +168,7 @@ def test_rules_are_named_once_with_the_first_reason() -> None:
 
 
 def test_inferred_directions_break_no_rule() -> None:
-    """If the directions of an import were inferred, the rule about wrong directions is skipped."""
+    """If an import's directions were inferred, `check` skips the rule about wrong directions."""
     result = unchecked_rules(Origin("acpx", (), inferred_directions=3))
     assert [part.rules for part in result] == [("rpc.wrong-direction",)]
 
@@ -181,7 +181,7 @@ def test_inferred_directions_break_no_rule() -> None:
     ],
 )
 def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) -> None:
-    """Rules do not judge messages with omissions in dots, nor messages that Lisp printed."""
+    """`check` judges no imported message that has dots for omissions or was printed by Lisp."""
     with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
         result = Checker(reader).read()
     assert result.findings == []
@@ -189,7 +189,7 @@ def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) ->
 
 
 def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
-    """If an import left out parts of messages, only rules about the connection are checked."""
+    """If an import left out parts of messages, `check` applies only rules about the connection."""
     (result,) = unchecked_rules(Origin("lines", ("parts",)))
     assert {*result.rules} == {
         other.id for other in rules().values() if other.group not in CONVERSATION
@@ -197,7 +197,7 @@ def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
 
 
 def test_a_session_is_known_though_its_opening_is_missing() -> None:
-    """Rules about two messages are checked even if an import lacks the session's opening."""
+    """`check` applies rules about two messages even if an import lacks the session's opening."""
     call = '{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run"}}'
     line = f'<- {{"jsonrpc":"2.0","method":"session/update","params":{call}}}'
     result = _check([line, line], ("start", "middle", "ending"))
@@ -218,7 +218,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
 def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
     error: str, *, is_broken: bool
 ) -> None:
-    """If an import lacks a session's opening, `check` blames a refused prompt only on its error."""
+    """If an import lacks a session's opening, a rule accepts an error that calls it unknown."""
     prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
     result = _check(
         [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',

@@ -79,7 +79,7 @@ def test_a_list_has_them_if_it_is_asked_to(tmp_path: Path) -> None:
 
 
 def test_a_row_that_was_checked_begins_with_what_a_check_found(tmp_path: Path) -> None:
-    """A broken rule marks its row in `list`, even if the conversation succeeded."""
+    """`list --check` marks a recording that breaks a rule, even if the conversation succeeded."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"a log line\n")
         recorder.end()

@@ -29,7 +29,7 @@ LSP: dict[str, Any] = {"processId": None, "rootUri": "file:///proj", "capabiliti
     ],
 )
 def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> None:
-    """A recording of another protocol is recognized by members of its initialize message."""
+    """`check` recognizes a recording of another protocol by members of its initialize message."""
     assert note_of(params) == f"this is not ACP: initialize looks like that of {name}"
 
 
@@ -43,13 +43,13 @@ def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> No
     ],
 )
 def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
-    """A recording is recognized as ACP even if the protocol version in it is wrong."""
+    """`check` takes a recording as ACP even if the protocol version in it is wrong."""
     assert note_of(params) is None
 
 
 @given(st.dictionaries(st.sampled_from([*MCP, *LSP]), st.none() | st.integers() | st.text()))
 def test_any_values_are_read(params: dict[str, Any]) -> None:
-    """Recognizing the protocol of a recording never raises, whatever the values are."""
+    """`check` recognizes the protocol of a recording without errors, whatever its values are."""
     note_of(params)
 
 

@@ -6,7 +6,7 @@ from tests.support.example_checker import check_lines, judge
 
 
 def test_a_batch_is_checked_message_by_message() -> None:
-    """Each message of a batch is checked by itself, and its findings are at the batch's frame."""
+    """`check` judges each message of a JSON-RPC batch, and reports it at the batch's frame."""
     batch = (
         '<- [{"jsonrpc": "1.0", "method": "_a/b"}, {"id": 9, "result": {}, "jsonrpc": "2.0"}, {}]'
     )
@@ -67,7 +67,7 @@ def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_othe
 
 
 def test_sentences_call_dialects_as_the_command_line_does() -> None:
-    """Findings of `check` call the draft `draft-1.0`, as in the option `--dialect`."""
+    """Findings of `check` call the draft `draft-1.0`, as the option `--dialect` does."""
     update = '{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a"}}'
     result = check_lines(
         [

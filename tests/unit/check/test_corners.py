@@ -44,7 +44,7 @@ def corners() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("lines", "settings"), [*corners()])
 def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[str, str]) -> None:
-    """The examples of corner cases of rules have exactly the findings below their messages."""
+    """The corner cases of `check` have exactly the findings that their file notes."""
     after = settings["after"].replace("nothing", "")
     only = None if settings["only"] == "all" else settings["only"]
     assert judge(lines, after, only, float(settings["gap"])) == lines
@@ -56,7 +56,7 @@ def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[s
     ids=lambda case: case.method,
 )
 def test_every_example_of_the_documents_ends_a_conversation(example: Example) -> None:
-    """An example of the documents breaks a rule if its type is wrong, unless it is a null."""
+    """Each example of ACP's documents that breaks the v1 schema breaks a rule, or is null."""
     arrow = "->" if example.direction is Direction.TO_AGENT else "<-"
     line = f"{arrow} {json.dumps(example.message)}\n"
     _, is_there, after = (DATA / "documents.txt").read_text("utf-8").partition(line)
@@ -88,7 +88,7 @@ def test_every_example_of_the_documents_ends_a_conversation(example: Example) ->
     ],
 )
 def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) -> None:
-    """A form's text field that asks for a secret is a finding; a choice with such a name is not."""
+    """`check` reports a form's text field for a secret, but not a choice with such a name."""
     for label, form in (
         (name, {"type": "string"}),
         ("x", {"type": "string", "title": name}),
@@ -104,7 +104,7 @@ def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) ->
 
 @pytest.mark.parametrize("modes", [[{"id": ["a"]}], [None], {}, "ask", [{"id": "a"}, 7]])
 def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
-    """Invalid lists of modes and options break only the rules about types."""
+    """Invalid lists of modes and options break only the rules of `check` about types."""
     state = {"currentModeId": "b", "availableModes": modes}
     opened = {"sessionId": "s", "modes": state, "configOptions": modes}
     lines = [
@@ -164,13 +164,13 @@ def update(kind: str, **members: Any) -> str:
 def test_names_that_version_2_leaves_open_are_found_by_their_places(
     line: str, places: list[str]
 ) -> None:
-    """In version 2, a check finds undefined names without an underscore at their places."""
+    """In ACP version 2, `check` reports an undefined name, unless it begins with an underscore."""
     findings = check_lines([*before("a v2 handshake"), line]).findings
     assert [finding.place for finding in findings if finding.rule == "v2.custom-value"] == places
 
 
 def test_what_only_other_dialects_have_is_not_asked_for() -> None:
-    """Rules of other dialects are not checked in v1, nor while the dialect is unknown."""
+    """`check` applies no rules of other dialects in v1, nor while the dialect is unknown."""
     lines = [
         update("state_update", state="thinking"),
         update("agent_message_chunk", content={"type": "text"}),

@@ -21,13 +21,13 @@ EXAMPLES = [example for group in GROUPS for example in examples(group)]
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda case: f"{case.rule}-{case.is_broken}")
 def test_finds_what_is_written(example: Example) -> None:
-    """An example of a rule has exactly the findings that are written below its messages."""
+    """Each example of a rule of `check` has exactly the findings that are written below it."""
     is_whole = rules()[example.rule].group in CONVERSATION
     assert judge(example.lines, example.after, is_whole=is_whole) == list(example.lines)
 
 
 def test_each_rule_is_kept_and_broken() -> None:
-    """The broken examples of a rule break the rule, and its legal examples do not."""
+    """Each rule of `check` is broken by its bad examples, and not by its legal examples."""
     for rule_id in rules():
         mine = examples_of(rule_id)
         breaks = [
@@ -38,13 +38,13 @@ def test_each_rule_is_kept_and_broken() -> None:
 
 
 def test_each_rule_has_a_function() -> None:
-    """The rules about messages in the catalogue are exactly the rules that have functions."""
+    """The rules of `check` about messages are exactly those in the catalogue."""
     assert load() == {other.id for other in rules().values() if other.group not in CONVERSATION}
     assert not {*rules()} & {*left_out()}
 
 
 def test_blames_who_is_obliged() -> None:
-    """No rule that obliges one side is ever broken by the other side."""
+    """A rule of `check` that obliges one side is never reported against the other side."""
     findings = [
         line.split() for example in EXAMPLES for line in example.lines if line.startswith("   ")
     ]

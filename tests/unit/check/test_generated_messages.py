@@ -89,7 +89,7 @@ def accusations(examples: Iterable[Example]) -> list[str]:
 
 
 def test_every_method_and_kind_of_update_has_examples() -> None:
-    """The generator of messages has examples for every schema and for past false alarms."""
+    """Generated messages that test `check` cover every schema and each past false alarm."""
     every = every_example()
     assert len(every) > 10_000
     kinds = {
@@ -109,12 +109,12 @@ def test_every_method_and_kind_of_update_has_examples() -> None:
 
 
 def test_a_thousand_examples_accuse_nobody() -> None:
-    """A thousand generated messages that the schemas allow break no rules."""
+    """A thousand generated messages that the schemas allow break no rule of `check`."""
     assert accusations(random.Random(_SEED).sample(every_example(), _COUNT)) == []
 
 
 def test_what_is_not_allowed_is_found() -> None:
-    """A generated message with a wrong member breaks a rule."""
+    """A generated message with a wrong member breaks a rule of `check`."""
     example = next(
         example
         for example in every_example()
@@ -128,5 +128,5 @@ def test_what_is_not_allowed_is_found() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_no_example_accuses_anybody(schema: str) -> None:
-    """A message with any variant and any optional member of a schema version breaks no rule."""
+    """No variant or optional member that a schema version allows breaks a rule of `check`."""
     assert accusations(generate(schema)) == []

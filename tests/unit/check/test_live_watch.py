@@ -97,14 +97,14 @@ def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
     "path", [*SHIPPED, *captures.all_text_forms(), *HEALTHY], ids=lambda path: path.stem
 )
 def test_a_healthy_conversation_never_rings(path: Path) -> None:
-    """The live watch reports nothing in a healthy conversation, except those in `LONG`."""
+    """The live watch reports one silence in recordings known for a long one, else nothing."""
     with RecordingReader(path) as reader:
         assert len(rings(reader, LIMIT_S)) == (path.stem in LONG)
 
 
 @pytest.mark.parametrize("path", [*captures.weighted_captures()])
 def test_a_capture_never_rings(path: Path, tmp_path: Path) -> None:
-    """The live watch reports nothing in captured conversations of real agents."""
+    """The live watch reports nothing in recorded conversations of real agents."""
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(path), recorder)
     with RecordingReader(tmp_path / "x.db") as reader:
@@ -113,13 +113,13 @@ def test_a_capture_never_rings(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", HANGS)
 def test_a_hang_rings_once(name: str) -> None:
-    """The live watch reports each silence of a hang once, at the first look after its limit."""
+    """The live watch reports each long silence of an agent once, when it is over the limit."""
     with RecordingReader(REPORTS / f"{name}.jsonl") as reader:
         assert [second for second, _ in rings(reader, LIMIT_S)] == HANGS[name]
 
 
 def test_a_running_call_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In `hang.db` the agent is silent in a tool call, so the watch uses the limit of calls."""
+    """While a tool call runs, the live watch allows the agent a longer silence than elsewhere."""
     with RecordingReader(DIRECTORY / "hang.db") as reader:
         assert rings(reader, 2) == []
         monkeypatch.setattr(live_watch, "CALL_S", 2.0)
@@ -158,7 +158,7 @@ def look(watch: LiveWatch, reader: RecordingReader, recorder: LogWriter, seconds
 
 
 def test_a_silence_rings_once(recorder: LogWriter, reader: RecordingReader) -> None:
-    """The live watch reports a silence as long as the limit, and then only the next silence.
+    """The live watch reports a silence that has reached the limit once, and then the next one.
 
     The frames are not indexed: the recorder indexes late, and the reader reads the log.
     """
@@ -175,7 +175,10 @@ def test_a_silence_rings_once(recorder: LogWriter, reader: RecordingReader) -> N
 
 
 def test_only_the_agents_own_silence_rings(recorder: LogWriter, reader: RecordingReader) -> None:
-    """Waiting for a person, the client or a program never rings; a call rings after ten minutes."""
+    """The live watch reports a tool call after ten minutes, and other waits by the agent never.
+
+    Other waits are those for a person, the client or a program.
+    """
     after = partial(look, LiveWatch(reader, 60), reader, recorder)
     call = {"toolCallId": "c", "title": "make"}
     recorder.to_client(update("s", "tool_call", **call, status="in_progress"))
@@ -207,7 +210,7 @@ def test_nothing_rings_after_a_gap(recorder: LogWriter, reader: RecordingReader)
 
 
 def test_nothing_rings_at_the_size_cap(recorder: LogWriter, reader: RecordingReader) -> None:
-    """When a recording has reached --max-size, the live watch reports no silence."""
+    """After a recording has reached --max-size, the live watch reports no silence."""
     watch = LiveWatch(reader, 60)
     assert look(watch, reader, recorder, 50) is None
     recorder.event(capture_log.NOTE, action="full", reason="the recording has reached --max-size")
@@ -231,7 +234,7 @@ def test_a_cancel_leaves_the_same_hangs(
 
 
 def test_a_broken_rule_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """The live watch reports a broken rule as soon as the message is read."""
+    """The live watch reports a broken rule as soon as it has read the message."""
     watch = LiveWatch(reader, None, problem=True)
     assert look(watch, reader, recorder, 1) is None
     recorder.to_client(b"Loading the model\n")
@@ -241,19 +244,19 @@ def test_a_broken_rule_is_a_problem(recorder: LogWriter, reader: RecordingReader
 
 
 def test_a_hang_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """An error of the whole conversation, as `show` reports it, is a problem, too."""
+    """The live watch reports an error that only `show` finds, such as an unanswered request."""
     watch = LiveWatch(reader, None, problem=True)
     assert look(watch, reader, recorder, 59) is None
     assert look(watch, reader, recorder, 1)[1].startswith("wait.unanswered by the agent: #6: ")
 
 
 def test_a_silence_is_more_than_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """The live watch reports a silence that is also an error only as a silence."""
+    """If a silence of an agent is also an error, the live watch reports only the silence."""
     assert look(LiveWatch(reader, 60, problem=True), reader, recorder, 70)[0] == "stall"
 
 
 def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
-    """When the dialect becomes known, the live watch checks the earlier messages again."""
+    """When the dialect becomes known, the live watch applies its rules to earlier messages."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         RecordingReader(recorder.path) as reader,
@@ -279,7 +282,7 @@ def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
 
 
 def test_the_end_of_an_agent_is_a_problem(recorder: LogWriter) -> None:
-    """When a recording ends, the live watch reports what `show` reports: here, a crash."""
+    """When a recording ends in a crash, the live watch reports the crash, as `show` does."""
     recorder.event(capture_log.EXIT, signal=6)
     recorder.close("the agent exited")
     recorder.abandon()

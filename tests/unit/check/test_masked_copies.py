@@ -75,7 +75,7 @@ def _blanked() -> list[str]:
     ],
 )
 def test_a_text_that_stands_for_another_is_not_judged(redaction: str, broken: set[str]) -> None:
-    """Blanks in a masked copy count neither as words nor as paths, nor as equal texts."""
+    """Rules of `check` take a blank in a masked copy for no word, path or equal text."""
     header, *rest = text_form_of(_blanked())
     first = json.loads(header)
     first["recording"]["redaction"] = redaction

@@ -130,7 +130,7 @@ def _opened(path: Path, directory: Path) -> Iterator[RecordingReader]:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=_name)
 def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) -> None:
-    """The findings of `check` in real conversations are exactly those in the table of the test."""
+    """`check` finds in each recording of a real agent exactly the findings in the tests' table."""
     with _opened(path, tmp_path) as reader:
         findings, summary = Checker(reader).read().findings, summarize(reader)
     _agree(findings, summary.error_codes)
@@ -144,7 +144,7 @@ def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) 
 
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("*.jsonl")), ids=_name)
 def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
-    """Rules and errors in `show` charge only the side that the bug report blames."""
+    """For a rebuilt bug report, `check` and `show` blame only the side that the report blames."""
     with RecordingReader(path) as reader:
         findings, errors = Checker(reader).read().findings, summarize(reader).error_codes
     _agree(findings, errors)
@@ -155,7 +155,7 @@ def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
 
 
 def test_the_table_is_about_conversations_that_exist() -> None:
-    """Each conversation in the table of findings in real conversations exists."""
+    """The tests' table of `check` findings in real agents' recordings names existing ones."""
     assert {*EXPECTED, *WENT_WRONG} <= {_name(path) for path in CONVERSATIONS}
 
 

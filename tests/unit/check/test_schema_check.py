@@ -63,13 +63,13 @@ def updated(dialect: str = V1, **update: Any) -> list[str]:
 
 @pytest.mark.parametrize("example", protocol_documents.official(), ids=lambda case: case.method)
 def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> None:
-    """The schema check judges each example of the reference as noted, except for two nulls."""
+    """The schema check agrees with the notes on the specification's examples, except two nulls."""
     is_null = example.method in NULL_RESULTS and example.message.get("result", 0) is None
     assert bool(judged(example, V1)[0]) == (example.valid_v1_schema is False and not is_null)
 
 
 def test_the_slips_of_the_reference_are_named_exactly() -> None:
-    """The schema check reports each known mistake in the reference, and no other mistake."""
+    """The schema check reports the known mistakes in the specification's examples, and no other."""
     assert [
         words
         for example in protocol_documents.official()
@@ -140,7 +140,7 @@ def test_unknown_methods_are_no_problem() -> None:
 
 
 def test_params_may_be_absent_where_none_are_required() -> None:
-    """For the schema check, missing and null params are empty, unless members are required."""
+    """The schema check takes missing or null params as empty; required members are then missing."""
     for value in (ABSENT, None, {}):
         assert wrong_params(V1, TO_AGENT, "logout", value) == []
     (missing,) = wrong_params(V1, TO_AGENT, "session/new")
@@ -172,7 +172,7 @@ def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_defa
 
 
 def test_nullable_members_may_be_null() -> None:
-    """The schema check accepts null only for members whose type allows null."""
+    """The schema check accepts null for a member only if the member's type allows null."""
     assert updated(sessionUpdate="tool_call_update", toolCallId="c", status=None) == []
     assert updated(sessionUpdate="tool_call", toolCallId="c", title="t", status=None) == [
         '/params/update/status: expected "pending", "in_progress", "completed" or "failed", '
@@ -181,7 +181,7 @@ def test_nullable_members_may_be_null() -> None:
 
 
 def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
-    """The schema error about a value of a union is about the branch of its discriminator."""
+    """The schema check explains a bad value of a union by the branch of its discriminator."""
     assert updated(sessionUpdate="agent_message_chunk", content={"type": "text"}) == [
         "/params/update/content/text: expected string, got nothing"
     ]
@@ -256,7 +256,10 @@ def test_unstable_types_are_right_too() -> None:
 
 @pytest.mark.parametrize("name", [17, {}, ["x"]])
 def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
-    """A member must match the schema version that defines it, even if an older one allows all."""
+    """The schema check judges a member by the schema version that defines the member.
+
+    An older version may allow any value.
+    """
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t"}
     assert updated(**call, name="edit_file") == updated(**call, name=None) == []
     (problem,) = updated(**call, name=name)
@@ -343,7 +346,7 @@ def test_a_message_may_be_nested_deeply(levels: int) -> None:
 
 
 def test_many_problems_are_not_all_named() -> None:
-    """The schema check limits the number of problems that it reports in a message."""
+    """The schema check reports only a limited number of problems for one message."""
     servers = [1] * 100_000
     assert len(wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": servers})) == MOST
     others = {f"h{number}": number for number in range(2_000)}
@@ -351,7 +354,7 @@ def test_many_problems_are_not_all_named() -> None:
 
 
 def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
-    """The schema check finds a problem late in a long list, but explains only early items."""
+    """The schema check finds a problem late in a list of thousands of items."""
     servers = [{"name": "n", "command": "c", "args": [], "env": []}] * 5_000
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": [*servers, 1]})
     assert str(problem) == "/params/mcpServers/5000: expected object, got 1"
@@ -379,7 +382,7 @@ def test_the_validator_is_imported_with_the_first_check() -> None:
 
 @pytest.mark.parametrize("source", ["v1", "v1-unstable", "v2", "draft-1.0"])
 def test_hand_written_messages_are_right(source: str) -> None:
-    """The schema check accepts handwritten messages of each dialect, with unstable members."""
+    """The schema check accepts the handwritten valid messages of each dialect."""
     dialect = source.removesuffix("-unstable")
     examples = [example for example in protocol_documents.schemas() if example.source == source]
     assert [problems for example in examples if any(problems := judged(example, dialect))] == []
