@@ -92,7 +92,7 @@ def _asked(number: int, *, parent_first: bool) -> Run:
 
 
 def test_calls_that_name_another_may_still_race() -> None:
-    """For `diff`, a call that names another call is still its own item."""
+    """For `diff`, parallel tool calls may end in any order even if they name their parent call."""
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """`diff` knows which tool calls ran in parallel, even if it compares their updates apart."""
+    """`diff` lets parallel tool calls swap their order, even if updates are compared apart."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -197,7 +197,7 @@ def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
 
 
 def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
-    """`diff` recognizes each of many process ids in the texts of its message."""
+    """`diff` recognizes each of many process ids in the texts of the message that has them."""
 
     def run(number: int) -> Run:
         pids = range(5000 + number * 777, 5300 + number * 777)
@@ -210,7 +210,7 @@ def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
 
 
 def test_a_directory_may_be_half_a_character_short() -> None:
-    """`diff` compares directories that end with half a character, which are not valid UTF-8."""
+    """`diff` compares directories even if they end with half a character (invalid UTF-8)."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)
@@ -241,7 +241,7 @@ def test_a_directory_is_known_among_many() -> None:
 
 
 def test_each_side_has_its_own_limit_of_directories() -> None:
-    """For `diff`, directories of one recording do not count against the limit of the other."""
+    """`diff` recognizes a limited number of directories in each recording, counted apart."""
 
     def run(number: int) -> Run:
         made = Run(number)

@@ -19,7 +19,7 @@ def telling(number: int, *told: str) -> Run:
 
 
 def test_parallel_calls_may_be_reported_in_any_order() -> None:
-    """For `diff`, parallel calls may be reported in any order: the order depends on their tools."""
+    """For `diff`, parallel tool calls may be reported in any order: it depends on their tools."""
     at_once = ("a begun", "b begun", "a done", "b done")
     turned = ("b begun", "a begun", "b done", "a done")
     assert compare(telling(0, *at_once), telling(1, *turned))[0].is_equal
@@ -35,7 +35,7 @@ def test_parallel_calls_may_be_reported_in_any_order() -> None:
 def test_calls_that_run_in_parallel_on_one_side_only_have_an_order(
     first: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
-    """Two calls that run in parallel in only one recording are a difference for `diff`."""
+    """For `diff`, tool calls that run in parallel in only one of the recordings differ."""
     for a, b in ((first, other), (other, first)):
         result, _ = compare(telling(0, *a), telling(1, *b))
         assert (result.counts.moved > 0, result.counts.total) == (True, result.counts.moved)
@@ -68,7 +68,7 @@ def test_calls_that_only_read_have_no_order() -> None:
 
 
 def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
-    """For `diff`, a request for a file may not precede its call, but may follow another's end."""
+    """For `diff`, a file is read after its tool call has begun, at any time beside other calls."""
     told = ("a begun", "fs x", "b begun", "a done", "fs y", "b done")
     early = ("fs x", "a begun", "b begun", "a done", "fs y", "b done")
     assert compare(reading(0, *told), reading(1, *early))[0].counts == Counts(moved=1)
@@ -77,7 +77,7 @@ def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
 
 
 def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
-    """For `diff`, a call that becomes an edit has an order; one that becomes a read has none."""
+    """For `diff`, tool calls that become edits have an order; those that become reads have none."""
 
     def run(number: int, *names: str, kinds: tuple[str, str]) -> Run:
         made = Run(number)
@@ -163,7 +163,7 @@ def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
 
 
 def test_a_missing_call_does_not_shift_the_names_of_others() -> None:
-    """If the first of three calls is missing, `diff` keeps the names of the other two calls."""
+    """If the first of three tool calls is missing, `diff` keeps the names of the other two."""
 
     def calls(run: Run, *names: str) -> Run:
         for name in names:

@@ -121,7 +121,7 @@ def test_the_same_id_of_two_kinds_is_two_values() -> None:
 
 
 def test_a_call_may_be_named_as_a_uuid_first() -> None:
-    """`diff` recognizes a call whose id is a UUID, whatever its id is in the other run."""
+    """`diff` recognizes a tool call by a UUID in one run and by any id in the other run."""
 
     def run(number: int, call: str) -> Run:
         made = Run(number).tell("tool_call", rawInput={"about": call}, toolCallId=call, title="x")
@@ -131,7 +131,7 @@ def test_a_call_may_be_named_as_a_uuid_first() -> None:
 
 
 def test_the_handshake_has_values_too() -> None:
-    """`diff` names values in the handshake, except those that are equal in both runs."""
+    """`diff` accepts other generated values in the handshake, but reports changed capabilities."""
 
     def run(number: int, **capabilities: object) -> Run:
         made = Run(number).end()
@@ -195,7 +195,7 @@ def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
 
 
 def test_values_in_the_output_of_commands_have_names() -> None:
-    """`diff` names values in the output of commands that stand next to known words."""
+    """In the output of commands, `diff` accepts other generated values after known words."""
 
     def run(number: int) -> Run:
         said = f"Chunk ID: a{number}6caf\nthread 'main' (1859{number}) panicked at src/x.rs:1"
@@ -205,7 +205,7 @@ def test_values_in_the_output_of_commands_have_names() -> None:
 
 
 def test_a_directory_below_a_known_one_gets_no_name() -> None:
-    """`diff` compares a command's directory below a known directory by its own name."""
+    """`diff` replaces only the known part of the path in a command's directory by a name."""
 
     def run(number: int, below: str) -> Run:
         made = Run(number)
@@ -292,7 +292,7 @@ def test_a_new_item_of_a_list_is_one_field() -> None:
 
 
 def test_capabilities_come_first() -> None:
-    """`diff` lists differences in capabilities below the handshake, not below a lane."""
+    """`diff` reports different capabilities with the handshake, and not with a session."""
     b = Run(1)
     b.said[1] = (IN, result(0, protocolVersion=1, agentCapabilities={"loadSession": False}))
     outcome, entries = compare(Run(0).end(), b.end())
@@ -371,7 +371,7 @@ def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
 
 
 def test_two_directories_can_be_one() -> None:
-    """`diff` can treat two directories as equal, as `verify` does for the live agent's one."""
+    """`diff` can treat two directories as one, as `verify` does for the live agent's directory."""
     a = Run(0).words("wrote /home/a/project/x").end()
     b = Run(1).words("wrote /home/a/project/x").end()
     assert not compare(a, b)[0].is_equal

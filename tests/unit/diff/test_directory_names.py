@@ -85,7 +85,7 @@ def test_a_relative_directory_is_told(cwd: str) -> None:
 
 
 def test_a_relative_directory_of_a_command_is_told() -> None:
-    """For `diff`, a command's relative directory is a difference, like that of a session."""
+    """For `diff`, an absolute and a relative directory of a command are different."""
     runs = [run(0, "/w/p", "") for _ in range(2)]
     for made, cwd in zip(runs, ("/w/p", "p"), strict=True):
         made.add(IN, request(9, "terminal/create", sessionId=made.session, command="x", cwd=cwd))

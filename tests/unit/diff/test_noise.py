@@ -67,7 +67,7 @@ def spoken(number: int, *words: str, title: str = "Read it", kind: str = "read")
 
 
 def test_wording_titles_ids_and_the_number_of_chunks_are_noise() -> None:
-    """For `verify --runs`, a model that words everything differently did what was recorded."""
+    """`verify --runs` accepts a model that words all differently but does what was recorded."""
     runs = (
         spoken(0, "a").end(),
         spoken(1, "b", "b", title="Look at it").end(),
@@ -94,7 +94,7 @@ def test_wording_titles_ids_and_the_number_of_chunks_are_noise() -> None:
     ids=["tool kind", "stop reason", "error", "permission", "method"],
 )
 def test_other_differences_are_unstable(other: Run, expected: str) -> None:
-    """For `verify --runs`, what a model does not word is the same in all runs, or unstable."""
+    """`verify --runs` calls any difference among runs unstable, unless the model worded it."""
     unstable, _ = judged(spoken(0, "x").end(), spoken(1, "y").end(), other)
     assert places(unstable)[0] == expected
 
@@ -120,7 +120,7 @@ def test_only_ids_that_look_generated_are_noise(
 
 
 def test_a_change_that_all_runs_show_is_reported() -> None:
-    """`verify --runs` compares a text that is alike in all runs with the recording."""
+    """`verify --runs` reports a text that is alike in all runs, but different in the recording."""
 
     def run(number: int, answer: str, title: str, thought: str) -> Run:
         made = Run(number).tell("agent_thought_chunk", content=text(thought)).words(answer)
@@ -135,7 +135,7 @@ def test_a_change_that_all_runs_show_is_reported() -> None:
 
 
 def test_a_text_that_only_some_runs_have_is_noise_in_its_turn() -> None:
-    """For `verify --runs`, an agent may sometimes say nothing before a tool call."""
+    """`verify --runs` accepts an agent that only sometimes says something before a tool call."""
 
     def run(number: int, first: tuple[str, ...], second: tuple[str, ...]) -> Run:
         made = Run(number).words(*first).end()

@@ -29,7 +29,7 @@ def test_two_runs_of_an_agent_are_equal(path: Path, expect: Expect) -> None:
 
 @pytest.mark.parametrize("path", FIRST, ids=lambda path: path.name.partition(".")[0])
 def test_exactly_they_are_not(path: Path) -> None:
-    """Two runs of a real agent differ with `diff --exact`, at least in the ids of sessions."""
+    """`diff --exact` finds differences between two runs of an agent, at least in session ids."""
     assert differences(path, path.with_name(path.name.replace(".a.", ".b.")), exact=True) > 3
 
 

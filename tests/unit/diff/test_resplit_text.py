@@ -22,7 +22,7 @@ def test_a_text_is_the_same_in_other_pieces() -> None:
 
 
 def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
-    """`diff` reports a difference beside the text of all chunks with its pointer."""
+    """If chunks differ in more than their text, `diff` reports the pointer of the other member."""
     a, b = Run(0).words("one", "two"), Run(1).words("onetwo", _meta={"x": 1})
     _, (entry,) = compare(a.end(), b.end())
     assert [(field.pointer, field.only) for field in entry.fields] == [
@@ -58,7 +58,7 @@ def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
 
 
 def test_one_odd_chunk_in_a_text_is_one_field() -> None:
-    """For `diff`, one odd chunk in a text is one field, and not a change of the text."""
+    """If one of a text's chunks has another member, `diff` reports this member, not the text."""
     a = Run(0).words("one ", "two ", "three")
     b = Run(1).words("one ").words("two ", _meta={"x": 1}).words("three")
     result, (entry,) = compare(a.end(), b.end())
@@ -129,7 +129,7 @@ def test_chunks_of_the_draft_are_joined_too() -> None:
 
 
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
-    """For `diff`, a changed word in a long text is one field; the entry names all its frames."""
+    """For `diff`, a changed word in a long text is one field of an entry with all its frames."""
     a = Run(0).words("one", "two", "three", "four")
     b = Run(1).words("onetwo", "3four")
     result, (entry,) = compare(a.end(), b.end())

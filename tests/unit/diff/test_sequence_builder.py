@@ -51,7 +51,7 @@ def test_a_text_that_goes_on_is_another() -> None:
 
 
 def test_values_have_names_in_it() -> None:
-    """`diff` names values in a long text, although longer directories move its boundaries."""
+    """`diff` names values in a long text, even if longer directories shift its boundaries."""
     a, b = (said(n, f"in {Run(n).cwd}/x we " * (LENGTH // 20), 4000) for n in (0, 1))
     assert compare(a, b)[0].is_equal
     a, b = (said(n, f"in {Run(n).cwd}/{'xy'[n]} we " * (LENGTH // 20), 4000) for n in (0, 1))

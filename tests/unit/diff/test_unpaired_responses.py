@@ -22,7 +22,7 @@ def test_a_request_is_no_notification() -> None:
 
 
 def test_a_request_that_is_cancelled_has_any_number() -> None:
-    """For `diff`, a cancellation may name any request; its number means nothing elsewhere."""
+    """For `diff`, a cancellation may name any request id; the number elsewhere stays a number."""
 
     def run(number: int) -> Run:
         made = Run(number).add(OUT, notification("$/cancel_request", requestId=number + 7))
@@ -57,7 +57,7 @@ def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
 
 
 def test_the_missing_one_of_two_equal_answers_is_reported() -> None:
-    """If one of two equal answers is missing, `diff` reports the one of the missing request."""
+    """If one of two requests is not answered in B, `diff` reports this request's answer in A."""
     _, (entry,) = compare(asking(0, "allow 0", "allow 1"), asking(1, "allow 1"))
     assert (entry.change, entry.a) == (Change.ONLY_A, 8)
 
@@ -119,7 +119,7 @@ def test_an_elicitation_names_a_request_of_the_clients() -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1.5, 2.5), (1.0, 1), ("x", 7)])
 def test_an_id_may_be_of_any_type(a: Any, b: Any) -> None:
-    """For `diff`, the id of a request may be a string or any kind of number."""
+    """For `diff`, the id of a request may be a string, an integer or any other number."""
 
     def run(number: int, rpc_id: Any) -> Run:
         made = Run(number).add(IN, request(rpc_id, "fs/read_text_file", path="/x"))
