@@ -46,7 +46,7 @@ def offered(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
 
 
 def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completion offers recordings, the newest first, `latest`, and files of this directory."""
+    """Shell completion offers recordings, newest first, `latest`, and files of this directory."""
     (home.parent / "here" / "mine.jsonl").touch()
     every = ["latest", "help", "hello", "broken", "mine.jsonl"]
     assert offered(monkeypatch, "inspect", "note", "") == every
@@ -55,14 +55,14 @@ def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completion leaves a word with a slash to the shell, since it is a path."""
+    """Shell completion offers nothing for a word with a slash: the shell completes paths."""
     assert offered(monkeypatch, "inspect", "note", f"{home}/he") == [f"{home}/he"]
 
 
 def test_directories_are_offered_for_directory_arguments(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Completion offers recordings and directories for `search`, only directories for `prune`."""
+    """Shell completion offers directories for `search` and `prune`, and recordings for `search`."""
     (home.parent / "here" / "sub").mkdir()
     assert "sub/" in offered(monkeypatch, "inspect", "search", "x", "")
     assert "sub/" not in offered(monkeypatch, "inspect", "note", "")
@@ -83,7 +83,7 @@ def test_directories_are_offered_for_directory_arguments(
 def test_a_filter_is_completed(
     home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
 ) -> None:
-    """Completion offers the keys of a filter, and the values of some keys, also within quotes."""
+    """Shell completion offers the keys of a filter, and some keys' values, also within quotes."""
     assert home.is_dir()
     assert offered(monkeypatch, "inspect", "search", "x", "-w", *typed) == offers
 
@@ -101,7 +101,7 @@ def test_a_filter_is_completed(
 def test_bash_splits_a_filter_at_its_colon(
     home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
 ) -> None:
-    """Completion offers only the text after a colon, since bash replaces only this text."""
+    """Shell completion offers only the text after a colon, as bash replaces only this text."""
     assert home.is_dir()
     assert offered(monkeypatch, "log", "help", *typed) == offers
     assert offered(monkeypatch, "inspect", "log", "--json", "help", *typed) == offers
@@ -109,7 +109,7 @@ def test_bash_splits_a_filter_at_its_colon(
 
 @pytest.mark.usefixtures("home")
 def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completion offers rules after options of `check` that accept one, else recordings."""
+    """Shell completion offers rules after options of `check` that accept one, else recordings."""
     assert offered(monkeypatch, "check", "hel") == ["help", "hello"]
     for option in ("--rule", "--ignore-rule", "--explain"):
         assert offered(monkeypatch, "check", option, "ses")[0] == "session"
@@ -117,7 +117,7 @@ def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completion offers ready plans wherever a plan is expected; other words may be files."""
+    """Shell completion offers ready fault plans, or else files, wherever a plan is expected."""
     for words in (
         ["faults", "explain"],
         ["record", "--faults"],
@@ -131,20 +131,20 @@ def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completion also offers values of the options of `record`, which click does not read."""
+    """Shell completion offers values for options of `record`, although click does not read them."""
     assert offered(monkeypatch, "record", "--redact", "") == ["secrets", "private", "none"]
     assert offered(monkeypatch, "inspect", "export", "x", "--level", "p") == ["private"]
 
 
 def test_a_command_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completion offers commands and options from the beginning of their names."""
+    """Shell completion offers the commands and options that begin with the typed letters."""
     assert offered(monkeypatch, "doc") == ["doctor"]
     assert offered(monkeypatch, "doctor", "--j") == ["--json"]
 
 
 @pytest.mark.skipif(BASH is None or PROGRAM is None, reason="expected bash and the program")
 def test_bash_completes(home: Path) -> None:
-    """The completion script completes recordings and filters when bash runs it."""
+    """The completion script for bash completes recordings and filters when bash runs it."""
     assert BASH is not None
     assert PROGRAM is not None
     script = f"""
@@ -167,7 +167,7 @@ def test_bash_completes(home: Path) -> None:
 def test_clients_and_known_agents_are_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Completion offers clients and their agents for `setup`, and ``@NAME`` for a command."""
+    """Shell completion offers clients and their agents for `setup`, and ``@NAME`` for commands."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (tmp_path / ".acpx").mkdir()

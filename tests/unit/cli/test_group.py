@@ -17,7 +17,7 @@ RECORDINGS = Path(__file__).parents[3] / "recordings"
 
 
 def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
-    """Without `inspect`, the same commands exist, and none hides another command."""
+    """Each command of `acp-proxy inspect` works without this word, and hides no other command."""
     root = click.Context(cli)
     inspect = cli.get_command(root, "inspect")
     assert isinstance(inspect, click.Group)
@@ -43,7 +43,7 @@ def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
 
 
 def test_a_group_without_a_command_prints_its_help() -> None:
-    """The help of a group without a command is printed in lines, with the code for mistakes."""
+    """A group such as `faults` without a command prints its help, with the code of wrong use."""
     result = run("faults")
     assert result.exit_code == 2
     assert "\nCommands:\n  list " in result.stderr
@@ -51,7 +51,7 @@ def test_a_group_without_a_command_prints_its_help() -> None:
 
 @pytest.mark.parametrize("word", ["show", "log", "stats", "audit", "secrets", "export"])
 def test_what_only_reads_takes_the_latest(word: str) -> None:
-    """A command that only reads uses the `latest` recording if REC is left out."""
+    """A command that only reads takes the latest recording if its argument REC is left out."""
     without = run(word, home=RECORDINGS)
     assert without.exit_code == 0
     assert without.output == run("inspect", word, "latest", home=RECORDINGS).output
@@ -62,7 +62,7 @@ def test_what_only_reads_takes_the_latest(word: str) -> None:
     [["note"], ["import"], ["replay"], ["verify"]],
 )
 def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
-    """A command that writes or plays requires the name of a recording."""
+    """A command that writes or plays is refused if its argument REC is left out."""
     assert complaint(*arguments, home=RECORDINGS).startswith("missing argument '")
 
 
@@ -101,7 +101,7 @@ def test_a_slip_is_answered_with_the_nearest_word(arguments: list[str], near: st
 
 
 def test_help_stands_before_a_command_as_well() -> None:
-    """`help COMMAND` prints the help of the command, and `help` alone that of the program."""
+    """`acp-proxy help COMMAND` prints the command's help, and `help` alone the program's."""
     assert run("help", "faults", "list").stdout == run("faults", "list", "--help").stdout
     assert run("help").stdout == run("--help").stdout
     assert run("-V").stdout == run("--version").stdout
@@ -109,7 +109,7 @@ def test_help_stands_before_a_command_as_well() -> None:
 
 @pytest.mark.parametrize("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
-    """No word in the table of hints is a command or an option; each hint names a command."""
+    """The table of hints for mistyped words has no real command, and each hint names one."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     if name != "*":
@@ -122,7 +122,7 @@ def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
 
 
 def test_nothing_is_meant_that_is_not_like_it() -> None:
-    """A mistyped name that resembles no other is answered with the list, without a guess."""
+    """If a mistyped name resembles no other, the error lists all names and suggests none."""
     assert "did you mean" not in complaint("faults", "explain", "@nosuch")
     assert complaint("faults", "explain", "@nosuch").count(", ") > 5
     assert "did you mean" not in complaint("xyzzy")
@@ -138,7 +138,7 @@ def test_a_state_in_place_of_a_recording_is_a_filter(word: str, meant: str) -> N
 
 
 def test_a_filter_in_place_of_a_recording_is_recognized() -> None:
-    """If REC is left out where it is required, the error says that the first word is REC."""
+    """If only a filter is typed where REC is required, the error says that REC comes first."""
     assert complaint("log", "kind:error", home=RECORDINGS) == (
         "no recording named 'kind:error': it looks like a filter, which comes after the recording:"
         " `acp-proxy log latest kind:error`"

@@ -115,7 +115,7 @@ EVERYTHING = log_of("zed", *LOST)
 
 
 def test_every_loss_has_claims() -> None:
-    """The table of claims about imports has a row for every fact that can be lost."""
+    """The tests' table of what imports must not claim has a row for every fact they can lose."""
     assert set(CLAIMS) == set(LOST)
 
 
@@ -123,7 +123,7 @@ def test_every_loss_has_claims() -> None:
 def test_what_was_lost_is_not_claimed(
     output_of: Callable[[Origin | None, str], str], lost: Any
 ) -> None:
-    """Commands do not print facts that an import lost, but print them for our own recordings."""
+    """Commands print no facts that an import lost, but print them for our own recordings."""
     for name, pattern in CLAIMS[lost].items():
         assert re.search(pattern, output_of(None, name)), name
         match = re.search(pattern, output_of(log_of("zed", lost), name))
@@ -134,7 +134,7 @@ def test_what_was_lost_is_not_claimed(
 def test_nothing_is_claimed_if_everything_was_lost(
     output_of: Callable[[Origin | None, str], str], name: str
 ) -> None:
-    """If an import lost all facts, no output has a duration, a time, a size or an ending."""
+    """If an import lost all facts, no command prints a duration, a time, a size or an ending."""
     text = output_of(EVERYTHING, name)
     assert text
     match = re.search(rf"{DURATION}|\d\.\d{{3}}|\d k?B\b|{END}|silen|crash|recorded", text)
@@ -145,7 +145,7 @@ def test_nothing_is_claimed_if_everything_was_lost(
 def test_members_that_are_not_known_are_null(
     output_of: Callable[[Origin | None, str], str], name: str
 ) -> None:
-    """If an import lost all facts, all times, durations and sizes in JSON are null."""
+    """If an import lost all facts, times, durations and sizes in JSON output are null."""
     lost = TIMES if name == "list.json" else TIMES | SIZES  # its size is that of the file
     for line in output_of(EVERYTHING, name).splitlines():
         for member, value in members(json.loads(line)):
@@ -172,7 +172,7 @@ def members(value: Any) -> Iterator[tuple[str, Any]]:
 def test_inferred_times_are_shown_and_not_subtracted(
     output_of: Callable[[Origin | None, str], str],
 ) -> None:
-    """An inferred time of an import is shown, but no duration is computed from it."""
+    """Commands show an inferred time of an import, but compute no duration from it."""
     origin = log_of("lines", inferred_times=3, inferred_directions=2, skipped=1)
     assert "7.308" in output_of(origin, "log")
     assert "3 inferred times" in output_of(origin, "show")
@@ -207,7 +207,7 @@ def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str
 def test_times_without_a_zone_stay_those_of_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    """Imported times without a zone are shown as logged; other times in the reader's zone."""
+    """Commands show imported times without a zone as in the log, and others in the local zone."""
     values = []
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "<-05>5")
@@ -241,7 +241,7 @@ def test_no_duration_is_finer_than_the_times(
     said: str,
     unsaid: str,
 ) -> None:
-    """An imported duration below the unit of the times is only shown as shorter than the unit."""
+    """Commands show an import's duration below the unit of its times as shorter than the unit."""
     origin = log_of("jetbrains", resolution_ns=step_ns)
     for name in TEXTS:
         assert re.search(unsaid, output_of(origin, name)) is None, name
@@ -256,7 +256,7 @@ def test_no_duration_is_finer_than_the_times(
 
 
 def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -> None:
-    """A comparison with an import covers the messages, but no latencies and no ending."""
+    """If one of two recordings is an import, `diff` compares no latencies and no ending."""
     ours = text_form(tmp_path / "ours.jsonl")
     crash = tmp_path / "crash.jsonl"
     text = ours.read_text(encoding="utf-8").replace('"exit_code": 3', '"exit_code": 4')
@@ -281,7 +281,7 @@ def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -
 
 
 def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None:
-    """The pace of an import without known times cannot be replayed; a fixed pace can."""
+    """`replay` refuses the recorded pace of an import without times, but accepts a fixed pace."""
     path = text_form(tmp_path / "roof.jsonl", log_of("zed", "times"))
     for timing in ("recorded", "x2"):
         words = complaint("verify", path, "--timing", timing, "--", "true")
@@ -293,7 +293,7 @@ def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None
 
 
 def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
-    """A replayed import's agent stays until its client leaves, and is not called incomplete."""
+    """In a replay of an import without an ending, the agent stays until the client leaves."""
     for origin in (None, log_of("zed", "ending")):
         path = text_form(tmp_path / "roof.jsonl", origin)
         with RecordingReader(path) as reader:
@@ -302,7 +302,7 @@ def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
 
 
 def test_copies_have_the_origin_of_their_recording(tmp_path: Path) -> None:
-    """Copies of an import keep its origin: a masked copy, a bundle, an exported test, JSON."""
+    """A masked copy, a bundle, an exported test and JSON keep the origin of an import."""
     origin = log_of("zed", "times", "ending", skipped=2)
     path = text_form(tmp_path / "roof.jsonl", origin)
     run("inspect", "export", path, "-o", tmp_path / "masked.db", "--level", "private")

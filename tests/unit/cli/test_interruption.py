@@ -97,7 +97,7 @@ def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> N
 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
 def test_other_mistakes_are_reported(error: Exception) -> None:
-    """Bugs of ours are raised as errors, and not hidden as if Ctrl-C had been pressed."""
+    """An exception that is a bug of acp-proxy is raised, and not hidden like one by Ctrl-C."""
 
     def run() -> None:
         raise error from ValueError()
@@ -107,7 +107,7 @@ def test_other_mistakes_are_reported(error: Exception) -> None:
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL, lambda *_: None])
 def test_a_chosen_signal_handler_stays(handler: signal.Handlers) -> None:
-    """A handler for Ctrl-C that a shell or a Python caller has chosen is not replaced."""
+    """If a shell or a Python caller has chosen a handler for Ctrl-C, it is not replaced."""
     signal.signal(signal.SIGINT, handler)
     leave_at_once()
     values = []

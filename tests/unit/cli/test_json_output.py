@@ -85,7 +85,7 @@ def strings(value: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words))
 def test_json_is_safe_to_print(home: Path, command: list[str]) -> None:
-    """Characters that could control a terminal are escaped in the JSON of every command."""
+    """In the JSON output of every command, characters that may control a terminal are escaped."""
     output = run(*command, "--json", home=home).stdout
     assert "needle" in output
     assert not RAW.search(output)
@@ -94,7 +94,7 @@ def test_json_is_safe_to_print(home: Path, command: list[str]) -> None:
 
 
 def test_a_name_that_is_not_utf8_is_valid_json(home: Path) -> None:
-    """The JSON of commands is valid even if the path of a recording is not UTF-8."""
+    """The JSON output of commands is valid even if a recording's path is not UTF-8."""
     (home / "bad.db").rename(home / "needle\udcff.db")
     for command in (("list",), ("prune", "--larger-than", "0kB", "--noted", "--dry-run")):
         lines = run("inspect", *command, "--json", home=home).stdout.splitlines()

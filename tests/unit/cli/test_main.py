@@ -200,7 +200,7 @@ def test_wrong_use(arguments: list[str], answer: str) -> None:
 
 
 def test_wrong_use_in_the_environment(tmp_path: Path) -> None:
-    """The error about a wrong value in a variable names the option of the variable."""
+    """If an environment variable has a wrong value, the error names the variable's option."""
     path = record_conversation(tmp_path / "x.db")
     assert complaint("inspect", "log", path, ACP_PROXY_LOG_SEQ="x").startswith(
         "--seq takes a number, not 'x'"

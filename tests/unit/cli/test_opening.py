@@ -48,7 +48,7 @@ def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]:
     ids=lambda words: words[0],
 )
 def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[str]) -> None:
-    """`latest` prefers recordings of the current directory; a line names a newer one elsewhere."""
+    """`latest` prefers recordings of the current directory; stderr names a newer one elsewhere."""
     words = ["search", "x", "latest"] if command[0] == "search" else command
     if command[0] != "search":
         words = [command[0], "latest", *command[1:]]
@@ -61,7 +61,7 @@ def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[s
 def test_the_newest_recording_of_all_gives_no_warning(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If `latest` skips no recording, the command prints no warning."""
+    """If `latest` means the newest recording of all, commands print no warning about it."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "latest", home=home).stderr == ""
 
@@ -79,7 +79,7 @@ def test_the_newest_recording_of_all_gives_no_warning(
     ids=lambda words: words[0],
 )
 def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
-    """A recording in place of a filter is refused by commands, and nothing is written."""
+    """A recording in place of a filter is refused, and the command writes nothing."""
     words = [word.format(home=home) for word in words]
     refused = next(word for word in words[2:] if "newer" in word or word in ("latest", "bbbb"))
     assert complaint("inspect", *words, home=home).startswith(
@@ -90,7 +90,7 @@ def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
 
 
 def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
-    """For a command, a word that names a file, but not a recording, is a filter on the text."""
+    """If a word names a file that is not a recording, commands take it as a filter on text."""
     home.parent.joinpath("a", "app.py").write_text("")
     home.parent.joinpath("a", "app.log").write_text("")
     record_conversation(home / "failed.db", id="cccc")
@@ -118,14 +118,14 @@ def test_a_recording_in_its_own_directory_hides_none(
 
 
 def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:
-    """`--follow latest` prefers a running recording to an ended one of the current directory."""
+    """`log --follow latest` prefers a running recording to an ended one of this directory."""
     result = run("inspect", "log", "latest", "--follow", home=home)
     assert "initialize" in result.stdout
     assert result.stderr == f"acp-proxy: the recording has ended: {running.path}\n"
 
 
 def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: LogWriter) -> None:
-    """If `latest` skips a newer recording that has ended, it prints a warning."""
+    """If `log --follow latest` skips a newer recording that has ended, a warning is printed."""
     record_conversation(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
     told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()
     assert told == [
@@ -205,7 +205,7 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, where forks are used")
 def test_many_are_shared_among_processes() -> None:
-    """Work on many recordings is divided among processes, in order; the first handles Ctrl-C."""
+    """Work on many recordings is divided among processes; results keep the recordings' order."""
     actual = list(mapped(where, THINGS))
     assert [number for number, _, _ in actual] == list(THINGS)
     assert os.getpid() not in {process for _, process, _ in actual}
@@ -213,7 +213,7 @@ def test_many_are_shared_among_processes() -> None:
 
 
 def test_few_are_looked_at_here() -> None:
-    """Work on a short list of recordings is done in this process, without other processes."""
+    """Work on a few recordings is done in the same process, without starting others."""
     actual = list(mapped(where, range(3)))
     assert [(number, process) for number, process, _ in actual] == [
         (number, os.getpid()) for number in range(3)
@@ -221,7 +221,7 @@ def test_few_are_looked_at_here() -> None:
 
 
 def test_other_systems_use_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only on Linux is work divided among processes, since forks are not safe elsewhere."""
+    """Only on Linux is work on recordings divided among processes: forks are unsafe elsewhere."""
     monkeypatch.setattr(sys, "platform", "darwin")
     assert {process for _, process, _ in mapped(where, THINGS)} == {os.getpid()}
 

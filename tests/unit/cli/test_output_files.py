@@ -54,7 +54,7 @@ def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str, ...]) -> None:
-    """A report is not written over a recording, whatever both paths look like."""
+    """A report is never written over the recording it is about, whatever both paths look like."""
     Path("here").symlink_to(".")
     Path("link").symlink_to("golden.db")
     if "other.db" in words:
@@ -79,7 +79,7 @@ def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str
 def test_no_report_takes_the_place_of_the_new_run(
     golden: Path, option: str, report: str, is_there: bool
 ) -> None:
-    """A report of `verify` is not written over the new run, even under another name."""
+    """A report of `verify` is never written over its new run, even by another path."""
     Path("here").symlink_to(".")
     if is_there:
         shutil.copy(HELLO, "new.db")
@@ -196,7 +196,7 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 def test_a_report_that_fails_does_not_stop_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If one report cannot be written, the error is printed and the other reports are written."""
+    """If one of a command's reports cannot be written, the others are still written."""
     assert write_reports((None, lambda: pytest.fail("made")))
     assert not write_reports((tmp_path, lambda: "x"), (tmp_path / "x", lambda: "hé"))
     assert (tmp_path / "x").read_text(encoding="utf-8") == "hé"
@@ -227,7 +227,7 @@ def test_a_file_name_that_is_too_long_is_refused() -> None:
 
 
 def test_a_failed_file_leaves_nothing(tmp_path: Path) -> None:
-    """After an error halfway, no new report is left, and a file that came meanwhile is kept."""
+    """If writing a report fails, no half file stays, and a file made meanwhile is not replaced."""
 
     def fail() -> Iterator[bytes]:
         yield b"half"

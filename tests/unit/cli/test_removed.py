@@ -57,14 +57,14 @@ def test_nothing_that_exists_is_in_the_table() -> None:
 
 
 def test_a_variable_of_a_removed_option_changes_nothing() -> None:
-    """A variable of a removed option has no effect, and prints no message."""
+    """An environment variable of a removed option has no effect, and no message is printed."""
     for name in STARTERS:
         for option in removed_options(name):
             assert option.resolve_envvar_value(click.Context(cli)) is None
 
 
 def test_only_the_removed_values_of_an_option_are_refused() -> None:
-    """The error about a removed value of an option says that the value was removed."""
+    """If a value of an option was removed, the error about the value says so."""
     assert instead("verify", "--order", "session") is None
     assert instead("verify", "--timing", "fixed:2.5") == instead("verify", "--timing", "fixed:MS")
     assert instead("verify", "--timing") is None
@@ -73,7 +73,7 @@ def test_only_the_removed_values_of_an_option_are_refused() -> None:
 def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A removed value in a variable is ignored by `replay`, and refused by `verify`."""
+    """`replay` ignores a removed value in an environment variable, and `verify` refuses it."""
     env = {"ACP_PROXY_REPLAY_ORDER": "causal", "ACP_PROXY_VERIFY_ORDER": "causal"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -92,7 +92,7 @@ def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
 
 
 def test_a_variable_of_what_was_removed_is_known() -> None:
-    """Variables are recognized that belong to removed options, commands and values."""
+    """Variables of removed options, commands and values are recognized as such."""
     assert of_variable("ACP_PROXY_DIALECT", "v1") == instead("record", "--dialect")
     assert of_variable("ACP_PROXY_REDACT_LEVEL", "private") == instead("redact")
     assert of_variable("ACP_PROXY_VERIFY_ORDER", "causal") == instead("verify", "--order", "causal")

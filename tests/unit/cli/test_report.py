@@ -80,7 +80,7 @@ def test_a_page_that_is_there_stays(tmp_path: Path) -> None:
 
 
 def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
-    """A filter and a turn select the messages of a report page, but not what its head counts."""
+    """A filter and a turn select the messages of a report page; its head counts all messages."""
     page = tmp_path / "x.html"
     words = ("kind:request", "--turn", "1", "--no-payloads")
     result = run("inspect", "report", TOUR, *words, "-o", page)
@@ -131,7 +131,7 @@ def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_running_chat_has_a_page(tmp_path: Path) -> None:
-    """The page of a running recording has all frames so far, and says that more may come."""
+    """The report page of a running recording has all frames so far, and says more may come."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_client(update("s", "agent_message_chunk", content=text("so far")))
@@ -144,7 +144,7 @@ def test_a_running_chat_has_a_page(tmp_path: Path) -> None:
 def test_rules_of_a_long_recording_are_checked_at_its_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page of a long recording says up to which message the rules were checked."""
+    """The report page of a long recording says up to which message the rules were checked."""
     monkeypatch.setattr("acp_proxy.report.report_model.CHECKED_FRAMES", 5)
     page, findings = tmp_path / "x.html", "comes after the end of the turn"
     run("inspect", "report", RECORDINGS / "late-updates.db", "-o", page)
@@ -165,7 +165,7 @@ def test_a_page_without_data_is_small(tmp_path: Path) -> None:
 
 
 def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page of two compared recordings is named after both; stderr counts differences."""
+    """The report page that compares two recordings is named after both of them."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", TOUR, "--against", LOST)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -188,7 +188,7 @@ def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
-    """The page of two compared recordings has only matching frames; --turn is refused."""
+    """A report page that compares two recordings has only matching frames; --turn is refused."""
     compare = ("inspect", "report", TOUR, "--against", LOST)
     result = run(*compare, "method:session/new", "-o", tmp_path / "x.html")
     assert "filter <code><bdi>method:session/new" in (tmp_path / "x.html").read_text()
@@ -209,7 +209,7 @@ def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
 
 
 def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
-    """In a page that compares two recordings, a secret of one is also masked in the other."""
+    """In a report page that compares two recordings, a secret of one is masked in both."""
     for name, secret in (("a", SECRET), ("b", "nothing")):
         with LogWriter(tmp_path / f"{name}.db") as recorder:
             handshake(recorder)
@@ -228,7 +228,7 @@ def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
 def test_a_strange_name_is_no_path(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The name in a recording is never used as a path for its report page."""
+    """`report` never takes the name that a recording contains as a path for its page."""
     first, *rest = run("inspect", "export", LOST).stdout.splitlines(keepends=True)
     head = json.loads(first)
     head["recording"]["name"] = name

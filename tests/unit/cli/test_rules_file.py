@@ -25,7 +25,7 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=3).
 def test_what_is_written_is_read(
     ignore: tuple[str, ...], alias: tuple[str, ...], apart: tuple[str, ...]
 ) -> None:
-    """A written file of rules is TOML that reads back the same, without control characters."""
+    """Rules of `diff` are written as TOML that is read back the same, on printable lines."""
     rules = ComparisonRules(ignore, alias, apart)
     written = {name: values for name, values in asdict(rules).items() if values}
     assert {name: tuple(values) for name, values in tomllib.loads(rules.toml).items()} == written
@@ -67,6 +67,6 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_rules_come_from_the_environment_too(tmp_path: Path) -> None:
-    """The variable ACP_PROXY_DIFF_RULES names the file of rules for `diff`."""
+    """The variable ACP_PROXY_DIFF_RULES names a file of rules for `diff`, as --rules does."""
     path = record_conversation(tmp_path / "a.db")
     assert run("diff", path, path, ACP_PROXY_DIFF_RULES=str(tmp_path / "no.toml")).exit_code == 2

@@ -34,7 +34,7 @@ def test_junit_has_a_case_for_each_recording() -> None:
 
 
 def test_a_case_lists_findings_and_runs() -> None:
-    """The lines of a failed JUnit case list all reasons for the failure, the worst first."""
+    """A failed JUnit case of a batch lists all reasons for its failure, the worst first."""
     members: dict[str, Any] = {"command": "check", "broken": 7}
     findings = (FINDING | {"severity": "warning"}, FINDING, FINDING | {"known": True})
     item = verdict("a.db", VerdictKind.FINDINGS, findings=findings, **members)

@@ -105,7 +105,7 @@ def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Pa
 
 
 def test_what_is_still_being_recorded_is_named(here: Path) -> None:
-    """A batch names the recordings that are still running, as `check` does for a single one."""
+    """A batch says on stderr which recording is still being recorded, as `check` does."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     with LogWriter(here / "some" / "live.db") as recorder:
@@ -139,7 +139,7 @@ def test_a_changed_recording_is_checked_anew(here: Path) -> None:
 
 
 def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
-    """A batch does not read a pipe in place of a recording: the verdict says that it is a pipe."""
+    """A batch of checks reads no pipe in place of a recording: its verdict names the pipe."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     os.mkfifo(here / "some" / "pipe.jsonl")
@@ -158,7 +158,7 @@ def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
 
 
 def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
-    """If the error message of a verdict is cut, its long name is cut, and not its reason."""
+    """If an error in a batch's verdict is too long, the file name in it is cut, not the reason."""
     name = f"{'n' * 250}.db"
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some" / name)
@@ -172,7 +172,10 @@ def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
 
 
 def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
-    """Verdicts on recordings that a batch does not name are kept in its file, but not counted."""
+    """If a batch covers only some recordings of its results file, other verdicts are kept there.
+
+    The other verdicts are not counted.
+    """
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
     assert run("check", "*.db", "--results", "r.jsonl").exit_code == 1
@@ -212,7 +215,10 @@ def test_a_report_of_a_directory_is_that_of_its_recordings(here: Path) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a batch cannot write its file, it ends with one line and code 2; verdicts are kept."""
+    """If a batch cannot write its results file, it ends with one line and exit code 2.
+
+    Its earlier verdicts are kept.
+    """
 
     def fail(self: ResultsFile, _: JobVerdict) -> None:
         raise BadResults(self.path, "cannot write: no space left on device")
@@ -243,7 +249,7 @@ def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("here")
 def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files of options belong to the identity of a batch; an unreadable one ends the batch."""
+    """If a batch cannot read a file that an option names, it ends with an error of one line."""
 
     def refuse(path: str) -> str:
         raise PermissionError(13, "Permission denied", path)
@@ -258,7 +264,7 @@ def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch
 def test_a_file_of_rules_travels_with_each_verification(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The rules of a file are sent with each job; a changed file of rules makes another batch."""
+    """A batch sends the rules of a `--rules` file with each job; other rules make another batch."""
     jobs: list[Job] = []
 
     class Kept(Inline):
@@ -290,7 +296,7 @@ def test_a_file_of_rules_travels_with_each_verification(
 def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A batch whose terminal was closed ends by the signal of the closing (SIGHUP)."""
+    """A batch whose terminal is closed ends by the signal SIGHUP."""
 
     def fail(_: BatchScreen) -> None:
         raise OSError(errno.EIO, "input/output error")
@@ -332,13 +338,13 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
 )
 @pytest.mark.usefixtures("here")
 def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
-    """Wrong use of a batch is refused in one line, before anything is started."""
+    """Wrong use of a batch of jobs is refused in one line, before anything is started."""
     assert why in complaint(*words)
 
 
 @pytest.mark.parametrize("word", [".", "home"])
 def test_new_runs_are_not_recorded_among_those_to_verify(here: Path, word: str) -> None:
-    """A batch does not record new runs beside the recordings, since the next one would use them."""
+    """A batch does not record new runs beside its recordings: the next batch would use them."""
     (here / "home").mkdir()
     said = complaint("verify", word, "--", "true", home=here / "home")
     assert said.startswith(f"new runs would be recorded into {here}/home, and be verified")
@@ -375,12 +381,12 @@ def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
     ],
 )
 def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any, ...]) -> None:
-    """In a batch, the words after `--` are the command; options are sent in a fixed order."""
+    """In a batch, the words after `--` are the agent's command; options are sent in one order."""
     assert example.main(words.split(), standalone_mode=False) == expected
 
 
 def test_variables_are_repeated_as_options() -> None:
-    """A switch that a variable sets is passed to the jobs of a batch as an option."""
+    """A switch that an environment variable sets is passed to the jobs of a batch as an option."""
     env = {"X_LENIENT": "1", "X_STRICT": "0", "X_CHECK": "1", "X_IGNORE": "/a /b", "X_JOBS": "3"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -399,7 +405,7 @@ def test_a_verdict_is_one_line() -> None:
 
 
 def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
-    """The line of a batch about a sweep names each failed run, its exit code and last output."""
+    """A batch's line about a fault sweep names each failed run, its exit code and last output."""
     runs = (
         {"plan": "@x", "outcome": "crashed", "exit_code": 1, "output": "no module"},
         {"plan": "@y", "outcome": "not reached", "exit_code": 0, "output": ""},
@@ -410,7 +416,7 @@ def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
 
 
 def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
-    """A batch prints verdicts in the order of names, each one when all before it are printed."""
+    """A batch prints its verdicts sorted by name, and each as early as this order allows."""
     screen = BatchScreen("abcd", [], clock=lambda: 0.0)
 
     def show(name: str) -> list[str]:
@@ -446,7 +452,7 @@ def test_the_summary_counts_and_times() -> None:
 
 
 def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The progress of a batch is shown from the beginning, below the lines of the verdicts."""
+    """The progress of a batch is shown from the beginning, below the lines of its verdicts."""
     shown = io.StringIO()
     monkeypatch.setattr(shown, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", shown)

@@ -147,14 +147,14 @@ def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path)
 
 
 def test_a_recorder_that_was_killed_says_whose_answer_is_missing(tmp_path: Path) -> None:
-    """If the recorder was killed, `check` still blames the agent for a missing answer."""
+    """If the recorder was killed, `check` still blames the agent for an answer that is missing."""
     path = written(tmp_path / "x.jsonl", [HANDSHAKE[0], "== recorder is killed"])
     text = "the recording ends before the agent answered initialize (#1)"
     assert text in [finding["text"] for finding in findings(path)]
 
 
 def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
-    """If an import lacks its end, `check` does not fail because of an unanswered request."""
+    """If an import lacks the recording's end, `check` accepts a request without an answer."""
     lines = ["== an excerpt begins", *HANDSHAKE, REUSED[2]]
     path = written(tmp_path / "x.jsonl", lines)
     assert run("check", path).exit_code == 0
@@ -162,7 +162,7 @@ def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_json_has_all_of_it(tmp_path: Path) -> None:
-    """The JSON output of `check` has the rule, side, frame, source and text of a finding."""
+    """The JSON output of `check` has each finding's rule, side, frame, source and text."""
     path = written(tmp_path / "x.jsonl", REUSED)
     result = run("check", "--json", path, path)
     report = json.loads(result.stdout)
@@ -179,7 +179,7 @@ def test_json_has_all_of_it(tmp_path: Path) -> None:
 
 
 def test_rules_are_chosen(tmp_path: Path) -> None:
-    """`check` can be limited to some rules, or can leave out some rules, by name or by group."""
+    """`check` can apply only some rules, or leave out some rules, by name or by group."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert {finding["rule"] for finding in findings(path, "--rule", "rpc.id-reused")} == {
         "rpc.id-reused"
@@ -198,7 +198,7 @@ def test_what_fails_can_be_chosen(tmp_path: Path, fail_on: str, code: int) -> No
 
 
 def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
-    """By default only errors make `check` fail."""
+    """Without options, only errors make `check` fail, and neither warnings nor hints."""
     lines = [re.sub(r', "(client|agent)Info": \{[^}]*\}', "", line) for line in HANDSHAKE]
     path = written(tmp_path / "x.jsonl", lines)
     assert {finding["severity"] for finding in findings(path)} == {"info"}
@@ -207,7 +207,7 @@ def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
 
 
 def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
-    """Findings in the baseline do not make `check` fail, but new findings do."""
+    """Findings in the baseline of `check` do not make it fail, but new findings do."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     made = run("check", path, "--baseline", known, "--update-baseline")
     assert made.exit_code == 0
@@ -307,7 +307,7 @@ def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path
 
 
 def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
-    """The summary of `check` says that nothing is new if all findings are known."""
+    """The summary of `check` says that nothing is new if the baseline has all findings."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, path, "--baseline", known, "--update-baseline")
     last = run("check", path, path, "--baseline", known).stdout.splitlines()[-1]
@@ -315,7 +315,7 @@ def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The manual's example of `check` is what `check` prints, except for a number."""
+    """The manual's example of `check` is exactly its output, except for one number."""
     monkeypatch.chdir(ROOT)
     manual = (ROOT / "docs/commands/check.md").read_text(encoding="utf-8")
     example = r"^```\n\$ acp-proxy (check recordings/crash\.db)\n(.*?)^```"

@@ -43,7 +43,7 @@ def one_of(report: CheckReport) -> CheckedRecording:
 
 
 def test_an_annotation_names_file_line_and_frame() -> None:
-    """An annotation for GitHub names file, line and frame: frame 4 is on line 5 of a text form."""
+    """The GitHub annotations of `check` name file, line and frame; frame 4 is line 5 of a text."""
     (line,) = check_reports.annotations(checked())
     assert line.startswith(
         "::error file=judged.jsonl,title=rpc.id-reused by the client,line=5::#4 session/new: "
@@ -52,7 +52,7 @@ def test_an_annotation_names_file_line_and_frame() -> None:
 
 
 def test_an_annotation_cannot_become_another_command() -> None:
-    """Line breaks and separators in an annotation for GitHub are escaped."""
+    """In the GitHub annotations of `check`, line breaks and separators are escaped."""
     report = checked()
     original = one_of(report)
     text = "50%\n::error::x, y"
@@ -65,12 +65,12 @@ def test_an_annotation_cannot_become_another_command() -> None:
 
 
 def test_known_findings_are_not_annotated() -> None:
-    """Known findings get no annotations for GitHub."""
+    """`check` writes no GitHub annotations about findings that its baseline has."""
     assert [*check_reports.annotations(checked(baseline=BaselineWriter()))] == []
 
 
 def test_junit_has_a_case_for_each_rule() -> None:
-    """A JUnit case of `check` fails if its rule fails the check; else findings are its output."""
+    """A JUnit case of `check` fails only if its rule fails the check; it has findings as output."""
     suite = ET.fromstring(junit(checked(), RPC))
     cases = {case.get("name"): case for case in suite}
     assert {*cases} == {"rpc.id-reused", "rpc.unanswered"}
@@ -96,7 +96,7 @@ def test_junit_has_a_case_for_each_rule() -> None:
 def test_a_recording_stands_for_its_text_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, place: str
 ) -> None:
-    """A finding in a report of `check` names its text form, by a relative path if possible."""
+    """In reports of `check`, a finding is in the text form of its recording, at a relative path."""
     moved = evolve(one_of(checked()), path=path)
     assert place_of(moved) == place
     monkeypatch.chdir(tmp_path)

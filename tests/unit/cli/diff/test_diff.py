@@ -162,7 +162,7 @@ def test_recorded_text_does_not_control_the_terminal() -> None:
 
 
 def test_equal_recordings_need_few_lines() -> None:
-    """The screen of `diff` for equal recordings has names, latencies and the verdict."""
+    """For equal recordings, `diff` prints their names, their latencies and the verdict."""
     shown = screen(equal(), None)
     assert len(shown.splitlines()) == 8
     assert "only in" not in shown
@@ -172,7 +172,7 @@ def test_equal_recordings_need_few_lines() -> None:
 
 
 def test_many_differences_are_counted_first() -> None:
-    """If there are many differences, `diff` prints their number above the list, too."""
+    """If there are many differences, `diff` also prints their number above the list."""
     few, many = differing(), differing(ENTRIES * 200)
     assert screen(few, None).count(verdict(few)) == 1
     assert screen(many, None).count(verdict(many)) == 2
@@ -355,7 +355,7 @@ def test_how_the_agent_ended_counts_without_a_filter(tmp_path: Path) -> None:
 
 
 def test_a_filter_without_matches_is_reported(pair: tuple[Path, Path]) -> None:
-    """A filter of `diff` that matches no frames is reported, although nothing differs."""
+    """If a filter of `diff` matches no frames, this is reported, although nothing differs."""
     result = run("inspect", "diff", *pair, "method:nothing")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: no frame matches FILTER\n"
@@ -429,7 +429,7 @@ def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
 
 
 def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    """Recordings are equal for `diff` with the rules it learned, which include the given rules."""
+    """With the rules that `diff --learn` prints, the given rules included, A and B are equal."""
     result = run("inspect", "diff", *pair, "--learn")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: with 2 rules A and B are equal\n"
@@ -567,7 +567,7 @@ def test_a_cause_comes_before_its_effects() -> None:
 
 
 def test_very_many_differences_are_printed_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If there are many differences, `diff` prints them lane by lane."""
+    """If there are very many differences, `diff` prints them lane by lane, as they come."""
     whole = screen(differing(), 80)
     monkeypatch.setattr("acp_proxy.cli.diff.diff_screen._SORTED", 0)
     assert sorted(screen(differing(), 80).splitlines()) != whole.splitlines()

@@ -53,7 +53,7 @@ def answering(home: Path, how: str = "echo acp-proxy, version 0.1.0") -> Path:
 
 
 def test_a_healthy_machine(tmp_path: Path) -> None:
-    """If all is well, the results of `doctor` have no cross, and the exit code is 0."""
+    """On a healthy machine, no result of `doctor` has a cross, and the exit code is 0."""
     configure(tmp_path, str(answering(tmp_path)), "record", "--", f"{tmp_path}/bin/agent")
     record_conversation(tmp_path / "x.db")
     result = doctor(tmp_path)
@@ -68,7 +68,7 @@ def test_a_healthy_machine(tmp_path: Path) -> None:
 
 
 def test_a_sick_machine(tmp_path: Path) -> None:
-    """`doctor` prints the commands that solve a problem below the problem, and exits with 1."""
+    """`doctor` prints below each problem the commands that solve it, and exits with 1."""
     configure(tmp_path, f"{tmp_path}/gone/acp-proxy", "--", "gone")
     machine(tmp_path).recordings.chmod(0o777)
     result = doctor(tmp_path, ACP_PROXY_OFF="1", ACP_PROXY_KEEP="30")

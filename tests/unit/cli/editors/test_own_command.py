@@ -26,7 +26,7 @@ def script(directory: Path) -> Path:
 
 
 def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """acp-proxy calls itself by the absolute path of its script, with symbolic links kept."""
+    """To start itself, acp-proxy uses the absolute path of its script, with symbolic links kept."""
     (tmp_path / "link").symlink_to(script(tmp_path / "real"))
     link = tmp_path / "bin/acp-proxy"
     link.parent.mkdir()
@@ -43,7 +43,7 @@ def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_module_has_the_script_beside_its_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """acp-proxy calls itself by the script beside this Python, or in PATH, or as a module."""
+    """acp-proxy starts itself by the script beside its Python, or in PATH, or as a module."""
     monkeypatch.setattr(sys, "argv", ["/x/acp_proxy/__main__.py"])
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
     actual = script(tmp_path / "bin")

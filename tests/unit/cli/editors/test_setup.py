@@ -122,7 +122,7 @@ def test_settings_are_ready_to_paste(home: Path) -> None:
 
 
 def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
-    """Without --agent, `setup` uses all agents; the known agent replaces a missing command."""
+    """Without --agent, `setup` uses all agents; one without a command gets the known command."""
     actual = json.loads(setup(home, "zed").stdout)["agent_servers"]
     assert [*actual] == ["OpenCode (recorded)", "Gemini CLI (recorded)"]
     assert actual["Gemini CLI (recorded)"]["type"] == "custom"
@@ -188,7 +188,7 @@ def test_an_entry_is_written_and_taken_back(home: Path) -> None:
 
 
 def test_a_missing_file_is_made_and_removed(home: Path) -> None:
-    """`setup --undo` removes a file that `setup` made, and undoes changes from the latest on."""
+    """`setup --undo` removes a file that `setup` made, and undoes the latest change first."""
     path = home / JETBRAINS
     path.unlink()
     path.parent.rmdir()
@@ -232,7 +232,7 @@ def test_what_was_changed_since_stays(home: Path) -> None:
 def test_it_asks_on_a_terminal(
     home: Path, monkeypatch: pytest.MonkeyPatch, answer: bool, code: int
 ) -> None:
-    """On a terminal `setup` asks, and writes nothing without a yes."""
+    """On a terminal, `setup` asks before it writes, and writes only after the answer yes."""
 
     class Terminal:
         platform = "linux"
@@ -330,7 +330,7 @@ def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
 
 
 def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
-    """`setup` refuses read-only files, files with a hard link and invalid JSON, unchanged."""
+    """`setup` does not change a file that is read-only, has a hard link or is not valid JSON."""
     path = home / ZED
     words = ("zed", "--agent", "opencode", "--write", "--yes")
     path.chmod(0o400)

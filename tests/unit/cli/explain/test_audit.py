@@ -134,7 +134,7 @@ def test_rows_with_marks_are_shown_before_others(
 
 
 def test_a_filter_chooses_actions(recording: Path) -> None:
-    """A filter of `audit` that matches any frame of an action selects the action."""
+    """If any frame of an action matches the filter of `audit`, the action is listed."""
     audit = values(recording, "turn:2")
     assert [action["kind"] for action in audit["actions"]] == ["run", "fetch", "delete", "other"]
     chosen = {action["id"] for action in audit["actions"]}
@@ -154,7 +154,7 @@ def test_nothing_was_done(tmp_path: Path) -> None:
 
 
 def test_very_large_lines(tmp_path: Path) -> None:
-    """`audit` searches only the beginning of a line beyond 2 MB, and finds no later path."""
+    """`audit` searches only the beginning of a line of over 2 MB for paths."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for stream, message in showcase().lines[:5]:
             (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)
@@ -247,7 +247,7 @@ def test_recordings_in_the_repository(name: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured_agents(tmp_path: Path, name: str) -> None:
-    """`audit` shows that Claude Code acts through its client, and Gemini runs commands itself."""
+    """`audit` of real agents shows that Claude Code acts by its client, and Gemini by itself."""
     agent, scenario = name.split()
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(CAPTURES[agent] / f"{scenario}.jsonl"), recorder)

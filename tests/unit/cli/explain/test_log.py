@@ -38,7 +38,7 @@ def story(tmp_path: Path) -> Path:
 
 
 def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
-    """The columns of `log` are aligned, each line ends with the text, and nothing is cut."""
+    """In `log`, columns are aligned, the text is at the end of each line, and nothing is cut."""
     lines = run("inspect", "log", story).stdout.splitlines()
     assert [line.split()[0] for line in lines] == [str(n) for n in range(1, 24)]
     assert lines[5:10] == [
@@ -104,7 +104,7 @@ def test_raw_has_the_bytes_that_were_received(story: Path) -> None:
 
 
 def test_one_frame_in_full(story: Path) -> None:
-    """``log --seq`` prints a frame's line, labels and indented message, and then its pair."""
+    """``log --seq`` prints a frame's line, labels and indented message, and the paired frame."""
     lines = run("inspect", "log", "--seq", "9", story).stdout.splitlines()
     assert lines[0].startswith("     9     0.008 ← session/request_permission   #0    →10 ")
     assert lines[1].startswith("  time        2025-06-15 ")
@@ -413,9 +413,9 @@ def test_following_a_finished_recording_reads_it(story: Path) -> None:
 
 
 def test_a_finished_recording_may_have_had_a_problem(story: Path) -> None:
-    """``--until problem`` ends with 1 if a finished recording has an error, ``--until end`` with 0.
+    """`log --follow --until problem` of a finished recording exits with 1 if it has an error.
 
-    A silence in the past is not a silence now.
+    With ``--until end`` it exits with 0. A silence in the past is not a silence now.
     """
     ended = f"acp-proxy: the recording has ended: {story}\n"
     for until in ("end", "stall:1s"):
@@ -428,7 +428,7 @@ def test_a_finished_recording_may_have_had_a_problem(story: Path) -> None:
 
 @pytest.mark.parametrize("until", ["stall", "stall:", "stall:soon", "stall:60m", "never", ""])
 def test_a_condition_is_one_of_three(story: Path, until: str) -> None:
-    """``--until`` takes the seconds of a silence, or one of two words."""
+    """The option ``--until`` of `log` accepts the seconds of a silence, or one of two words."""
     assert complaint("inspect", "log", "-f", "--until", until, story) == (
         f"expected --until stall:60s, problem or end, got {until}"
     )
@@ -436,7 +436,7 @@ def test_a_condition_is_one_of_three(story: Path, until: str) -> None:
 
 @pytest.mark.parametrize("words", [[], ["--follow", "--seq", "1"]])
 def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list[str]) -> None:
-    """``--until`` without ``--follow``, or with one frame, is wrong use."""
+    """In `log`, ``--until`` without ``--follow``, or with one frame, is wrong use."""
     assert complaint("inspect", "log", *words, "--until", "end", story) == (
         "expected --until with --follow, and without --seq"
     )

@@ -104,7 +104,7 @@ def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
-    """In a pipe, `log` prints a line per item; a terminal also gets titles, rules and pauses.
+    """In a pipe, `log` prints a line for each item; a terminal also gets titles, rules and pauses.
 
     On the terminal, two ends of streams are one line.
     """
@@ -148,7 +148,7 @@ def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
 
 
 def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
-    """The margin of `log` marks a frame and its pair; on a terminal also omitted numbers."""
+    """The margin of `log` marks a frame and its pair, and on a terminal also a gap between them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(5, "session/list"))

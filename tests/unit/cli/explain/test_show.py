@@ -415,7 +415,7 @@ def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
 def test_turns_of_several_sessions_fit_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """`show` cuts turns of several sessions to one line each, without blanks at the ends."""
+    """`show` cuts the line of each turn to the terminal's width if there are several sessions."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in (1, 2, 3):

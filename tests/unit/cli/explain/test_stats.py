@@ -134,7 +134,7 @@ def test_turns_and_calls_beyond_the_top_are_only_counted(
 def test_turns_have_the_tokens_that_the_agent_reported(
     monkeypatch: pytest.MonkeyPatch, name: str, facts: str, title: str, row: str
 ) -> None:
-    """The second line has the tokens and the cost, and the turns have columns with theirs."""
+    """The second line of `stats` has the tokens and the cost; tables of turns have them by turn."""
     out = screen(monkeypatch, None, captures.ROOT / f"{name}.jsonl").splitlines()
     assert out[1] == facts
     assert title in out
@@ -142,7 +142,7 @@ def test_turns_have_the_tokens_that_the_agent_reported(
 
 
 def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
-    """`stats` with a filter has frames and latencies of matching frames, and whole turns."""
+    """With a filter, `stats` counts only matching frames and their latencies, but whole turns."""
     statistics = values(waiting_chat, "method:fs/* or kind:stderr")
     (method,) = statistics["methods"]
     assert (method["method"], method["frames"], method["requests"]) == ("fs/read_text_file", 2, 1)

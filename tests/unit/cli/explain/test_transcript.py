@@ -31,7 +31,7 @@ def markup(markdown: str) -> str:
 
 @pytest.mark.parametrize("name", ["tour", "edit-rejected"])
 def test_the_whole_of_it(name: str) -> None:
-    """A whole transcript equals its golden file."""
+    """The output of `transcript` for a whole recording equals its golden file."""
     shown = run("inspect", "transcript", ROOT / "recordings" / f"{name}.db")
     assert shown.stdout == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
     assert shown.stderr == ""
@@ -124,7 +124,7 @@ def test_a_turn_or_a_filter(tmp_path: Path) -> None:
 
 
 def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`transcript` replaces an existing file only with --force, and reports a page too large."""
+    """`transcript` replaces a file only with --force, and reports a page that is too large."""
     output, path = tmp_path / "t.md", ROOT / "recordings" / "hello.db"
     printed = run("inspect", "transcript", path)
     assert run("inspect", "transcript", path, "-o", output).output == ""

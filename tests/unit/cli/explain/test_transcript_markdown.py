@@ -16,7 +16,7 @@ HOSTILE = st.text(alphabet=st.sampled_from("`~<>@#a \n\r\t\x1b\u202e\\|$")) | st
 
 @given(text=HOSTILE)
 def test_a_fence_holds_its_text(text: str) -> None:
-    """A text in a fence of Markdown can neither end the fence nor control the terminal."""
+    """In a transcript, a text in a Markdown fence cannot end the fence or control a terminal."""
     lines = [*fenced(text)]
     assert [*outside_of_code([*lines, "after"])] == ["after"]
     assert all(line.replace("\t", "").isprintable() for line in lines)
@@ -24,7 +24,7 @@ def test_a_fence_holds_its_text(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a\n\nb\tc", "```\nx\n```", "````", "> @you #1 <b>"])
 def test_a_text_without_control_characters_is_unchanged(text: str) -> None:
-    """A fence of Markdown has the lines of a text without control characters unchanged."""
+    """In a transcript, text without control characters is unchanged in its Markdown fence."""
     assert fences(fenced(text)) == [f"{text}\n"]
 
 
@@ -39,7 +39,7 @@ def test_control_characters_are_visible() -> None:
 
 
 def test_long_lines_are_wrapped_but_not_those_of_code() -> None:
-    """A transcript wraps long lines between words and keeps their indent, except in code."""
+    """A transcript wraps long lines between words and keeps their indents, except in code."""
     words = "word " * 40
     text = f"  {words}\n```\n{words}\n```\n{words}"
     (fence,) = fences(fenced(text, wrapped=True))
@@ -52,14 +52,14 @@ def test_long_lines_are_wrapped_but_not_those_of_code() -> None:
 
 @given(text=HOSTILE)
 def test_a_code_span_holds_its_text(text: str) -> None:
-    """A code span of Markdown is one line, whatever its text is."""
+    """In a transcript, a code span of Markdown is one line, whatever its text is."""
     span = code_span(text)
     assert span.isprintable()
     assert [*outside_of_code([f"before {span} after"])] == ["before  after"]
 
 
 def test_usual_text_is_easy_to_read() -> None:
-    """A code span of Markdown has single backticks, unless its text contains backticks."""
+    """In a transcript, a code span has single backticks, unless its text has backticks."""
     assert code_span("pytest -q") == "`pytest -q`"
     assert code_span("a `b`") == "`` a `b` ``"
     assert code_span("") == code_span("  ") == ""

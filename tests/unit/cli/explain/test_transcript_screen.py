@@ -37,7 +37,7 @@ def test_a_terminal_gets_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_markdown_of_a_message_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On a terminal, headings, bold words and code of a transcript lose their marks for colours."""
+    """On a terminal, a transcript shows headings, bold words and code in colours, without marks."""
     conversation = Talk()
     said = "## A *title*\nfor **all** `x = 1` of it\n```py\n**kwargs\n```\n2 ** 3 ** 4\n- one"
     conversation.update("agent_message_chunk", content=text(said))
@@ -51,7 +51,7 @@ def test_markdown_of_a_message_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_output_loses_its_colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On a terminal, a transcript drops escapes for colours; in Markdown it keeps them."""
+    """On a terminal, a transcript drops colour codes in recorded output; Markdown keeps them."""
     conversation = Talk()
     output = text("\x1b[1;31mFAILED\x1b[0m a\x1b]8;;http://x\x07b")
     conversation.update(
@@ -108,7 +108,7 @@ def test_findings_and_pauses_are_below_their_entries(monkeypatch: pytest.MonkeyP
 def test_calls_at_the_same_time_share_no_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A transcript indents a file below the call that is open, if only one call is open."""
+    """A transcript puts a file request below a tool call only if no other call is open."""
     conversation = Talk()
     conversation.call("a", title="First")
     conversation.call("b", title="Second")
@@ -122,7 +122,7 @@ def test_calls_at_the_same_time_share_no_request(
 
 
 def test_the_end_of_a_turn_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A transcript's rule above a turn has the stop reason; --full also prints the turn's end."""
+    """In a transcript, the line above a turn has its stop reason; --full repeats it at the end."""
     path = ROOT / "recordings" / "tour.db"
     assert "End of the turn" not in screen(monkeypatch, 80, path)
     assert "\nEnd of the turn  end_turn" in screen(monkeypatch, 80, path, "--full")
@@ -170,7 +170,7 @@ def test_hostile_text_fits_the_terminal_and_does_not_command_it(
 def test_long_output_is_short_unless_all_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """On a terminal, a transcript shortens output, unless it is of a failure or with --full."""
+    """On a terminal, a transcript shortens output of commands, unless they fail or with --full."""
     output = "\n".join(f"line {n}" for n in range(30))
     conversation = Talk()
     for name, status in (("a", "completed"), ("b", "failed")):

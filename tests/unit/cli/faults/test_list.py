@@ -26,7 +26,7 @@ def test_each_plan_is_in_one_group() -> None:
 
 
 def test_list_can_be_narrowed() -> None:
-    """`faults list` prints only the named kinds, and refuses an unknown one."""
+    """`faults list` with names of kinds prints only these kinds, and refuses an unknown one."""
     said = run("faults", "list", "drop", "noop").stdout
     assert said == "noop\n  Nothing happens.\n\ndrop\n  The frame never arrives.\n\n"
     assert complaint("faults", "list", "dorp") == "there is no kind 'dorp'; did you mean drop?"

@@ -65,7 +65,7 @@ def masked(tmp_path: Path) -> Path:
 def test_a_wrong_marker_or_variable_is_one_line(
     tmp_path: Path, masked: Path, option: str, words: str
 ) -> None:
-    """A wrong marker or variable is an error of `verify` before any program is started."""
+    """If a secret's marker or variable is wrong, `verify` says so before it starts a program."""
     command = ("verify", masked, "--secret", option, "--", "true")
     assert words in complaint(*command, home=tmp_path, T="x", EMPTY="")
 

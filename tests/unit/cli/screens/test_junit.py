@@ -20,7 +20,7 @@ SEEN = "\\x1b[2J\\x00\\ud800\\uffff\\u202e\\r\\n\\t]]>&<\"'\U0001f600"
 
 
 def test_a_suite_counts_its_cases() -> None:
-    """Each case of a JUnit suite has its time and its output, if they are known."""
+    """Each case of a JUnit report has its time and its output, if they are known."""
     cases = [
         Case("all", "fine"),
         Case("all", "slow", seconds=1.23456, output=["one", "two"]),
@@ -78,7 +78,7 @@ def lines_of(divergence: Divergence) -> Iterator[str]:
 
 
 def test_a_failed_lane_is_named_after_its_root_cause() -> None:
-    """JUnit cases of a playback are sorted by lane, and information does not fail a case."""
+    """JUnit cases of `replay` and `verify` are sorted by lane; hints do not fail a case."""
     actual = [
         divergence(Rank.INFO, "b", DivergenceKind.EARLY),
         divergence(Rank.CASCADE, "b", DivergenceKind.UNPLAYED),

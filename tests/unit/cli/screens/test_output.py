@@ -55,7 +55,7 @@ def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_printed_lines_have_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    """Control characters in messages on stderr are escaped, and each message is one line."""
+    """Control characters in our messages on stderr are escaped, and each message is one line."""
     output.say("a\x1b[2J\nb")
     output.warn("a\x1b[2J\nb")
     said = capsys.readouterr()
@@ -149,7 +149,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The progress bar shows the work and its progress, and leaves an empty line."""
+    """A progress bar shows the work and how far it is, and is erased at the end."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     result = list(progress(clock.work(20, 0.2), 20, "searching", clock=clock))

@@ -88,7 +88,7 @@ def test_a_pipe_has_none(tmp_path: Path) -> None:
 
 
 def test_a_failure_starts_none(terminal: Terminal) -> None:
-    """The pager is started when a command prints its first output."""
+    """The pager is started by the first output of a command, and not by its errors."""
     failed = run("inspect", "log", "nowhere", ACP_PROXY_PAGER=terminal.command)
     assert failed.exit_code == 2
     assert terminal.shown is None

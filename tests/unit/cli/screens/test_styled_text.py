@@ -45,7 +45,7 @@ def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
 
 
 def test_characters_that_are_not_looked_up_take_one_column() -> None:
-    """Each character that the fast path treats as narrow has one column in the Unicode tables."""
+    """Characters that are assumed to be one column wide are so in the Unicode tables."""
     narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
     assert len(narrow) > 500
     assert {character for character in narrow if wcwidth(character) != 1} == set()
@@ -85,7 +85,7 @@ def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cu
     ("text", "padded"), [("ab", "ab  |"), ("你", "你  |"), ("abcde", "abcde|"), ("", "    |")]
 )
 def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
-    """A cell of a table is padded to its width on the screen and never cut, also a wide one."""
+    """A table's cell is padded with spaces to its width in columns, and never cut by that."""
     assert pad(text, 4) + "|" == padded
 
 
@@ -174,12 +174,12 @@ def test_a_long_path_breaks_after_a_slash() -> None:
 
 
 def test_who_is_to_blame_stays_on_a_line() -> None:
-    """Brackets at the end of a line are not wrapped within the words about who is to blame."""
+    """The words in brackets that say who is to blame stay on one line when text is wrapped."""
     lines = [*Screen(30).wrapped(piece(""), piece("it leaks  [term.leaked by the agent]"))]
     assert lines == ["it leaks", "[term.leaked by the agent]"]
 
 
 def test_a_number_and_its_unit_stay_on_a_line() -> None:
-    """A line is never wrapped between a number and its unit; other words may begin a line."""
+    """On a screen, no line is wrapped between a number and its unit."""
     lines = [*Screen(14).wrapped(piece(""), piece("it waited 3.5 s; 12 steps, 4 kB"))]
     assert [line.strip() for line in lines] == ["it waited", "3.5 s; 12", "steps, 4 kB"]

@@ -118,7 +118,7 @@ def test_secrets_are_masked_always(tmp_path: Path) -> None:
 
 
 def test_a_chat_that_hangs_can_be_bundled(tmp_path: Path) -> None:
-    """A recording can be bundled while its recorder runs."""
+    """`bundle` can pack a recording while its recorder runs."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_client(update("s", "agent_message_chunk", content=text(f"so far {SECRET}")))

@@ -31,7 +31,7 @@ def test_the_text_form_is_the_default(path: Path) -> None:
 
 
 def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
-    """The export of a text form is the same text, read from a path or from standard input."""
+    """`export` of a text form prints the same text, from a path or from standard input."""
     text = text_of(path)
     (tmp_path / "y.jsonl").write_bytes(text)
     assert run("inspect", "export", tmp_path / "y.jsonl").stdout_bytes == text
@@ -55,7 +55,7 @@ def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
 
 
 def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
-    """`export` with a filter and --dir keeps what matches both, and names both in its head."""
+    """`export` with a filter and --dir keeps frames that match both, and names both in its head."""
     result = run("inspect", "export", path, "kind:request or kind:stderr", "--dir", "to-agent")
     first, *rest = result.stdout.splitlines()
     assert first == "# Not the whole recording, only: kind:request or kind:stderr dir:to-agent"
@@ -109,7 +109,7 @@ def test_a_damaged_recording_leaves_no_file(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_wrong_option_is_refused(path: Path) -> None:
-    """An unknown format and an invalid filter are usage errors of `export`."""
+    """`export` refuses an unknown format and an invalid filter as wrong use."""
     assert "'csv' is not one of" in complaint("inspect", "export", path, "--format", "csv")
     assert "bad filter at column 1" in complaint("inspect", "export", path, "knid:x")
 
@@ -119,7 +119,7 @@ def test_a_wrong_option_is_refused(path: Path) -> None:
 def test_the_text_form_is_shown_like_its_database(
     tmp_path: Path, command: str, json_: bool
 ) -> None:
-    """Each command prints the same for a text form and its database, except paths and sizes."""
+    """Each command prints the same for a text form and its database, except for paths and sizes."""
     said = []
     for form in ("db", "jsonl"):
         home = tmp_path / form
@@ -141,7 +141,7 @@ def test_the_text_form_is_shown_like_its_database(
 
 
 def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
-    """The last note of a shortened diagram, and stderr, count the lines not drawn."""
+    """A shortened diagram of `export` counts the missing lines in its last note and on stderr."""
     whole = run("inspect", "export", path, "--format", "mermaid")
     assert (whole.exit_code, whole.stderr) == (0, "")
     assert f"[default: {MOST}]" in run("inspect", "export", "--help").stdout

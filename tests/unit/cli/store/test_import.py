@@ -44,7 +44,7 @@ def test_a_database_is_made_in_the_recordings_directory(text: Path, home: Path) 
 
 
 def test_a_name_that_is_taken_is_counted_up(text: Path, home: Path) -> None:
-    """If the name of an import is used already, the new recording gets another path."""
+    """If the name of an imported recording is used already, the new file gets another name."""
     run("inspect", "import", text, home=home)
     before = (home / "story.db").read_bytes()
     result = run("inspect", "import", text, home=home)
@@ -98,7 +98,7 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
     ],
 )
 def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes, said: str) -> None:
-    """The error of `import` about a wrong text names the mistake and its place; no file is made."""
+    """If a text is wrong, `import` names the mistake and its place, and makes no file."""
     path = tmp_path / "wrong.jsonl"
     path.write_bytes(content)
     error = complaint("inspect", "import", path, home=home)
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_pa
 
 @pytest.mark.parametrize("command", ["show", "log", "export"])
 def test_every_command_reads_standard_input(command: str) -> None:
-    """A dash means a text form on standard input for every command, also in its messages."""
+    """For every command, a dash is a text form on standard input; messages call it so."""
     result = run_with(HEADER, "inspect", command, "-")
     assert (result.exit_code, result.stderr) == (0, "")
     result = run_with(b"hello\n", "inspect", command, "-")
@@ -172,7 +172,7 @@ def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path
 @pytest.mark.skipif(os.name == "nt", reason="expected a terminal of Unix")
 @pytest.mark.parametrize("head", [1 << 10, 4])
 def test_nothing_is_read_after_the_end_of_what_a_terminal_sends(head: int) -> None:
-    """One Ctrl-D ends a text that is pasted into `import`, wherever it is typed."""
+    """After Ctrl-D, `import` reads no more of a text that is typed or pasted on a terminal."""
     import pty
     import termios
 

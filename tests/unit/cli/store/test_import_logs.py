@@ -55,7 +55,7 @@ def refused(text: str, *arguments: str, home: Path) -> str:
 
 
 def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> None:
-    """`import` keeps the times of a log, counts its lines on stderr, and names unknown facts."""
+    """`import` keeps a log's times, counts its lines on stderr, and names what the log lacks."""
     log = tmp_path / "acp-transport.log"
     log.write_text(WRITERS["jetbrains"].write(SENT) + "\n")
     result = run("inspect", "import", log, home=home)
@@ -95,7 +95,7 @@ def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: s
 
 
 def test_times_that_go_back_are_not_believed(home: Path) -> None:
-    """In an import, a time that goes back becomes the time before it, and counts as inferred."""
+    """If a time of an imported log goes back, it becomes the time before it, marked inferred."""
     stamps = ("03:04:05", "02:04:06", "02:04:07", "03:04:08", "2026-01-02T03:04:09Z")
     message = '{"jsonrpc":"2.0","id":0,"method":"session/prompt"}'
     text = "".join(f"{stamp} → {message}\n" for stamp in stamps)
@@ -131,7 +131,7 @@ def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home:
 def test_a_log_may_have_more_connections_than_a_process_has_files(
     tmp_path: Path, home: Path
 ) -> None:
-    """An imported log may have more connections than macOS allows open files, which is 256."""
+    """`import` reads a log with more connections than a process may have open files (256)."""
     import resource
 
     log = tmp_path / "a.log"
@@ -222,7 +222,7 @@ def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest:
 
 
 def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -> None:
-    """`import` does not take a text for a log that is only the beginning of a message."""
+    """`import` refuses a text that is only the beginning of a JSON-RPC message."""
     result = run_with(INITIALIZE[:-2], "inspect", "import", "-", "--from", "acpx", home=home)
     assert result.exit_code == 2
     assert ": expected a message, got one that is cut off" in result.stderr
@@ -241,7 +241,7 @@ def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -
     ],
 )
 def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
-    """An error of `import` names how web pages and editors changed the JSON of a log."""
+    """An error of `import` says how web pages and editors have changed the JSON of a log."""
     for before in ("", INITIALIZE.decode() + "\n"):
         data = f"{before}{text}\n".encode()
         result = run_with(data, "inspect", "import", "-", home=home)
@@ -273,7 +273,7 @@ def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
-    """With `import --from`, the error says that the log has no message of the chosen format."""
+    """If a log has no message of the format in `import --from`, the error says so."""
     said = refused("hello\n", "inspect", "import", "-", "--from", name, home=home)
     is_of_lines = name in ("acpx", "lines")
     assert ("line 1: expected" if is_of_lines else "none of its lines is a message of ") in said
@@ -298,7 +298,7 @@ def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
     ],
 )  # fmt: skip
 def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], expected: str) -> None:
-    """Binary input and options that do not fit are usage errors of `import`."""
+    """Binary input and options that do not fit together are usage errors of `import`."""
     data = text.encode("latin-1")
     result = run_with(data, "inspect", "import", "-", *arguments, home=home)
     assert result.exit_code == 2
@@ -306,7 +306,7 @@ def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], exp
 
 
 def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
-    """Commands that are given another tool's log suggest to import it, whatever its name is."""
+    """A command that is given another tool's log suggests to import the log."""
     for name in ("a.log", "a.jsonl", "a.txt"):
         log = tmp_path / name
         log.write_text(WRITERS["jetbrains"].write(SENT[:3]))

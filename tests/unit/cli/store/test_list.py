@@ -80,7 +80,7 @@ def test_an_agent_without_a_name_is_called_after_its_command(home: Path) -> None
 
 
 def test_columns_are_aligned_with_wide_characters(home: Path) -> None:
-    """The columns of `list` stay aligned after names in wide characters."""
+    """The columns of `list` stay aligned below names with wide characters."""
     record_conversation(home / "你好.db", name="你好你好")
     record_conversation(home / "plain.db", name="plain")
     lines = run("inspect", "list", home=home).stdout.splitlines()[1:3]
@@ -160,7 +160,7 @@ def test_the_list_reports_a_lost_log(home: Path) -> None:
 
 
 def test_a_run_of_verify_is_marked(home: Path) -> None:
-    """If a recording has no note, `list` names the command that made it."""
+    """`list` shows a recording's note, or else the command that made it, such as `verify`."""
     record_conversation(home / "x.db", made_by="verify")
     assert " by verify" in run("inspect", "list", home=home).stdout.splitlines()[1]
     (line,) = run("inspect", "list", "--json", home=home).stdout.splitlines()
@@ -206,7 +206,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
 
 
 def test_tokens_and_cost_have_columns_if_an_agent_reported_them(home: Path) -> None:
-    """The list has the tokens and the cost of each recording, and no such columns without any."""
+    """`list` has columns for tokens and cost if any recording has them."""
     record_conversation(home / "x.db")
     assert "TOKENS" not in run("inspect", "list", home=home).stdout
     for name in ("claude-agent-acp-0.101.0", "copilot-1.0.102", "codex-acp-rust-0.16.0"):
@@ -225,7 +225,7 @@ def test_tokens_and_cost_have_columns_if_an_agent_reported_them(home: Path) -> N
 
 
 def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
-    """`list` filters by directory, agent, age and number; its total counts all recordings."""
+    """`list` can select recordings by directory, agent, age and number; its total counts all."""
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
     now = time.time_ns()
@@ -284,7 +284,7 @@ def test_a_terminal_gets_what_fits(
 def test_a_terminal_sees_what_is_wrong_in_one_column(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal, one coloured column of `list` has the results of recordings."""
+    """On a terminal, `list` has one coloured column with the result of each recording."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "failed.db") as failed:
         handshake(failed)
@@ -335,7 +335,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
 
 
 def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
-    """In `list`, ! marks a recording in which a fault fired and nothing else went wrong."""
+    """In `list`, ! marks a recording in which only an injected fault went wrong."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.EFFECT, capture_log.TO_CLIENT, rule="r", action="kill", signal=9)
@@ -433,7 +433,7 @@ def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
 
 
 def test_the_directory_is_read_from_the_environment(home: Path, tmp_path: Path) -> None:
-    """The recordings directory is ACP_PROXY_RECORDINGS, else in the user's data directory."""
+    """The recordings directory is ACP_PROXY_RECORDINGS, or else in the user's data directory."""
     record_conversation(home / "x.db")
     data = tmp_path / "data"
     shutil.copytree(home, data / "acp-proxy")
@@ -451,7 +451,7 @@ ENDS_OF_THE_CALENDAR = (
 @pytest.mark.parametrize("column", ["started_at", "ended_at"])
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, text: str) -> None:
-    """`list` calls a recording with a date at an end of the calendar damaged, and goes on."""
+    """If a recording's date is at an end of the calendar, `list` calls the recording damaged."""
     record_conversation(home / "good.db", id="aaaa")
     bad = record_conversation(home / "bad.db", id="bbbb")
     with contextlib.closing(sqlite3.connect(bad)) as connection, connection:
@@ -468,7 +468,7 @@ def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, tex
 
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
-    """A text form with a date at an end of the calendar is refused with its line."""
+    """If a date in a text form is at an end of the calendar, the error names the line."""
     bad = home / "bad.jsonl"
     made = text_of(record_conversation(home / "good.db"))
     bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))

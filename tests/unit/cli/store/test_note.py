@@ -120,7 +120,7 @@ def test_a_note_at_a_row_is_removed_alone(home: Path) -> None:
 
 
 def test_the_text_form_keeps_notes_at_rows(home: Path) -> None:
-    """`export` keeps the notes at rows, and a text form can get new notes at rows."""
+    """`export` keeps the notes at frames and events; notes can be added to a text form."""
     run("inspect", "note", "run", "#3 why?", home=home)
     (home / "text.jsonl").write_text(run("inspect", "export", "run", home=home).stdout)
     run("inspect", "note", str(home / "text.jsonl"), "#1 start", home=home)

@@ -45,7 +45,7 @@ def turns(tmp_path: Path) -> Path:
 
 
 def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:
-    """`export` names a test and its recording after the recording, and prints both names."""
+    """A test that `export` makes, and its copy of the recording, have the recording's name."""
     made = run(*EXPORT, RECORDINGS / "hello.db", *PYTEST, tmp_path / "new" / "tests")
     test = tmp_path / "new" / "tests" / "test_hello.py"
     recording = test.parent / "recordings" / "hello.jsonl"
@@ -71,7 +71,7 @@ def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:
 def test_turns_are_chosen(
     turns: Path, tmp_path: Path, words: str, name: str, numbers: list[int]
 ) -> None:
-    """Exported turns can be replayed even if the recorder was killed before the end."""
+    """Turns that `export` makes a test of can be replayed even if the recorder was killed."""
     made = run(*EXPORT, turns, "--turn", words, *PYTEST, tmp_path)
     recording = tmp_path / "recordings" / f"{name}.jsonl"
     assert made.stdout.splitlines() == [str(tmp_path / f"test_{name}.py"), str(recording)]
@@ -84,7 +84,7 @@ def test_turns_are_chosen(
 
 
 def test_later_events_are_left_out(tmp_path: Path) -> None:
-    """If later turns are left out of an exported test, so is the end of the recorded agent."""
+    """If a test that `export` makes lacks the last turns, it also lacks the agent's end."""
     run(*EXPORT, RECORDINGS / "tour.db", "--turn", "1", *PYTEST, tmp_path)
     lines = (tmp_path / "recordings" / "tour_turn_1.jsonl").read_text().splitlines()
     events = [json.loads(line).get("event") for line in lines if line.startswith("{")]
