@@ -66,13 +66,13 @@ def story(tmp_path: Path) -> Iterator[RecordingReader]:
 def test_frames_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, expected: list[int]
 ) -> None:
-    """`log --around` shows frames that match the filter, and always the frame and its pair."""
+    """`log --around` shows frames near a frame that match the filter; it and its pair always."""
     rows = Neighborhood(story, seq, context).rows(parse(filter_))
     assert [row["seq"] for row in rows] == expected
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """`log --around` knows the pair of the frame, so that the pair can be marked."""
+    """`log --around` knows the request or answer that is the frame's pair, and marks it."""
     assert Neighborhood(story, 6, 1).pair == 15
     assert Neighborhood(story, 16, 1).pair is None
     assert Neighborhood(story, 23, 1).pair is None
@@ -88,7 +88,7 @@ def test_a_number_chooses_a_row(story: RecordingReader) -> None:
 
 
 def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
-    """With --turn, a command selects the frames from a prompt to the prompt's answer."""
+    """With --turn, a command selects the frames from a prompt to its answer."""
     numbers = [row["seq"] for row in story.rows(of_turn(story, 1))]
     assert (numbers[0], numbers[-1]) == (6, 15)
     with pytest.raises(BadFilter, match=r"no turn 2 in .*; it has 1$"):
@@ -96,7 +96,7 @@ def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
 
 
 def test_a_turn_of_a_live_recording_may_still_come(tmp_path: Path) -> None:
-    """In a live recording, a turn that does not exist yet is not an error."""
+    """For a running recording, --turn with the number of a later turn is not an error."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -120,7 +120,7 @@ def record_sessions(path: Path, *sessions: str) -> Path:
     [("ab-1", "ab-1"), ("ab-12", "ab-12"), ("x*", "x*[y]"), ("xy", "xy"), ("heard", "heard-of")],
 )
 def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) -> None:
-    """For --session, a complete id means itself, and is not a pattern."""
+    """The option --session accepts the start of an id; a complete id means only itself."""
     path = record_sessions(tmp_path / "x.db", "ab-1", "ab-12", "xy", "x*[y]", "xz")
     with RecordingReader(path) as reader:
         rows = list(reader.rows(of_session(reader, start)))
@@ -139,14 +139,14 @@ def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) 
 def test_an_ambiguous_or_unknown_session_is_an_error(
     tmp_path: Path, sessions: list[str], start: str, answer: str
 ) -> None:
-    """For --session, the error for an ambiguous or unknown id names a few sessions."""
+    """If --session fits several sessions or none, the error names a few sessions."""
     path = record_sessions(tmp_path / "x.db", *sessions)
     with RecordingReader(path) as reader, pytest.raises(BadFilter, match=answer):
         of_session(reader, start)
 
 
 def test_a_recording_may_have_no_sessions(tmp_path: Path) -> None:
-    """For --session, the error for a recording without sessions says that it has none."""
+    """If a recording has no sessions, the error of --session says so."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:
@@ -240,7 +240,7 @@ def test_a_first_guess_works(
     ],
 )
 def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | None) -> None:
-    """If a filter matches nothing, the message has the number of frames and a suggestion."""
+    """If a filter matches nothing, the message counts the frames and suggests another filter."""
     assert not list(monday.frames(chosen_in(monday, words)))
     said = why_nothing(monday, words)
     begin = f"0 of {monday.count()} frames match {words}"
@@ -262,7 +262,7 @@ def test_each_command_says_that_nothing_matches(
 
 
 def test_a_kind_is_suggested_where_there_is_one(tmp_path: Path) -> None:
-    """For a plural word in a filter without matches, the kind of the same name is suggested."""
+    """If a filter with a plural word matches nothing, the kind of this name is suggested."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x"))
         recorder.to_client({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})
@@ -277,26 +277,26 @@ def test_a_kind_is_suggested_where_there_is_one(tmp_path: Path) -> None:
 
 
 def test_a_search_asks_each_recording_for_its_last_turn(path: Path) -> None:
-    """In a search, `turn:last` is the last turn of each recording."""
+    """In `search`, the filter `turn:last` means the last turn of each recording."""
     assert "done" in run("search", "-w", "turn:last", "done", path).stdout
     assert run("search", "-w", "turn:last", "pytest", path).exit_code == 1
 
 
 def test_a_comparison_has_no_last_turn(path: Path) -> None:
-    """`diff` refuses turn:last, since each recording has another last turn."""
+    """`diff` refuses the filter `turn:last`, since each recording has another last turn."""
     result = run("diff", path, path, "turn:last")
     assert result.exit_code == 2
     assert "only a single recording has a last turn" in result.stderr
 
 
 def test_a_mistake_is_found_before_the_recording_is_opened(tmp_path: Path) -> None:
-    """A mistake in a filter is reported at once, however large the recording is."""
+    """A mistake in a filter is reported before the recording is opened, however large it is."""
     result = run("log", tmp_path / "no.db", "knid:error")
     assert "did you mean kind?" in result.stderr
 
 
 def test_a_recording_without_turns_has_no_last_one(tmp_path: Path) -> None:
-    """In a recording without turns, turn:last matches nothing."""
+    """In a recording without turns, the filter `turn:last` matches nothing."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(notification("x"))
     with RecordingReader(recorder.path) as reader:

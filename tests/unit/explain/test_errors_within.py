@@ -47,7 +47,10 @@ def sessions_of(lines: list[str]) -> list[tuple[Any, Any]]:
 
 
 def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> None:
-    """An MCP message over ACP belongs to the session that declared its server, and its turn."""
+    """An MCP message over ACP belongs to the session that declared the MCP server.
+
+    If the session has an open turn, the message belongs to the turn.
+    """
     told = said("->", None, "mcp/message", {"serverId": "m1", "requestId": "1", "method": "log"})
     lines = [*mcp("s", prompted="s"), *asked(1, {"result": {}}), told]
     assert sessions_of(lines) == [("s", 1)] * 3
@@ -55,13 +58,13 @@ def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> N
 
 
 def test_of_several_sessions_with_a_server_the_one_at_work_counts() -> None:
-    """Of several sessions with one MCP server, its messages belong to the one with a turn."""
+    """If several sessions declared an MCP server, its messages belong to the one with a turn."""
     assert sessions_of([*mcp("s", "t", prompted="t"), *asked(1, {"result": {}})]) == [("t", 1)] * 2
     assert sessions_of([*mcp("s", "t"), *asked(1, {"result": {}})]) == [(None, None)] * 2
 
 
 def test_a_connection_belongs_to_the_session_of_its_server() -> None:
-    """Messages of an MCP connection belong to the session that declared its server."""
+    """Messages of an MCP connection over ACP belong to the session that declared its server."""
     lines = [
         *mcp("s", "t", prompted="s"),
         said("<-", 1, "mcp/connect", {"serverId": "m1"}),
@@ -73,7 +76,7 @@ def test_a_connection_belongs_to_the_session_of_its_server() -> None:
 
 
 def test_an_error_of_an_mcp_server_has_failed() -> None:
-    """`failed` finds an MCP server's error, `log` marks it, and `show` reports it."""
+    """The filter `failed` finds an MCP server's error; `log` marks it, and `show` reports it."""
     failure = {"error": {"code": -32002, "message": "no such index"}}
     lines = [*mcp("s", prompted="s"), *asked(1, failure), *asked(2, {"result": {"content": []}})]
     with reader_of(lines) as reader:
@@ -90,7 +93,7 @@ def test_an_error_of_an_mcp_server_has_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_the_words_of_its_error() -> None:
-    """The error of a v2 turn is shown by `log`, by `show` and by `transcript`."""
+    """`log`, `show` and `transcript` show the error that ended a turn of v2."""
     error = {"code": -32603, "message": "no quota is left"}
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "error"}
     params = {"sessionId": "s", "update": {**update, "error": error}}

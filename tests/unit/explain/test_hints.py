@@ -85,14 +85,14 @@ def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -
 
 
 def test_a_permission_and_its_answer_are_described(worked: Path) -> None:
-    """The timeline shows a permission request with its call's title, its answer by the option."""
+    """The timeline shows a permission request by its tool call, and its answer by the option."""
     said = texts(worked)
     assert said[7] == "pytest -q (…789XyZ): Allow (allow_once) | Never (reject_always)"
     assert said[8] == "selected allow_once 'Allow'"
 
 
 def test_the_title_is_found_outside_of_the_filter(worked: Path) -> None:
-    """The timeline finds the title of a call even if the timeline begins after it."""
+    """The timeline finds the title of a tool call even if a filter leaves out its first update."""
     out = run("inspect", "log", worked, "seq:9").stdout
     assert "Read a.py (b) [completed]" in out
 
@@ -192,7 +192,7 @@ def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_each_call_has_frames_of_its_own() -> None:
-    """If two tool calls share an id, the frames of the first end where the second begins."""
+    """If two tool calls share an id, the first one's frames end where the second begins."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
@@ -200,7 +200,7 @@ def test_each_call_has_frames_of_its_own() -> None:
 
 
 def test_log_gives_each_update_the_title_of_its_call() -> None:
-    """If calls share an id, `log` gives each update and permission its own call's title."""
+    """If tool calls share an id, `log` shows each update and permission with its own title."""
     with used_again().reader() as reader:
         hints_of = HintReader(reader).of
         lines = {row["seq"]: frame_line(row, hints=hints_of(row)).text for row in reader.frames()}
@@ -211,7 +211,7 @@ def test_log_gives_each_update_the_title_of_its_call() -> None:
 
 
 def test_show_counts_each_call() -> None:
-    """`show` counts each of several calls with one id by its own kind and status."""
+    """`show` counts each of several tool calls with one id by its own kind and status."""
     with used_again().reader() as reader:
         summary = summarize(reader)
     assert [(call.kind, call.statuses) for call in summary.tool_calls] == [
@@ -223,7 +223,7 @@ def test_show_counts_each_call() -> None:
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
-    """`show` counts calls itself, since earlier recorders counted only ids."""
+    """`show` counts tool calls anew in a recording by an earlier version, which counted ids."""
     path = import_text_form(iter(used_again().text_form()), tmp_path / "talk.jsonl", tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET tool_calls = 1")
@@ -248,7 +248,7 @@ def test_stats_counts_each_call() -> None:
 
 
 def test_the_view_says_the_same(tmp_path: Path) -> None:
-    """If calls share an id, the stored view of tool calls has each with its own permission."""
+    """If tool calls share an id, the database's view of tool calls has each with its permission."""
     assert view(used_again(), tmp_path) == [
         ("Read a", "read", "completed", 1, 6, 7, 2, None),
         ("Write a", "edit", "failed", 1, 8, 11, 4, "allow_once"),
@@ -257,7 +257,7 @@ def test_the_view_says_the_same(tmp_path: Path) -> None:
 
 
 def test_a_transcript_shows_each_call() -> None:
-    """A transcript shows two calls with the same id as two entries with their own statuses."""
+    """A transcript shows two tool calls with the same id as entries with their own statuses."""
     with used_again().reader() as reader:
         items = [*TranscriptReader(reader).read()]
     entries = [entry for entry in items if isinstance(entry, TranscriptEntry)]
@@ -316,7 +316,7 @@ def test_calls_outside_of_turns_are_counted() -> None:
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
-    """`log` reads titles in later frames of a running recording when needed, and only once."""
+    """`log` of a running recording reads the title of a tool call once, when it is needed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:
@@ -331,7 +331,7 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
-    """A large update with a final status ends its tool call, though it is not read whole."""
+    """If a large update has a final status, it ends its tool call without being read whole."""
     large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
@@ -344,7 +344,7 @@ def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
 
 
 def test_titles_of_very_many_calls_with_one_id() -> None:
-    """`log` gives each of very many calls that share an id its own title."""
+    """If very many tool calls share an id, `log` shows each with its own title."""
     conversation = Talk()
     for n in range(120):
         conversation.call("c", title=f"Read {n}")

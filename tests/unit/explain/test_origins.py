@@ -44,7 +44,7 @@ def a_recording(origin: Origin | None) -> Recording:
 
 
 def test_of_a_recording_of_ours_all_is_known() -> None:
-    """For a recording made by acp-proxy, all values are known, and no remarks are made."""
+    """Commands know all values of a recording that acp-proxy made, and print no remark about it."""
     ours = a_recording(None)
     assert known_value(ours, WHOLE) is WHOLE
     assert known_json(ours, WHOLE)["took_ns"] == 3
@@ -53,7 +53,7 @@ def test_of_a_recording_of_ours_all_is_known() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    """Values of an import have no members that need lost facts, and no inferred durations."""
+    """In the output about an import, values that need lost facts or inferred times are null."""
     lost = a_recording(Origin("zed", ("bytes", "times")))
     assert known_value(lost, WHOLE) == Measured(1, None, None, None, None)
     assert known_members(lost, {"seq": 1, "t_ns": 0, "size": 5}) == {
@@ -81,7 +81,7 @@ def members_of(kind: Any, known: set[type]) -> set[str]:
 
 
 def test_every_time_that_is_printed_declares_what_it_needs() -> None:
-    """Every printed time of a recording is listed in `MEMBERS` with the facts that it needs."""
+    """Every time that a command prints is listed in `MEMBERS` with the facts that it needs."""
     names = {name for kind in PRINTED for name in members_of(kind, {Recording})}
     declared = {name for members in MEMBERS.values() for name in members}
     times = {name for name in (*names, *FRAME_MEMBERS) if name.endswith("_ns")}
@@ -90,7 +90,7 @@ def test_every_time_that_is_printed_declares_what_it_needs() -> None:
 
 
 def test_the_reason_is_said() -> None:
-    """The remark about unknown times of an import gives the reason."""
+    """The remark about an import whose times are unknown gives the reason."""
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: zed, from which it was imported, has none"
     untimed = a_recording(Origin("lines", inferred_times=1))
@@ -100,14 +100,14 @@ def test_the_reason_is_said() -> None:
 
 
 def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:
-    """In an import, plain messages without a sign of acpx are not attributed to acpx."""
+    """An import is called one from acpx only if its messages have a sign of acpx."""
     origin = Origin("acpx", lost=("times",))
     head = dict(origin_rows(a_recording(origin)))["imported"]
     assert head.startswith("from a stream in the form of acpx on 2025-01-01")
 
 
 def test_the_head_says_what_was_imported() -> None:
-    """The headline of an import names its source, its resolution, and what was lost."""
+    """The first line about an import names its source, its unit of times, and what was lost."""
     origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)
     assert dict(origin_rows(a_recording(origin))) == {
         "imported": "from a plain log, times in steps of 1 ms, 1 inferred direction, "

@@ -87,7 +87,7 @@ END = says(result(1, stopReason="end_turn"))
 def test_a_pause_is_marked_from_a_tenth_of_its_turn_on(
     tmp_path: Path, pause_ns: int, turn_ns: int, *, is_marked: bool
 ) -> None:
-    """`log` marks a pause of 1 s to 5 s if it takes a tenth of its turn, and longer ones."""
+    """`log` marks a pause of over 5 s, and one of over 1 s that takes a tenth of its turn."""
     rest_ns = turn_ns - pause_ns
     steps = [step for _ in range(200) for step in (wait(rest_ns // 200), CHUNK)]
     path = record(tmp_path / "x.db", PROMPT, *steps, wait(pause_ns), END)
@@ -114,7 +114,7 @@ def test_a_running_recording_may_pause_now(tmp_path: Path) -> None:
 
 
 def test_an_open_answer_never_ended(tmp_path: Path) -> None:
-    """The text about a pause in a turn that never ended says so, and names running calls."""
+    """If a turn never ended, `log` says so in the text about a pause, and names open calls."""
     calls = [
         update("s", "tool_call", toolCallId=name, title=name, status="in_progress") for name in "ab"
     ]
@@ -136,7 +136,7 @@ def test_an_open_answer_never_ended(tmp_path: Path) -> None:
 def test_a_request_of_the_agent_names_who_answers(
     tmp_path: Path, method: str, params: dict[str, Any], awaited: str
 ) -> None:
-    """In a pause, whoever has to answer the agent's open request is waited for."""
+    """The text of `log` about a pause names who has to answer the agent's open request."""
     ask = says(request(7, method, sessionId="s", **params))
     steps = (PROMPT, CHUNK, ask, wait(2 * SECOND), asks(result(7)), END)
     (pause,) = pauses_of(record(tmp_path / "x.db", *steps))
@@ -144,7 +144,7 @@ def test_a_request_of_the_agent_names_who_answers(
 
 
 def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
-    """In a pause without a turn, the agent is waited for if it has an open request."""
+    """In `log`, a pause without a turn is the agent's if the agent has a request to answer."""
     new = asks(request(1, "session/new", cwd="/srv", mcpServers=[]))
     login = asks(request(2, "authenticate", methodId="browser"))
     steps = (new, wait(6 * SECOND), says(result(1, sessionId="s")), login, wait(9 * SECOND),
@@ -155,7 +155,7 @@ def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", ["middle", "times"])
 def test_an_import_without_times_has_no_pause(tmp_path: Path, lost: Lost) -> None:
-    """No pause is marked if the source of an import does not show times."""
+    """`log` marks no pause in an import whose source shows no times."""
     path = record(tmp_path / "x.db", PROMPT, wait(9 * SECOND), END)
     with RecordingReader(path) as reader:
         pauses = Pauses(reader)
@@ -165,7 +165,7 @@ def test_an_import_without_times_has_no_pause(tmp_path: Path, lost: Lost) -> Non
 
 
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
-    """A run of chunks ends at a marked pause, so that the pause has a place between two lines."""
+    """In `log`, a run of chunks ends at a marked pause, which stands between two lines."""
     path = record(tmp_path / "x.db", PROMPT, CHUNK, CHUNK, wait(2 * SECOND), CHUNK, CHUNK, END)
     with RecordingReader(path) as reader:
         runs = [item for item in fold(reader.rows(), pauses=Pauses(reader))
@@ -174,7 +174,7 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 
 def test_each_pause_names_who_was_waited_for(tmp_path: Path) -> None:
-    """The text about a pause names the agent, a tool call, a person or the client."""
+    """The text of `log` about a pause names the agent, a tool call, a person or the client."""
     path = record_waiting_chat(tmp_path / "x.db").path
     assert [(pause.length_ns // SECOND, pause.awaited) for pause in pauses_of(path)] == [
         (31, "a person: permission"),

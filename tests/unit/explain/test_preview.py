@@ -42,7 +42,7 @@ def test_a_prompt_is_its_text() -> None:
 
 
 def test_the_text_of_a_prompt_is_returned_alone() -> None:
-    """The text of a prompt is previewed in either dialect, whatever its shape."""
+    """The text of a prompt is previewed alone in every dialect, whatever its shape."""
     assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
@@ -74,7 +74,7 @@ def test_a_tool_call_is_its_title_and_status() -> None:
 
 
 def test_the_files_of_a_tool_call_are_listed() -> None:
-    """The preview of a call lists its files with lines, unless the title or content does."""
+    """The preview of a tool call lists its files with lines, unless its title or content does."""
     places = [{"path": "/a.py", "line": 3}, {"path": "/b.py"}, {"path": "/c.py", "line": 0}]
     assert update("tool_call", title="Read /b.py", kind="read", locations=places) == (
         "tool_call: Read /b.py [read] /a.py:3, /c.py"
@@ -100,7 +100,7 @@ def test_a_tool_call_without_more_is_its_input_and_output() -> None:
 
 
 def test_a_permission_is_the_question_and_the_choice() -> None:
-    """The preview of a permission has its options, and that of the answer the chosen option."""
+    """A permission request is previewed with its options, its answer with the chosen option."""
     method = "session/request_permission"
     options = [
         {"optionId": "a", "name": "Allow", "kind": "allow_once"},
@@ -121,7 +121,7 @@ def test_a_permission_is_the_question_and_the_choice() -> None:
     [("once", "granted, once"), ("always", "granted, always"), ("file", "granted, for file")],
 )
 def test_a_grant_of_the_draft_has_its_scope(scope: str, said: str) -> None:
-    """The preview of a draft permission has the scope of the answer."""
+    """The preview of a permission's answer in the draft has the scope of the answer."""
     assert show("session/request_permission", "response", granted=True, scope=scope) == said
 
 
@@ -160,7 +160,7 @@ def test_secrets_of_the_environment_are_not_shown() -> None:
 
 
 def test_capabilities_are_named_if_they_are_on() -> None:
-    """In a preview, a false, null or (in v1) empty capability is off; `{}` of v2 is on."""
+    """In a preview, a false or null capability is off; `{}` is off in v1, and on in v2."""
     v1 = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": None, "auth": {}}
     assert show("initialize", "request", protocolVersion=1, clientCapabilities=v1) == (
         "protocol 1: fs.readTextFile"
@@ -192,7 +192,7 @@ def test_an_empty_result_is_ok() -> None:
 
 
 def test_an_unknown_method_is_its_members() -> None:
-    """The preview of an unknown method lists its members, and the session only if alone."""
+    """The preview of an unknown method lists its members; the session only if there is no other."""
     assert show("_x/y", a=[1, "é"], sessionId="s", _meta={"b": 1}) == "a=[1, é]"
     assert show("_x/y", sessionId="s") == "sessionId=s"
     assert preview(b'{"method":"x"}', "notification", "x") == "no params"
@@ -215,7 +215,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_an_invalid_line_is_shown_as_text() -> None:
-    """The preview of an invalid line has the reason; that of stderr is the unchanged line."""
+    """The preview of an invalid line has the reason; the preview of stderr is the whole line."""
     assert preview(b"Loading\t\xff", "invalid", None, "not JSON") == "(not JSON) Loading \ufffd"
     assert preview(b"\x1b[31mred\x07", "stderr", None) == "\\x1b[31mred\\x07"
     assert preview(b"", "blank", None) == ""

@@ -60,7 +60,7 @@ def sent_counts(result: dict[str, Any]) -> dict[str, int]:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_tokens_of_real_agents_are_those_of_the_traffic(tmp_path: Path, path: Path) -> None:
-    """The counts, contexts and costs of tokens in a recording are those in its lines."""
+    """Token counts, contexts and costs that `stats` reports are those in the recorded lines."""
     prompts, open_ = list[dict[str, int]](), dict[Any, int]()
     context, costs = Tokens(), dict[str, float]()
     for stream, message in raw_messages(path):
@@ -162,7 +162,7 @@ def spent(session: str, amount: float, currency: str = "USD") -> Any:
 def test_running_totals_are_not_added_up(
     tmp_path: Path, version: int, counts: list[tuple[int, int]], whole: Any, counted: str
 ) -> None:
-    """Token counts that sometimes fall are added up; of counts that only rise, the last counts."""
+    """Token counts of turns are added up unless all of them rise; then only the last counts."""
     chat = Chat(tmp_path / "x.db", version)
     chat.open("s")
     for into, out in counts:
@@ -181,7 +181,7 @@ def test_running_totals_are_not_added_up(
 
 
 def test_the_draft_has_its_usage_in_the_answer(tmp_path: Path) -> None:
-    """Rising counts of the 1.0 draft are counts of turns."""
+    """In the 1.0 draft, token counts are added up even if they rise: they are counts of turns."""
     conversation = Talk("draft-1.0")
     for number, counts in {3: usage(350, 520), 4: usage(1_500, 2_300)}.items():
         conversation.to_client(result(number, stopReason="end_turn", usage=counts))
@@ -193,7 +193,7 @@ def test_the_draft_has_its_usage_in_the_answer(tmp_path: Path) -> None:
 
 
 def test_sessions_are_added_up(tmp_path: Path) -> None:
-    """The costs of several sessions are added up, each by its last report."""
+    """The cost of a recording adds up its sessions, each by its last report."""
     chat = Chat(tmp_path / "x.db")
     chat.open("a")
     chat.open("b")
@@ -207,7 +207,7 @@ def test_sessions_are_added_up(tmp_path: Path) -> None:
 
 
 def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: Path) -> None:
-    """The cost of a loaded session includes earlier turns, which an earlier report may show."""
+    """A loaded session's cost includes its past; a turn costs the difference to a report before."""
     chat = Chat(tmp_path / "x.db", opening="session/load")
     chat.open("a")
     chat.turn("a", spent("a", 2))
@@ -223,7 +223,7 @@ def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: P
 
 
 def test_a_late_report_belongs_to_the_turn_before(tmp_path: Path) -> None:
-    """Usage of tokens that comes after the answer to a prompt belongs to the prompt's turn."""
+    """If token usage is reported after the answer to a prompt, it belongs to the prompt's turn."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.turn("s")
@@ -249,7 +249,7 @@ def test_nothing_is_said_without_usage(tmp_path: Path) -> None:
     ],
 )
 def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
-    """A member of a usage that is neither a count nor an amount is ignored."""
+    """A member of a token report that is neither a count nor an amount is ignored."""
     assert tokens_of(odd) == Tokens()
 
 
@@ -268,5 +268,5 @@ def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_tokens_in_words(tokens: Tokens | None, facts: list[str]) -> None:
-    """The words about tokens have all known numbers, and nothing else."""
+    """The words about a recording's tokens have all numbers that are known, and nothing else."""
     assert [*token_facts(tokens)] == facts

@@ -49,7 +49,7 @@ def kept_of(reader: RecordingReader, *turns: int) -> set[int]:
 
 
 def test_a_turn_is_kept_with_the_setup_of_its_session() -> None:
-    """A trimmed recording keeps a turn with the setup of its session, and no other turns."""
+    """An exported test of a turn keeps the turn and the setup of its session, and no other turn."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -81,7 +81,7 @@ def test_a_turn_is_kept_with_the_setup_of_its_session() -> None:
 
 
 def test_other_sessions_are_dropped() -> None:
-    """A recording trimmed to one session drops the others, even if their turns overlap."""
+    """An exported test of one session drops other sessions, even if their turns overlap."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -100,7 +100,7 @@ def test_other_sessions_are_dropped() -> None:
 
 
 def test_a_loaded_session_keeps_its_history() -> None:
-    """Trimming keeps the history that a loaded session streamed, since a client needs it."""
+    """An exported test keeps the history of a loaded session, since a client needs it."""
     check(
         """
         + -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
@@ -116,7 +116,7 @@ def test_a_loaded_session_keeps_its_history() -> None:
 
 
 def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
-    """Trimming keeps a request without a session if it was made during the kept turn."""
+    """An exported test keeps a request without a session that was made during a kept turn."""
     check(
         """
         + -> #1 authenticate {"methodId": "m"}
@@ -137,7 +137,7 @@ def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
 
 
 def test_stray_lines_follow_the_frame_before_them() -> None:
-    """Trimming keeps lines that are not messages, and stderr, with the frame before them."""
+    """In an exported test, lines that are not messages, and stderr, stay with the frame before."""
     check(
         """
         + <- oops, of the handshake
@@ -159,7 +159,7 @@ def test_stray_lines_follow_the_frame_before_them() -> None:
 
 
 def test_a_batch_is_kept_whole() -> None:
-    """Trimming keeps a batch whole, with the other halves of all its exchanges."""
+    """An exported test keeps a JSON-RPC batch whole, with the other halves of its exchanges."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -175,7 +175,7 @@ def test_a_batch_is_kept_whole() -> None:
 
 
 def test_a_fork_keeps_the_opening_of_its_origin() -> None:
-    """A trimmed fork keeps the opening of the forked session, but not its turns."""
+    """An exported test of a fork keeps the opening of the forked session, but not its turns."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -192,7 +192,7 @@ def test_a_fork_keeps_the_opening_of_its_origin() -> None:
 
 
 def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
-    """A trimmed turn that never ended keeps all later frames, up to the agent's end."""
+    """An exported test of a turn that never ended keeps all later frames to the agent's end."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -207,7 +207,7 @@ def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_every_healthy_recording_replays_after_trimming(path: Path) -> None:
-    """The replay of one trimmed turn is clean, and ends with the turn."""
+    """An exported test of one turn of a healthy recording replays clean, and ends with the turn."""
     with RecordingReader(path) as reader:
         assert rehearse(reader).verdict == "clean"
         kept = kept_of(reader, 1)
@@ -217,14 +217,14 @@ def test_every_healthy_recording_replays_after_trimming(path: Path) -> None:
 
 
 def test_spans_are_short() -> None:
-    """The text about a trimmed recording names consecutive turns as a range."""
+    """The text about an exported test names consecutive turns as a range."""
     assert list(spans([])) == []
     assert list(spans([3])) == ["3"]
     assert list(spans([1, 2, 4, 6, 7, 8])) == ["1..2", "4", "6..8"]
 
 
 def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
-    """Trimming an incomplete recording reports at once that the recording does not replay."""
+    """Before a test is exported, a rehearsal finds that an incomplete recording does not replay."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         outcome = rehearse(reader)

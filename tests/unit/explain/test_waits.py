@@ -164,7 +164,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
     words: str,
     more: str,
 ) -> None:
-    """`show` lists an hour in which neither peer has to act as waiting, not as a silence."""
+    """`show` lists an hour in which neither peer has to act as waiting, and not as a silence."""
     go_on = begin(recorder)
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -184,7 +184,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
 
 
 def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
-    """For `show`, an hour of chunks is not a hang, but a turn that is streaming."""
+    """For `show`, a turn with an hour of chunks is streaming, and does not hang."""
     for _ in range(120):
         recorder.t_ns += 30 * S
         chunk(recorder)
@@ -222,7 +222,7 @@ def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_session_without_a_prompt_waits_for_nothing(recorder: LogWriter) -> None:
-    """A session without a prompt is not listed as waiting for a peer."""
+    """`show` does not list a session without a prompt as waiting for a peer."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.t_ns += HOUR
     assert summary_of(recorder, live=True).waiting == []
@@ -243,7 +243,7 @@ def test_an_agent_whose_client_does_not_read_is_not_blamed(recorder: LogWriter) 
 
 
 def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> None:
-    """After the agent's end `show` reports no silence, since nothing more can come."""
+    """After the end of an agent, `show` reports no silence of the agent."""
     recorder.event(capture_log.EXIT, code=0)
     recorder.t_ns += HOUR
     recorder.close()
@@ -252,7 +252,7 @@ def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> N
 
 
 def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
-    """For `show`, replayed history is not a turn, and session/load is open until its answer."""
+    """For `show`, replayed history is not a turn; session/load is open until its answer."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.to_agent(request(3, "session/load", sessionId="s", cwd="/srv", mcpServers=[]))
     chunk(recorder)
@@ -271,7 +271,7 @@ def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
 
 
 def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
-    """The finding about a silent agent has the open request and the length of the silence."""
+    """The finding of `show` about a silent agent has the open request and the silence's length."""
     chunk(recorder)  # 7
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -298,7 +298,7 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
 
 
 def test_a_client_that_does_not_answer_hangs(recorder: LogWriter) -> None:
-    """`show` blames a client that does not answer a file request for the hang."""
+    """If a client does not answer a file request, `show` blames the client for the hang."""
     recorder.to_client(request(0, "fs/read_text_file", sessionId="s", path="/srv/a.py"))
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -317,7 +317,7 @@ def test_a_client_that_does_not_answer_hangs(recorder: LogWriter) -> None:
 
 
 def test_a_hang_until_the_end_is_found(recorder: LogWriter) -> None:
-    """In an ended recording, `show` finds both the cut turn and the silence."""
+    """In an ended recording, `show` finds both the unfinished turn and the agent's silence."""
     recorder.t_ns += HOUR
     recorder.event(capture_log.EXIT, signal=9)
     recorder.close()
@@ -344,7 +344,7 @@ def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> N
 
 
 def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
-    """For `show`, the agent has to act again after a program has ended or is released."""
+    """For `show`, the agent has to act again after its program has ended or was released."""
     terminal(recorder)
     recorder.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
     recorder.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
@@ -365,7 +365,7 @@ def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: Log
 
 
 def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
-    """In v2, the answer to a prompt only accepts the prompt; the state idle ends the turn."""
+    """For `show`, a turn of v2 ends when its session is idle, and not with the prompt's answer."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize", protocolVersion=2, info={"name": "c"}))
         recorder.to_client(result(0, protocolVersion=2, info={"name": "a"}, capabilities={}))
@@ -386,7 +386,7 @@ def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
 
 
 def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
-    """For `show`, each request of a batch is waited for on its own."""
+    """For `show`, each request of a JSON-RPC batch is waited for on its own."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent([request(1, "session/list"), request(2, "session/new")])
         recorder.t_ns += HOUR
@@ -398,7 +398,7 @@ def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
 
 
 def test_the_members_of_a_silence_keep_their_names() -> None:
-    """In JSON, the members of a silence are still called ``debtor`` and ``owed``."""
+    """In `show --json`, the members of a silence are still called ``debtor`` and ``owed``."""
     request = PendingRequest(1, 0, "to-agent", "session/prompt", "s", 1, Party.AGENT)
     written = converter.unstructure(Silence(Party.AGENT, request, 1, 2, 0, 5))
     assert (written["debtor"], written["owed"]["seq"]) == ("agent", 1)

@@ -22,7 +22,7 @@ def actions(conversation: Talk) -> list[Found]:
 
 
 def test_a_file_that_the_client_reads() -> None:
-    """In an audit, a file that the client reads for an agent is an action without a tool call."""
+    """`audit` lists a file that the client reads for the agent, even without a tool call."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
     action = conversation.action()
@@ -34,7 +34,7 @@ def test_a_file_that_the_client_reads() -> None:
 
 
 def test_what_the_client_refused_and_what_it_left_open() -> None:
-    """In an audit, an action with an error answer has failed; without one it is unanswered."""
+    """In `audit`, an action failed if its request got an error, and is open without an answer."""
     conversation = Talk()
     conversation.asks_in_vain("fs/write_text_file", path=A, content="")
     conversation.asks("fs/write_text_file", None, path=A, content="")
@@ -44,7 +44,7 @@ def test_what_the_client_refused_and_what_it_left_open() -> None:
 
 
 def test_a_tool_call_and_its_write_are_one_action() -> None:
-    """In an audit, a client request and the only open call with its path are one action."""
+    """In `audit`, a file request and the only open tool call with its path are one action."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -60,7 +60,7 @@ def test_a_tool_call_and_its_write_are_one_action() -> None:
 
 
 def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
-    """In an audit, a read within an edit is an action without permission that names the edit."""
+    """In `audit`, a file read while an edit is open is an action of its own, beside the edit."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -72,7 +72,7 @@ def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
 
 
 def test_two_calls_with_one_path_are_not_told_apart() -> None:
-    """In an audit, two open calls with one path, and a request for it, are three actions."""
+    """In `audit`, two open tool calls and a request with the same path are three actions."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -83,7 +83,7 @@ def test_two_calls_with_one_path_are_not_told_apart() -> None:
 
 
 def test_a_call_that_is_over_is_not_that_of_a_later_request() -> None:
-    """In an audit, a client request after the end of the call with its path is another action."""
+    """In `audit`, a file request after the end of the tool call with its path is a new action."""
     conversation = Talk()
     conversation.call("c", kind="read", locations=[{"path": A}], status="completed")
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -94,7 +94,7 @@ def test_a_call_that_is_over_is_not_that_of_a_later_request() -> None:
 
 @pytest.mark.parametrize("announced_first", [True, False])
 def test_a_terminal_belongs_to_the_call_that_shows_it(announced_first: bool) -> None:
-    """In an audit, a terminal belongs to the call that shows it, whichever came first."""
+    """In `audit`, a terminal belongs to the tool call that shows it, whichever came first."""
     conversation = Talk()
     if announced_first:
         conversation.call("c", **shell("make all"))
@@ -116,7 +116,7 @@ def test_a_terminal_belongs_to_the_call_that_shows_it(announced_first: bool) -> 
 
 
 def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
-    """In an audit, a command without an end was started; with an exit status it is done."""
+    """In `audit`, a command without a recorded end was started; one with an exit status is done."""
     for answer, status in (
         ({}, "started"),
         ({"exitStatus": {"signal": "SIGKILL"}}, "done"),
@@ -129,7 +129,7 @@ def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
 
 
 def test_a_call_that_is_only_asked_for() -> None:
-    """In an audit, the answer decides the state of a call that only its permission announces."""
+    """In `audit`, a tool call that only its permission request announces has the answer's state."""
     for chosen, decision, status in (
         (REJECT, "denied", "refused"),
         (None, "cancelled", "cancelled"),
@@ -148,7 +148,7 @@ def test_a_call_that_is_only_asked_for() -> None:
 
 
 def test_what_an_agent_does_itself_is_claimed() -> None:
-    """In an audit, Codex, vibe and others change files and run commands without their client."""
+    """`audit` shows that Codex, vibe and others change files and run commands themselves."""
     conversation = Talk()
     arguments = {"command": ["/bin/bash", "-lc", "it's"], "cwd": f"{CWD}/sub"}
     conversation.call("c", kind="execute", title="it's", rawInput=arguments)
@@ -171,7 +171,7 @@ def test_what_an_agent_does_itself_is_claimed() -> None:
 
 
 def test_a_diff_is_a_write_whatever_its_call_is_named() -> None:
-    """In an audit, a call with a diff is a write, and one with a terminal is a command."""
+    """In `audit`, a tool call with a diff is a write, and one with a terminal is a command."""
     conversation = Talk()
     conversation.call("c", kind="read", content=[{"type": "diff", "path": A, "oldText": ""}])
     conversation.call("d", kind="think", content=[{"type": "terminal", "terminalId": "t"}])
@@ -179,7 +179,7 @@ def test_a_diff_is_a_write_whatever_its_call_is_named() -> None:
 
 
 def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
-    """An audit names an earlier lasting answer that may cover the action."""
+    """`audit` names an earlier answer, such as "always allow", that may cover a later action."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.prompt()
@@ -192,7 +192,7 @@ def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
 
 
 def test_the_mode_of_the_session_is_kept() -> None:
-    """In an audit, an action has its session's mode, which may explain why nobody was asked."""
+    """In `audit`, an action has its session's mode, which may explain why nobody was asked."""
     conversation = Talk()
     conversation.client_asks("session/set_mode", {}, sessionId="s", modeId="yolo")
     conversation.update("current_mode_update", currentModeId="yolo")
@@ -201,7 +201,7 @@ def test_the_mode_of_the_session_is_kept() -> None:
 
 
 def test_history_is_no_action() -> None:
-    """In an audit, updates that ``session/load`` streams before its answer are not actions."""
+    """In `audit`, updates that ``session/load`` streams before its answer are not actions."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/new", mcpServers=[]))
@@ -213,7 +213,7 @@ def test_history_is_no_action() -> None:
 
 
 def test_a_call_id_that_is_used_again_in_another_turn() -> None:
-    """In an audit, a call id that is used again in another turn is a new action."""
+    """In `audit`, a tool call's id that is used again in another turn is a new action."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.ends("c")
@@ -227,7 +227,7 @@ def test_a_call_id_that_is_used_again_in_another_turn() -> None:
 
 @pytest.mark.parametrize("dialect", ["v1", "v2"])
 def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
-    """In an audit, a write keeps its permission and status if its id is used for a read later."""
+    """In `audit`, a write keeps its permission and status if a later read has the same id."""
     conversation = Talk(dialect)
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -240,7 +240,7 @@ def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
-    """In an audit of the draft, calls with one id keep their own tools."""
+    """In `audit` of the draft, tool calls that share an id keep their own tools."""
     conversation = Talk("draft-1.0")
     for tool in ("fs/write_text_file", "fs/read_text_file"):
         conversation.call("c", tool=tool)
@@ -251,7 +251,7 @@ def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
-    """In an audit, a permission belongs to the call that is announced next with its id."""
+    """In `audit`, a permission belongs to the tool call that is announced next with its id."""
     conversation = Talk()
     conversation.call("c", **shell("ls"))
     conversation.ends("c")
@@ -264,7 +264,7 @@ def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
 
 
 def test_v2_tells_of_terminals_of_the_agent() -> None:
-    """In an audit of v2, terminal updates are commands, and a diff names each file's change."""
+    """In `audit` of v2, terminal updates are commands, and a diff names each file's change."""
     conversation = Talk("v2")
     conversation.pause_ms = 1  # updates that are streamed, and yet each is read
     subject = {"type": "command", "command": "npm test", "cwd": CWD, "toolCallId": "c"}
@@ -295,7 +295,7 @@ def test_v2_tells_of_terminals_of_the_agent() -> None:
 
 
 def test_the_draft_names_operations_and_no_session() -> None:
-    """In an audit of the draft, a path finds the session, and a tool is the method it calls."""
+    """In `audit` of the draft, a file request without a session id still finds its tool call."""
     conversation = Talk("draft-1.0")
     conversation.call("c", tool="fs/write_text_file", input={"path": A}, requiresPermission=True)
     conversation.asks(
@@ -313,7 +313,7 @@ def test_the_draft_names_operations_and_no_session() -> None:
 
 
 def test_the_draft_may_ask_without_a_tool_call() -> None:
-    """In an audit, a permission without a tool call is shown by its operation and resource."""
+    """In `audit`, a permission without a tool call is shown by its operation and resource."""
     conversation = Talk("draft-1.0")
     for operation, resource in (("terminal_execute", "npm test"), ("file_delete", A)):
         conversation.asks(
@@ -327,7 +327,7 @@ def test_the_draft_may_ask_without_a_tool_call() -> None:
 
 
 def test_requests_of_unknown_methods() -> None:
-    """In an audit, requests of unknown methods are of an unknown kind, even below ``fs/``."""
+    """In `audit`, a request of an unknown method is of an unknown kind, even below ``fs/``."""
     conversation = Talk()
     conversation.asks("fs/delete", {}, path=A)
     conversation.asks("mcp/message", {}, connectionId="m", method="tools/call")
@@ -338,7 +338,7 @@ def test_requests_of_unknown_methods() -> None:
 
 
 def test_the_members_of_a_batch() -> None:
-    """An audit reads each message of a batch like a single message."""
+    """`audit` reads each message of a JSON-RPC batch like a single message."""
     conversation = Talk()
     paths = [f"{CWD}/{name}" for name in "ab"]
     conversation.to_client(
@@ -355,7 +355,7 @@ def test_the_members_of_a_batch() -> None:
     "member", [None, 7, "x", [], {}, [[[]]], {"path": 7}, [{"path": ["x"]}, None, "y"]]
 )
 def test_members_of_any_type(member: Any) -> None:
-    """Messages with members of any type are audited without an error."""
+    """`audit` reads messages without an error, whatever the types of their members are."""
     conversation = Talk()
     names = (
         "title", "kind", "status", "content", "locations", "rawInput", "rawOutput", "output",
@@ -378,7 +378,7 @@ def test_members_of_any_type(member: Any) -> None:
 
 
 def test_sessions_have_directories_and_servers() -> None:
-    """The sessions in an audit have directories and servers, but no environments or queries."""
+    """`audit` lists a session's directories and servers, but no environments or URL queries."""
     conversation = Talk(
         additionalDirectories=["/srv/lib"],
         mcpServers=[
@@ -415,7 +415,7 @@ def test_a_read_and_a_write_that_name_one_call() -> None:
 
 
 def test_an_open_call_whose_id_is_used_again() -> None:
-    """If an open tool call's id is used again, an audit lists both calls."""
+    """If the id of an open tool call is used again, `audit` lists both calls."""
     conversation = Talk()
     conversation.call("c", **shell("rm x"))
     conversation.prompt()
@@ -424,7 +424,7 @@ def test_an_open_call_whose_id_is_used_again() -> None:
 
 
 def test_directories_are_those_of_the_time() -> None:
-    """In an audit, a later ``session/load`` does not change where earlier commands were run."""
+    """In `audit`, a later ``session/load`` does not change where earlier commands were run."""
     conversation = Talk()
     conversation.call("c", **shell("cat /proj/app/x"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
@@ -437,7 +437,7 @@ def test_directories_are_those_of_the_time() -> None:
 
 
 def test_a_session_that_was_not_loaded_is_not_listed() -> None:
-    """An audit does not list a session that could not be loaded."""
+    """`audit` does not list a session that could not be loaded."""
     conversation = Talk()
     conversation.to_agent(request(9, "session/load", sessionId="x", cwd="/", mcpServers=[]))
     conversation.to_client(error(9, -1, "no"))
@@ -445,7 +445,7 @@ def test_a_session_that_was_not_loaded_is_not_listed() -> None:
 
 
 def test_sessions_have_directories_and_terminals_of_their_own() -> None:
-    """In an audit, each session has its own directory and terminals, even with equal ids."""
+    """In `audit`, each session has its own directory and terminals, even with equal ids."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "s2"}, cwd="/two")
     conversation.prompt("s2")
@@ -462,7 +462,7 @@ def test_sessions_have_directories_and_terminals_of_their_own() -> None:
 
 
 def test_words_of_a_command_count_from_its_directory() -> None:
-    """In an audit, a relative path after `cd` in a command has no known place."""
+    """In `audit`, a relative path after `cd` in a command has no known place."""
     conversation = Talk()
     conversation.call(
         "c", kind="execute", rawInput={"command": "cat ../x ../../y", "cwd": f"{CWD}/sub"}
@@ -474,7 +474,7 @@ def test_words_of_a_command_count_from_its_directory() -> None:
 
 
 def test_options_with_one_id() -> None:
-    """In an audit, a decision is ambiguous if several options have the same id."""
+    """In `audit`, a permission's decision is ambiguous if two options have the chosen id."""
     conversation = Talk()
     options = [{"optionId": "1", "kind": "allow_once"}, {"optionId": "1", "kind": "reject_once"}]
     conversation.permission("1", {"toolCallId": "c", **edit(A)}, options=options)

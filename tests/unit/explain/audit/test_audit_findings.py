@@ -15,7 +15,7 @@ A, B = f"{CWD}/a.py", f"{CWD}/b.py"
 
 
 def test_a_session_in_order() -> None:
-    """An audit finds nothing in reads inside the directory and in permitted actions."""
+    """`audit` finds nothing wrong in reads inside the directory and in permitted actions."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path=A)
     conversation.call("c", **edit(A))
@@ -31,7 +31,7 @@ def test_a_session_in_order() -> None:
 
 
 def test_done_without_being_asked() -> None:
-    """An audit finds writes and commands without permission if the agent asks at other times."""
+    """`audit` reports writes and commands without permission if the agent asks at other times."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c")
@@ -54,7 +54,7 @@ def test_done_without_being_asked() -> None:
 
 
 def test_an_agent_that_never_asks() -> None:
-    """An audit reports an agent that never asks for permission by one finding for all actions."""
+    """For an agent that never asks for permission, `audit` has one finding for all actions."""
     conversation = Talk()
     for number in range(500):
         conversation.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
@@ -68,7 +68,7 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """An audit distinguishes actions that an earlier answer may cover from unasked actions."""
+    """`audit` distinguishes actions that an earlier answer may cover from unasked actions."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.call("d", **shell("npm install"))
@@ -81,7 +81,7 @@ def test_an_answer_for_always_may_cover_what_follows() -> None:
 
 
 def test_refused_and_done_by_the_client() -> None:
-    """In an audit, a write is a problem if permission for its file was refused in the turn."""
+    """`audit` reports a write as a problem if permission for its file was refused in the turn."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(REJECT, {"toolCallId": "c"})
@@ -95,7 +95,7 @@ def test_refused_and_done_by_the_client() -> None:
 
 
 def test_refused_and_done_in_a_terminal() -> None:
-    """In an audit, a refused call that shows a terminal created later is a problem."""
+    """`audit` reports a refused tool call as a problem if it shows a terminal created later."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="make")
@@ -106,7 +106,7 @@ def test_refused_and_done_in_a_terminal() -> None:
 
 
 def test_refused_and_reported_as_done() -> None:
-    """In an audit, a refused action that the agent reports as done is only the agent's claim."""
+    """In `audit`, a refused action that the agent reports as done is only the agent's claim."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "completed")
@@ -116,7 +116,7 @@ def test_refused_and_reported_as_done() -> None:
 
 
 def test_a_permission_request_that_failed() -> None:
-    """In an audit, an error answer to a permission request does not grant permission."""
+    """In `audit`, an error answer to a permission request does not grant permission."""
     conversation = Talk()
     conversation.asks_in_vain(
         "session/request_permission", toolCall={"toolCallId": "c", **edit(A)}, options=OPTIONS
@@ -131,7 +131,7 @@ def test_a_permission_request_that_failed() -> None:
 
 
 def test_a_later_turn_is_another_matter() -> None:
-    """In an audit, a refusal does not count in a later turn: the user may decide otherwise."""
+    """In `audit`, a refusal does not count in a later turn: the user may decide otherwise."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.prompt()
@@ -140,7 +140,7 @@ def test_a_later_turn_is_another_matter() -> None:
 
 
 def test_done_before_the_answer() -> None:
-    """In an audit, an action that began before its permission was answered is a problem."""
+    """`audit` reports an action that began before its permission was answered as a problem."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -153,7 +153,7 @@ def test_done_before_the_answer() -> None:
 
 
 def test_reported_before_the_answer() -> None:
-    """In an audit, an action that is completed before its permission is answered is a problem."""
+    """`audit` reports an action that was completed before its permission was answered."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
     answer = conversation.lines.pop()
@@ -167,7 +167,7 @@ def test_reported_before_the_answer() -> None:
 
 
 def test_permission_for_one_file_and_a_write_of_another() -> None:
-    """In an audit, permission for one file and a write of another file are a problem."""
+    """`audit` reports permission for one file and a write of another file as a problem."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -181,7 +181,7 @@ def test_permission_for_one_file_and_a_write_of_another() -> None:
 
 
 def test_a_call_that_changes_after_permission() -> None:
-    """In an audit, a path that a call gets after its permission is a problem."""
+    """`audit` reports a path that a tool call gets after its permission as a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "completed", locations=[{"path": A}, {"path": B}])
@@ -193,7 +193,7 @@ def test_a_call_that_changes_after_permission() -> None:
 
 
 def test_a_command_that_changes_after_permission() -> None:
-    """In an audit, a command that differs from the permitted command is a problem."""
+    """`audit` reports a command that differs from the permitted command as a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c", "completed", rawInput={"command": "npm publish"})
@@ -217,7 +217,7 @@ def test_a_command_that_changes_after_permission() -> None:
 def test_permission_for_one_command_and_another_one_in_the_terminal(
     command: str, is_another: bool
 ) -> None:
-    """In an audit, a command may be the permitted one wrapped in a shell, but no other one."""
+    """`audit` accepts the permitted command wrapped in a shell, but not another command."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command=command)
@@ -226,7 +226,7 @@ def test_permission_for_one_command_and_another_one_in_the_terminal(
 
 
 def test_outside_the_directory() -> None:
-    """In an audit, a write or command without permission is a problem, and a read a remark."""
+    """Outside a session's directory, `audit` reports a write as a problem, a read as a remark."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
     conversation.asks("fs/write_text_file", {}, path=f"{CWD}/../x", content="")
@@ -260,7 +260,7 @@ def test_files_that_look_like_credentials() -> None:
 
 
 def test_commands_that_name_paths_outside() -> None:
-    """An audit finds paths outside of the directory in commands, except programs and devices."""
+    """`audit` finds paths outside of the directory in commands, except programs and devices."""
     conversation = Talk()
     conversation.call("c", **shell("/usr/bin/env cp /proj/app/a /proj/other/b 2>/dev/null"))
     assert conversation.findings()["command-outside"] == (
@@ -270,7 +270,7 @@ def test_commands_that_name_paths_outside() -> None:
 
 
 def test_a_directory_that_is_not_in_the_recording() -> None:
-    """An audit without a known directory reports no path as outside."""
+    """If no directory of a session is known, `audit` calls no path outside."""
     conversation = Talk()
     conversation.update("usage_update")
     for _, message in conversation.lines:
@@ -285,7 +285,7 @@ def test_a_directory_that_is_not_in_the_recording() -> None:
 
 
 def test_answers_that_no_person_can_give() -> None:
-    """An audit finds a permission that was granted within a tenth of a second."""
+    """`audit` reports a permission that was granted within a tenth of a second."""
     conversation = Talk()
     conversation.pause_ms = 99
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
@@ -298,7 +298,7 @@ def test_answers_that_no_person_can_give() -> None:
 
 
 def test_hostile_text_is_made_visible() -> None:
-    """An audit makes control characters in titles, paths and commands visible."""
+    """`audit` makes control characters in titles, paths and commands visible."""
     conversation = Talk()
     conversation.call("c", **shell("rm \x1b[2J\u202e\n-r" + "x" * 100))
     text = conversation.findings()["never-asked"]
@@ -310,7 +310,7 @@ def test_hostile_text_is_made_visible() -> None:
 
 
 def test_the_last_answer_about_the_same_file_counts() -> None:
-    """In an audit, only the last answer about permission for a file counts."""
+    """In `audit`, only the last answer about permission for a file counts."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.permission(ALLOW, {"toolCallId": "d", **edit(A)})
@@ -325,7 +325,7 @@ def test_the_last_answer_about_the_same_file_counts() -> None:
 
 
 def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
-    """In an audit, a write that may belong to either of two permitted calls is fine."""
+    """`audit` accepts a write that may belong to either of two permitted tool calls."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -341,7 +341,7 @@ def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
 
 
 def test_a_refused_command_that_a_shell_then_runs() -> None:
-    """In an audit, a command equals the permitted one even if a shell is put around it."""
+    """In `audit`, a refused command is the same command if a shell then runs it."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "failed")
@@ -350,7 +350,7 @@ def test_a_refused_command_that_a_shell_then_runs() -> None:
 
 
 def test_a_change_that_is_only_announced() -> None:
-    """An audit does not claim that a change that a call only announced was made."""
+    """`audit` does not claim that a change was made if a tool call only announced the change."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "in_progress", locations=[{"path": B}])
@@ -360,7 +360,7 @@ def test_a_change_that_is_only_announced() -> None:
 
 
 def test_a_path_of_which_the_write_failed_was_not_written() -> None:
-    """An audit does not list a failed write, even if another write of its call succeeded."""
+    """`audit` does not list a failed write, even if another write of its tool call succeeded."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.asks("fs/write_text_file", {}, path=A, content="", toolCallId="c")
@@ -369,7 +369,7 @@ def test_a_path_of_which_the_write_failed_was_not_written() -> None:
 
 
 def test_two_commands_of_one_call() -> None:
-    """An audit lists both commands of one call, and finds the one without permission."""
+    """`audit` lists both commands of a tool call, and finds the one without permission."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm test")
@@ -386,7 +386,7 @@ def test_two_commands_of_one_call() -> None:
 
 
 def test_quotes_that_change_no_command() -> None:
-    """In an audit, quotes that a shell would remove do not make another command."""
+    """In `audit`, quotes that a shell would remove do not make another command."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell('grep "a b" x')})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="grep", args=["a b", "x"])
@@ -395,7 +395,7 @@ def test_quotes_that_change_no_command() -> None:
 
 
 def test_quotes_that_change_a_command() -> None:
-    """In an audit, a line that a shell would interpret differently is another command."""
+    """In `audit`, a line that a shell would interpret differently is another command."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("echo 'a;b'")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="echo a;b")
@@ -413,7 +413,7 @@ def test_quotes_that_change_a_command() -> None:
     ],
 )
 def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
-    """An audit reports nothing if two different names may mean the same file."""
+    """`audit` reports nothing if two different names may mean the same file."""
     conversation = Talk(cwd=cwd)
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
     conversation.ends("c", locations=[{"path": written}])
@@ -421,7 +421,7 @@ def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> No
 
 
 def test_a_write_in_one_batch_with_its_permission_request() -> None:
-    """In an audit, a write in the batch of its permission request came before the answer."""
+    """In `audit`, a write in one batch with its permission request came before the answer."""
     conversation = Talk()
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", **edit(A)}, "options": OPTIONS}
     conversation.to_client([
@@ -435,7 +435,7 @@ def test_a_write_in_one_batch_with_its_permission_request() -> None:
 
 
 def test_quick_answers_are_counted_and_not_their_actions() -> None:
-    """An audit counts quick answers to permissions, and not the actions."""
+    """`audit` counts quick answers to permission requests, not the actions after them."""
     conversation = Talk()
     conversation.pause_ms = 10
     for _ in range(2):
@@ -446,7 +446,7 @@ def test_quick_answers_are_counted_and_not_their_actions() -> None:
 
 
 def test_every_kind_declares_what_it_needs() -> None:
-    """Every kind of audit finding declares in `KINDS` which facts it needs."""
+    """Every kind of `audit` finding declares in `KINDS` which facts of a recording it needs."""
     source = inspect.getsource(audit_findings)
     made = re.findall(r'(?:_finding|_of_several|_problems)\(\s*"([a-z-]+)"', source)
     assert {*made} == {*audit_findings.KINDS}

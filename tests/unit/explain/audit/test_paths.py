@@ -42,7 +42,7 @@ WINDOWS = ["C:\\work\\app"]
     ],
 )
 def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
-    """For an audit, dots in a path are resolved by text alone; a path inside is shown relative."""
+    """`audit` resolves dots in a path by text alone, and shows a path in the directory relative."""
     located = locate(path, directories)
     if "\0" not in path:
         assert located.shown == shown
@@ -59,7 +59,7 @@ def test_places(path: str, directories: list[str], shown: str, place: str) -> No
     ],
 )  # fmt: skip
 def test_names_of_credentials(path: str) -> None:
-    """For an audit, names of credential files are recognized on every system."""
+    """`audit` recognizes names of credential files on every system."""
     assert looks_like_credentials(path)
 
 
@@ -72,12 +72,12 @@ def test_names_of_credentials(path: str) -> None:
     ],
 )  # fmt: skip
 def test_names_of_other_files(path: str) -> None:
-    """For an audit, source code about credentials is not a credential file."""
+    """`audit` takes source code about credentials for no credential file."""
     assert not looks_like_credentials(path)
 
 
 def test_words_of_a_command() -> None:
-    """An audit finds paths in a command within quotes, redirections and assignments."""
+    """`audit` finds paths in a command within quotes, redirections and assignments."""
     command = "bash -c \"cat '/etc/passwd' >../out; X=~/y $HOME/z src/../a ./b .env https://x/y\""
     assert [path.path for path in mentions(command, POSIX)] == [
         "/etc/passwd", "../out", "~/y", "$HOME/z", ".env",
@@ -85,6 +85,6 @@ def test_words_of_a_command() -> None:
 
 
 def test_a_long_command_is_read_quickly() -> None:
-    """An audit searches only the beginning of a command for paths, and for at most twenty."""
+    """`audit` searches only the beginning of a command for paths, and for at most twenty."""
     assert len(mentions("/a " * 100_000, POSIX)) == 1
     assert len(mentions(" ".join(f"/{n}" for n in range(10_000)), POSIX)) == 20

@@ -27,7 +27,7 @@ DATA = base64.b64encode(random.Random(2).randbytes(300)).decode()
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123_456, "123 kB"), (64_000_000, "64.0 MB")],
 )
 def test_sizes_have_units(count: int, shown: str) -> None:
-    """Sizes are printed with a unit and at most three digits."""
+    """Commands print a number of bytes with a unit and at most three digits."""
     assert byte_size(count) == shown
 
 
@@ -94,7 +94,7 @@ def test_other_text_is_left_alone(text: str) -> None:
 
 
 def test_a_cut_leaves_no_short_piece_of_base64() -> None:
-    """A preview that is cut drops a piece of base64 at its end, too short to be recognized."""
+    """A preview that is cut drops a piece of base64 at its end that is too short to recognize."""
     words = "so it begins " * 10
     assert beginning(f"{words}{DATA}", len(words) + 60) == words
     assert beginning(f"{words}{DATA}", len(words) + 100) == f"{words}{DATA[:100]}"

@@ -40,12 +40,12 @@ from tests.support.log_writer import line, notification, request, update
     ],
 )
 def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
-    """The title, kind and status of a tool call are found in every dialect, safe to print."""
+    """Commands read a tool call's title, kind and status in every dialect, and make them safe."""
     assert call_in(line(message)) == state
 
 
 def test_the_state_is_read_from_a_cut_frame() -> None:
-    """If a frame was cut off, its tool call has the state that precedes the cut."""
+    """If a frame was cut off, its tool call has the state from the part before the cut."""
     raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
     assert call_in(raw[:200]).title == "Write"
     assert params_of(raw[:20]) == {}
@@ -54,13 +54,13 @@ def test_the_state_is_read_from_a_cut_frame() -> None:
 
 
 def test_half_a_surrogate_pair_is_read() -> None:
-    """Half a surrogate pair in a call's title is read, although strict parsers refuse it."""
+    """A tool call's title may have half a surrogate pair, although strict parsers refuse it."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "\ud83d"}}})
     assert call_in(raw.encode()).title == "\\ud83d"
 
 
 def test_counted_ids_are_told_apart() -> None:
-    """Long ids of tool calls, which are usually random, are printed shortened."""
+    """Commands print long ids of tool calls, which are usually random, in a short form."""
     assert call_label("Write", "stream_call_0") == "Write (stream_call_0)"
     assert call_label("Write", "call_0") == "Write (call_0)"
     assert call_label("Write", "toolu_01ABCDEFGHJK0123456789XyZ") == "Write (…789XyZ)"

@@ -74,14 +74,14 @@ def test_a_line_that_is_not_utf8_is_base64_in_json(tmp_path: Path, size: int) ->
 
 
 def test_a_large_invalid_line_is_text_in_json(tmp_path: Path) -> None:
-    """A large invalid line is the member `text` in JSON, although its ends look like a message."""
+    """In the JSON of a frame, a large invalid line is `text`, although its ends look valid."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == raw.decode()
 
 
 def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
-    """The JSON of a frame has one of `message`, `text` and `base64`; an event has `event`."""
+    """The JSON of a frame has one of `message`, `text` and `base64`; that of an event, `event`."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = [json.loads(frame_json(row)) for row in reader.frames()]
         events = [event_json(row) for row in reader.query("SELECT * FROM events")]
@@ -145,7 +145,7 @@ def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_slow_frame_has_the_time_of_its_arrival(tmp_path: Path) -> None:
-    """A frame in JSON has a time of arrival if its bytes did not arrive at once."""
+    """The JSON of a frame has a time of arrival if its bytes did not arrive all at once."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"slow")
         recorder.chunk(2, b"ly\n")

@@ -36,20 +36,20 @@ def shown(raw: bytes, *, elide: bool = False) -> str:
     ],
 )  # fmt: skip
 def test_the_layout_is_that_of_python(value: object) -> None:
-    """Line breaks and indents of a shown message are like those of the json module."""
+    """`log --seq` breaks and indents the lines of a message like Python's json module."""
     expected = json.dumps(value, indent=2, ensure_ascii=False)
     assert shown(json.dumps(value, ensure_ascii=False).encode()) == expected
     assert shown(json.dumps(value, ensure_ascii=False, indent=7).encode()) == expected
 
 
 def test_values_are_not_changed() -> None:
-    """Shown messages keep the digits of numbers and the escapes of strings as recorded."""
+    """`log --seq` shows numbers with their recorded digits, and strings with their escapes."""
     raw = rb'{"a":1.0,"a":1E+2,"n":123456789012345678901234567890,"s":"\/\n\\u00e9"}'
     assert shown(raw).replace("\n  ", "").replace("\n", "").replace(": ", ":").encode() == raw
 
 
 def test_escaped_letters_are_written_out() -> None:
-    """In a shown message, escaped letters are decoded, but control characters stay escaped."""
+    """`log --seq` decodes escaped letters of a message, but no escaped control characters."""
     raw = rb'["\u4f60\u00e9\ud83d\ude00","\u001b[2J\u202e\ud83d","\\u4f60","\u0022"]'
     assert (
         shown(raw)
@@ -67,7 +67,7 @@ def test_escaped_letters_are_written_out() -> None:
 
 
 def test_each_piece_has_its_kind() -> None:
-    """`log --seq` colours names, strings, words, numbers and signs of JSON."""
+    """`log --seq` gives names, strings, words, numbers and signs of JSON colours of their own."""
     lines = list(pretty(b'{"a":["b",1,true]}'))
     roles = [(text, role) for line in lines for role, text in line if role is not TokenKind.SPACE]
     assert roles == [
@@ -86,7 +86,7 @@ def test_each_piece_has_its_kind() -> None:
 
 
 def test_base64_is_replaced_by_its_size_on_request() -> None:
-    """A short text, or a text with spaces, is not taken for base64 in a shown message."""
+    """`log --seq` takes a short text, or a text with spaces, for no base64."""
     data = base64.b64encode(bytes(3000)).decode()
     words = "word " * 100
     raw = json.dumps({"data": data, "text": words, "short": data[:100]}).encode()
@@ -130,7 +130,7 @@ def test_a_huge_message_is_cut() -> None:
 
 
 def test_deep_nesting_is_cut() -> None:
-    """Indents of a shown message are limited, so that deep nesting does not enlarge it."""
+    """`log --seq` limits the indents of a message, so that deep nesting does not enlarge it."""
     text = shown(b"[" * 100_000 + b"]" * 100_000)
     assert len(text) < 1_200_000
     assert "… cut" in text
@@ -192,7 +192,7 @@ def test_only_newlines_end_a_line() -> None:
 
 
 def test_the_output_of_a_terminal_is_decoded() -> None:
-    """`log --seq` decodes the output of a v2 terminal from base64, or shows nothing."""
+    """`log --seq` decodes a v2 terminal's output from base64; invalid base64 is not shown."""
     data = base64.b64encode("3 passed…\n1 failed\n".encode()).decode()
     chunk = update("s", "terminal_output_chunk", terminalId="t", data=data)
     assert texts(chunk) == [("/params/update/data", ["3 passed…", "1 failed"])]
@@ -203,7 +203,7 @@ def test_the_output_of_a_terminal_is_decoded() -> None:
 
 
 def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
-    """`log --seq` of a request also unfolds its answer; only diffs are coloured."""
+    """`log --seq` of a request also shows the texts of its answer; only diffs are coloured."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/a"))  # 2
         recorder.to_agent(result(1, content="-one\n+two\n"))  # 3
@@ -217,7 +217,7 @@ def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
 
 
 def test_an_invalid_line_has_no_unfolded_texts() -> None:
-    """`log --seq` unfolds no texts of lines that are invalid or nested deeply."""
+    """`log --seq` shows no texts below a line that is invalid or nested deeply."""
     assert list(unfolded(b"not json")) == []
     assert list(unfolded(b"[" * 1000)) == []
     assert texts({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [
@@ -230,7 +230,7 @@ def test_an_invalid_line_has_no_unfolded_texts() -> None:
 
 
 def test_a_row_has_offset_bytes_and_ascii() -> None:
-    """A row of the hex view has an offset, bytes and ASCII."""
+    """A row of the hex view in `log --seq` has an offset, the bytes and ASCII."""
     assert list(hex_view(b"caf\xe9 \x1b[2J and more")) == [
         "00000000  63 61 66 e9 20 1b 5b 32 4a 20 61 6e 64 20 6d 6f  caf. .[2J and mo",
         "00000010  72 65                                            re",
@@ -239,26 +239,26 @@ def test_a_row_has_offset_bytes_and_ascii() -> None:
 
 @pytest.mark.parametrize("raw", [b"", b"text", "你好é😀".encode() * 3000])
 def test_utf8_has_no_rows(raw: bytes) -> None:
-    """A line of UTF-8 has no hex view, even if a piece of the line ends within a character."""
+    """`log --seq` has no hex view of valid UTF-8, even if a piece ends within a character."""
     assert list(hex_view(raw)) == []
 
 
 def test_only_rows_near_bad_bytes_are_shown() -> None:
-    """The hex view shows only rows with invalid bytes and their neighbours."""
+    """The hex view in `log --seq` has only rows with invalid bytes, and their neighbours."""
     shown = list(hex_view(b"x" * 100_000 + b"\xff" + b"y" * 100_000))
     assert [row[:8] for row in shown] == ["…", "00018690", "000186a0", "000186b0", "…"]
     assert " ff 79 " in shown[2]
 
 
 def test_the_number_of_rows_is_limited() -> None:
-    """The hex view shows only the first rows of a line of binary data."""
+    """The hex view in `log --seq` has only the first rows of a line of binary data."""
     shown = list(hex_view(b"\xff" * 1_000_000))
     assert len(shown) == 33
     assert shown[-1] == "…"
 
 
 def test_half_a_character_at_the_end_is_found() -> None:
-    """A line that ends in the middle of a character is not UTF-8, and has a hex view."""
+    """In `log --seq`, a line that ends in the middle of a character has a hex view."""
     assert list(hex_view("é".encode()[:1])) == [
         "00000000  c3                                               ."
     ]

@@ -110,7 +110,7 @@ def test_a_diagram_is_capped(tmp_path: Path) -> None:
 
 
 def test_the_messages_of_a_batch_are_drawn() -> None:
-    """A sequence diagram draws the messages of a batch below it, at most twenty of them."""
+    """A sequence diagram draws at most twenty messages of a JSON-RPC batch, below the batch."""
     batch = [request(n, "x/y") for n in range(30)]
     lines = [{**HEADER}, {"stream": "to-agent", "message": batch}]
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -122,7 +122,7 @@ def test_the_messages_of_a_batch_are_drawn() -> None:
 
 
 def test_faults_are_drawn_as_received_and_as_delivered() -> None:
-    """In a sequence diagram with faults, acp-proxy is a participant that sends their messages."""
+    """In a sequence diagram with faults, acp-proxy is a participant, which sends their messages."""
     message = {"jsonrpc": "2.0", "method": "x/y"}
     raw = json.dumps(message, separators=(",", ":")) + "\n"
     lines: list[Any] = [{**HEADER}]
@@ -154,7 +154,7 @@ def test_faults_are_drawn_as_received_and_as_delivered() -> None:
 
 
 def test_the_default_stays_below_the_limit_of_mermaid() -> None:
-    """A sequence diagram of the default length is within Mermaid's limit, despite entities."""
+    """A sequence diagram of the default length is within Mermaid's limit, despite its entities."""
     lines = [{**HEADER}]
     lines += [{"stream": "stderr", "text": "x"}, {"stream": "to-agent", "text": "{" * 99}] * 200
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -207,7 +207,7 @@ def test_a_long_text_is_cut() -> None:
 
 @given(st.text(max_size=7))  # an escape has up to ten characters
 def test_the_text_can_be_read_back(text: str) -> None:
-    """The decoded entities of a sequence diagram are the text of a timeline, on one line."""
+    """The text of a sequence diagram, with entities decoded, is the recorded text on one line."""
     written = escaped(text)
     assert html.unescape(re.sub(r"#(\d+);", r"&#\1;", written)) == plain(text).strip()
     assert not re.search("[\n%`<>{}$|@]", written)

@@ -73,7 +73,7 @@ def test_a_line_has_its_columns(
 
 
 def test_a_line_has_its_stream_and_tone(lines: dict[int, TimelineLine]) -> None:
-    """In the timeline, a turn's beginning, a permission and trouble have their own tones."""
+    """In the timeline, the beginning of a turn, a permission and trouble have their own tones."""
     tones = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
     assert tones == [
         ("to-agent", Tone.PROMPT),
@@ -115,7 +115,7 @@ ROW: dict[str, Any] = {
     ],
 )
 def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pace: Pace) -> None:
-    """In the timeline, a peer's answer is slow after a second, and a person's never is."""
+    """In the timeline, an answer after a second is slow if a peer gave it, and not a person."""
     took = {"method": method, "request_seq": 4, "response_seq": 9, "latency_ns": took_ms * MS}
     assert frame_line({**ROW, **took}).pace is pace
 
@@ -162,7 +162,7 @@ def test_a_surrogate_pair_is_whole_in_a_run() -> None:
     ],
 )
 def test_a_frame_knows_its_pair(row: dict[str, Any], pair: int | None) -> None:
-    """In the timeline, a request shows the number of its answer, and an answer its request's."""
+    """In the timeline, a request has the number of its answer, and an answer of its request."""
     assert pair_of(row) == pair
 
 
@@ -217,7 +217,7 @@ def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> 
     ],
 )
 def test_events_are_described(kind: str, data: dict[str, Any], words: str) -> None:
-    """The timeline describes each kind of event by a sentence; an unknown one by its data."""
+    """The timeline describes each known kind of event by a sentence, and others by their data."""
     assert describe_event(kind, data) == words
     row = {"seq": 1, "t_ns": 0, "kind": kind, "data": json.dumps(data)}
     assert event_line(row).text == words

@@ -98,7 +98,7 @@ def test_a_text_across_chunks_is_found_at_its_first_frame() -> None:
 
 
 def test_a_frame_is_a_hit_once() -> None:
-    """In a search, a frame is listed once, even if a second match begins in it."""
+    """In a search, a frame is listed only once, even if a second match begins in it."""
     assert numbers(search("aba", chunks("aba", "ba"))) == [(1, 1)]
     assert numbers(search("aa", chunks("a", "a", "a"))) == [(1, 2), (2, 3)]
 
@@ -130,7 +130,7 @@ def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
     ids=["thought", "user", "tool call", "prompt", "end of turn"],
 )
 def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
-    """In a search, a new message ends the previous one, so that their texts are not joined."""
+    """In a search, a new message ends the previous one, so that the two texts are not joined."""
     first, two = chunks("Hel", "lo", first=1)
     assert search("hello", [first, between, two._replace(seq=3)]) == []
 
@@ -165,14 +165,14 @@ def test_messages_with_ids_may_be_interleaved() -> None:
 
 
 def test_hits_come_in_order() -> None:
-    """A search lists hits in the order of their first frames."""
+    """`search` lists matches in the order of their first frames."""
     first, two = chunks("Hel", "lo", first=1)
     between = frame(2, {}, stream="stderr", kind="stderr", method=None, raw=b"hello")
     assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3), (2, 2)]
 
 
 def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
-    """A search returns a hit at once if no message is open."""
+    """`search` returns a match at once unless chunks of an unfinished message come before it."""
     searcher = Searcher(Pattern("x"))
     assert searcher.feed(frame(1, notification("x")))
     searcher = Searcher(Pattern("method"))
@@ -212,7 +212,7 @@ def test_memory_is_bounded_however_long_a_message_is() -> None:
 
 
 def test_a_hit_has_a_pointer() -> None:
-    """A hit of a search has a JSON pointer, also for the text of the first of several chunks."""
+    """A match of `search` has a JSON pointer, also if its text begins in one chunk of several."""
     message = notification("x", list=[{"a/b": "find me"}])
     (hit,) = search("find me", [frame(1, message)], with_pointers=True)
     assert hit.pointer == "/params/list/0/a~1b"
@@ -238,7 +238,7 @@ def test_a_line_too_large_to_hold_is_searched_in_pieces(
 
 
 def test_an_excerpt_is_bounded_and_can_be_encoded() -> None:
-    """An excerpt of a search hit has a limited length, and replaces half a surrogate pair."""
+    """An excerpt around a match of `search` is short, and has no half of a surrogate pair."""
     raw = b'{"a":"' + b"x" * 10_000 + b"needle\\ud83d" + b"y" * 10_000 + b'"}'
     (hit,) = search("needle", [frame(1, {}, raw=raw)])
     assert (len(hit.excerpt.before), hit.excerpt.match) == (200, "needle")

@@ -29,7 +29,7 @@ def test_case_matters_if_there_is_a_capital(pattern: str, text: str, is_found: b
 
 
 def test_case_can_be_chosen() -> None:
-    """The case options of a search apply to any pattern."""
+    """The options of `search` about case apply to fixed texts and to regular expressions."""
     assert Pattern("Hello", ignore_case=True).is_in("hELLO")
     assert not Pattern("hello", ignore_case=False).is_in("Hello")
 
@@ -79,7 +79,7 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
 def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
-    """A search has to try a pattern on each string only if the pattern has assertions."""
+    """`search` tries a regular expression on each string alone only if it has assertions."""
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 
 
@@ -95,7 +95,7 @@ def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
     ],
 )
 def test_escapes_are_undone(written: str, meant: str) -> None:
-    """A search decodes each escape of JSON; an unknown escape loses its backslash."""
+    """`search` decodes each escape of JSON; an unknown escape loses its backslash."""
     assert undone(written) == meant
 
 

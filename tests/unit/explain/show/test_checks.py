@@ -104,7 +104,7 @@ def play(capture: captures.Capture, recorder: LogWriter) -> None:
 
 
 def test_every_finding_is_in_the_catalogue() -> None:
-    """The catalogue of findings has exactly those about conversations that `show` returns."""
+    """The catalogue lists exactly the findings about conversations that the code of `show` has."""
     ids = re.compile(rf'"((?:{"|".join(CONVERSATION)})\.[a-z-]+)"')
     files = Path(show.__path__[0]).glob("*.py")
     tested = {name for path in files for name in ids.findall(path.read_text("utf-8"))}
@@ -204,7 +204,7 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
 def test_the_end_of_the_agent_is_judged(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], expected: list[str]
 ) -> None:
-    """In `show`, the end of an agent is a problem during a turn, unless the client asked for it."""
+    """`show` reports an agent's end during a turn, unless the client asked for it."""
     for step in steps:
         step(recorder)
     assert sentences(recorder) == expected
@@ -229,7 +229,7 @@ def test_the_end_of_the_agent_is_judged(
 def test_who_is_to_blame_for_an_end(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], by: str | None
 ) -> None:
-    """In `show`, an agent is to blame for its end only if it exited or crashed by itself."""
+    """`show` blames an agent for its end only if the agent exited or crashed by itself."""
     for step in steps:
         step(recorder)
     recorder.abandon()
@@ -238,7 +238,7 @@ def test_who_is_to_blame_for_an_end(
 
 
 def test_an_agent_that_cannot_start_is_a_problem(tmp_path: Path) -> None:
-    """In `show`, an agent that cannot start is a problem, with the reason."""
+    """`show` reports an agent that cannot start as a problem, with the reason."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(
             capture_log.EXIT, code=127, reason="cannot start the agent 'x': no such file"
@@ -253,7 +253,7 @@ CUSTOM = notification("_x/status", sessionId="s")
 
 
 def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
-    """In `show`, an error code has the name that its dialect gives it."""
+    """`show` names an error code as the recording's dialect names it."""
     told = []
     for dialect in ("v1", "draft-1.0"):
         with LogWriter(tmp_path / f"{dialect}.db", dialect=dialect) as recorder:
@@ -269,7 +269,7 @@ def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
 
 
 def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
-    """In `show`, errors about unknown extensions and missing files are not problems."""
+    """`show` reports errors about unknown extensions and missing files not as problems."""
     recorder.to_agent(request(1, "_x/y"))
     recorder.to_client(error(1, -32601, "Method not found"))
     recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/new"))
@@ -283,7 +283,7 @@ def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
 
 
 def test_a_failed_prompt_is_a_problem(recorder: LogWriter) -> None:
-    """In `show`, an error that ends a turn is a problem; other errors are remarks."""
+    """`show` reports an error that ends a turn as a problem, and other errors as remarks."""
     prompt(recorder)
     recorder.to_client(error(1, -32603, "Internal error: out of credit"))
     assert sentences(recorder) == [
@@ -307,12 +307,12 @@ def test_a_failed_prompt_is_a_problem(recorder: LogWriter) -> None:
     ],
 )
 def test_unknown_error_codes_have_no_name(code: Any, dialect: str | None, name: str) -> None:
-    """In `show`, a code that the dialect does not define is shown by its number."""
+    """`show` prints an error code that the dialect does not define by its number."""
     assert code_name(code, dialect) == name
 
 
 def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -> None:
-    """The finding about undelivered bytes names the missing reader, and counts the bytes."""
+    """The finding of `show` about undelivered bytes names who was gone, and counts the bytes."""
     turn(recorder)
     recorder.to_client(CUSTOM)
     recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)
@@ -322,7 +322,7 @@ def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -
 
 
 def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
-    """The finding about an agent that stops reading has the time, the frame and the bytes."""
+    """The finding of `show` about an agent that stops reading has time, frame and bytes."""
     turn(recorder)
     since = ORIGIN_NS + recorder.t_ns
     recorder.to_agent(CUSTOM)
@@ -335,7 +335,7 @@ def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
 
 
 def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
-    """Stall events with missing or wrong fields raise nothing in a summary."""
+    """`show` reads stall events with missing or wrong fields without an error."""
     recorder.event(capture_log.NOTE, TO_AGENT, action="stalled")
     recorder.event(capture_log.NOTE, TO_CLIENT, action="stalled", since=1 << 62, bytes="many")
     recorder.event(capture_log.NOTE, action="stalled")
@@ -407,7 +407,7 @@ def test_permission_requests_have_their_answers(recorder: LogWriter) -> None:
 
 
 def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWriter) -> None:
-    """For `show`, a session is new, loaded or resumed, and has the client's directory."""
+    """In `show`, a session is new, loaded or resumed, and has the directory from its request."""
     recorder.to_agent(request(1, "session/new", cwd="/a", mcpServers=[]))
     recorder.to_client(result(1, sessionId="one"))
     recorder.to_agent(request(2, "session/load", sessionId="two", cwd="/b", mcpServers=[]))
@@ -455,7 +455,7 @@ def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
 
 
 def test_every_check_declares_what_it_needs() -> None:
-    """Every check of a conversation declares in `CHECKS` which facts it needs."""
+    """Every check of a whole conversation declares in `CHECKS` which facts it needs."""
     for info in pkgutil.iter_modules(show.__path__, f"{show.__name__}."):
         module = importlib.import_module(info.name)
         for name, function in inspect.getmembers(module, inspect.isfunction):

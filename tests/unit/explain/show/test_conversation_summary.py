@@ -15,7 +15,10 @@ PROTOCOL = Path(__file__).parents[3] / "data" / "protocol"
 
 
 def test_enabled_capabilities_of_v1_are_listed() -> None:
-    """In a handshake, true flags and objects are capabilities; false and null are not."""
+    """In the handshake of v1, `show` takes true flags and objects as capabilities.
+
+    It takes false and null as none.
+    """
     params = {
         "clientCapabilities": {
             "fs": {"readTextFile": True, "writeTextFile": False},
@@ -28,7 +31,7 @@ def test_enabled_capabilities_of_v1_are_listed() -> None:
 
 
 def test_empty_groups_of_v1_are_no_capabilities() -> None:
-    """In v1, an empty group of the handshake has no capabilities."""
+    """In the handshake of v1, `show` finds no capability in an empty object."""
     groups: dict[str, Any] = {
         "promptCapabilities": {},
         "mcpCapabilities": {},
@@ -57,7 +60,7 @@ def test_capabilities_of_v1_are_named_by_path() -> None:
 
 
 def test_custom_capabilities_come_last() -> None:
-    """`show` lists custom capabilities, below _meta or with an underscore, last."""
+    """`show` lists custom capabilities last: those below _meta or with an underscore."""
     params = {
         "clientCapabilities": {"_meta": {"zed.dev": {"workspace": True}}, "terminal": True},
         "capabilities": {"_own": {"x": 1}, "fs": {"read": True}},
@@ -71,7 +74,7 @@ def test_custom_capabilities_come_last() -> None:
 
 
 def test_an_empty_object_is_a_capability_in_v2() -> None:
-    """In v2, an empty object of the handshake is a capability, at any depth."""
+    """In the handshake of v2, `show` takes an empty object at any depth as a capability."""
     params: dict[str, Any] = {
         "capabilities": {"auth": {}, "session": {"prompt": {"image": {}}, "mcp": None}}
     }
@@ -118,7 +121,7 @@ def test_odd_capabilities_are_named(half: Any) -> None:
 
 @pytest.mark.parametrize("path", sorted(PROTOCOL.glob("messages-*.jsonl")), ids=lambda p: p.stem)
 def test_every_initialization_in_the_specifications_has_capabilities(path: Path) -> None:
-    """Each initialization in the specifications has capabilities in request and answer."""
+    """`show` finds capabilities in each request and answer of initialization in ACP's documents."""
     examples = [json.loads(line) for line in path.read_text().splitlines()]
     halves = [
         e["message"].get("params") or e["message"].get("result")

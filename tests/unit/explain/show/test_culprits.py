@@ -104,7 +104,7 @@ def words(chat: LogWriter) -> str:
 def test_an_agent_that_never_spoke_may_not_be_to_blame(
     chat: LogWriter, code: int, line: str, by: str
 ) -> None:
-    """`show` blames the environment if stderr or an exit code shows that a launcher failed."""
+    """If stderr or an exit code shows that a launcher failed, `show` blames the environment."""
     chat.to_agent(INITIALIZE)
     if line:
         stderr(chat, line)
@@ -114,7 +114,7 @@ def test_an_agent_that_never_spoke_may_not_be_to_blame(
 
 
 def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
-    """For `show`, a command that prints text but no message is not an ACP agent."""
+    """`show` says that a command which prints text but no message is not an ACP agent."""
     chat.to_agent(INITIALIZE)
     chat.chunk(capture_log.TO_CLIENT, b"Welcome to the shell\n")
     chat.event(capture_log.EXIT, code=1)
@@ -132,7 +132,7 @@ def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
 
 
 def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
-    """`show` reports requests that an agent left open once, with the agent's end."""
+    """If an agent left requests open when it ended, `show` reports them once, with its end."""
     chat.to_agent(INITIALIZE)
     chat.event(capture_log.EXIT, code=1)
     assert judged(chat) == [("agent.ended", "error", "agent")]
@@ -235,7 +235,7 @@ def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> No
     [(2, "warning"), (4, "info")],
 )
 def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expected: str) -> None:
-    """For `show`, the client may wait after session/new, but not after initialize."""
+    """`show` warns of a client that is silent after initialize; after session/new it is a hint."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     if frames == 4:
@@ -259,7 +259,7 @@ def test_a_client_that_refuses_a_question_is_named(chat: LogWriter) -> None:
 
 
 def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
-    """`show` cuts a long error message in the middle, so that the reason at its end is kept."""
+    """`show` cuts a long error message in the middle, so that the reason at its end stays."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, -32603, f"{'x' * 400} Please sign in again."))
@@ -327,7 +327,7 @@ def test_an_agent_that_ignored_a_cancel_was_killed_for_it(chat: LogWriter) -> No
 def test_a_turn_ends_soon_after_its_cancel(
     chat: LogWriter, seconds: int, asked: bool, expected: list[tuple[str, str, str | None]]
 ) -> None:
-    """For `show`, a turn that ends half a minute after its cancel is a problem."""
+    """`show` reports a turn that ends half a minute after its cancel as a problem."""
     opened(chat)
     chat.to_agent(PROMPT)
     if asked:
@@ -373,7 +373,7 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
 def test_a_released_terminal_is_not_waited_for(
     chat: LogWriter, seconds: int, expected: tuple[str, str | None]
 ) -> None:
-    """If a client released a terminal, `show` waits for the client to report the exit."""
+    """If a client leaves without the exit of a terminal it released, `show` blames the client."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(request(0, "terminal/create", sessionId="s", command="make"))
@@ -425,7 +425,7 @@ def test_an_empty_turn_that_has_failed_is_named(
     line: str,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """For `show`, an empty turn failed if it has no tokens, unless it ran a command."""
+    """`show` reports an empty turn without tokens as failed, unless the turn ran a command."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     if line:
@@ -456,7 +456,7 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     meta: dict[str, str],
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """For an empty turn, `show` quotes the error in its metadata, or has at most a hint."""
+    """For an empty turn, `show` quotes the error in its metadata, or gives at most a hint."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     chat.t_ns += after_ms * MS
@@ -469,7 +469,7 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     ("message", "severity"), [("it failed", "warning"), ("not supported", "error")]
 )
 def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, severity: str) -> None:
-    """For `show`, an internal error is a finding, and an error if the method was announced."""
+    """`show` reports an internal error, also if it calls an announced method not supported."""
     chat.to_agent(
         request(0, "initialize", protocolVersion=1,
                 clientCapabilities={"fs": {"readTextFile": True}})
@@ -576,7 +576,7 @@ def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
 
 
 def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> None:
-    """`show` ignores a session's failed opening if the client then opens another session."""
+    """`show` ignores that a session could not be opened if the client then opens another."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(7, "session/new", cwd="/gone", mcpServers=[]))
@@ -618,7 +618,7 @@ def test_where_npm_keeps_its_log_is_not_what_failed(chat: LogWriter) -> None:
 
 
 def test_an_answer_that_a_fault_broke_is_named(chat: LogWriter) -> None:
-    """`show` names a fault that breaks an answer, since the client still waits for the answer."""
+    """If a fault breaks an answer that the client waits for, `show` names the fault."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(result(2, stopReason="end_turn"))

@@ -60,7 +60,7 @@ def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> st
 
 
 def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
-    """In v1, `show` blames a client that sends the draft's ``content`` in a prompt, once."""
+    """In v1, `show` blames a client once for sending the draft's ``content`` in a prompt."""
     for rpc_id in range(1, 16):
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
         recorder.to_client(error(rpc_id, -32602, "Invalid params"))
@@ -107,7 +107,7 @@ def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
 def test_violations_of_a_request_are_described(
     recorder: LogWriter, sent: dict[str, Any], said: str
 ) -> None:
-    """`show` describes a violation by its missing member or unknown method."""
+    """`show` describes an invalid request by its missing member or its unknown method."""
     assert refused(recorder, sent) == said
 
 
@@ -134,7 +134,7 @@ def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) 
 
 
 def test_the_answerer_is_charged_for_an_internal_error(recorder: LogWriter) -> None:
-    """For `show`, the answerer is to blame for an internal error, whatever the request was."""
+    """`show` blames the side that answers with an internal error, whatever the request was."""
     sent = request(1, "session/prompt", sessionId="s")
     assert refused(recorder, sent, -32603) == (
         "✗ the agent answered session/prompt with error -32603 (internal error): no (#5)"
@@ -153,7 +153,7 @@ def test_the_answerer_is_charged_for_an_internal_error(recorder: LogWriter) -> N
     ],
 )
 def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict[str, Any]) -> None:
-    """For `show`, an error answer to an initialization, a login or a new session is a problem."""
+    """`show` reports a refused initialization, login or new session as a problem."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(1, method, **params))
     recorder.to_client(error(1, -32001, "broken"))
@@ -161,7 +161,7 @@ def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict
 
 
 def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
-    """`show` ignores a refusal until a login if the session opens later."""
+    """If a session opens after a login, `show` reports the refusal before it only as a hint."""
     recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
     recorder.to_client(error(1, -32000, "log in"))
     recorder.to_agent(request(2, "authenticate", methodId="m"))
@@ -183,7 +183,7 @@ def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
 
 
 def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
-    """For `show`, refused logins and failed turns of the draft are problems."""
+    """`show` reports refused logins and failed turns of the draft as problems."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     login = {"method": "api_key", "credentials": {"apiKey": "x"}}
     recorder.to_agent({"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": login})
@@ -197,7 +197,7 @@ def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
 
 
 def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
-    """For `show`, a fault's injected answer and its withheld request are remarks."""
+    """`show` lists an answer that a fault injected, and a request that it withheld, as remarks."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     fault(recorder, "error-on-prompt", "error-reply")
     made(recorder, error(1, -32603, "Internal error"))  # 5
@@ -212,7 +212,7 @@ def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
 
 
 def test_an_agent_that_a_fault_ended_is_not_to_blame(recorder: LogWriter) -> None:
-    """If a fault ended the agent during a turn, the finding of `show` blames the fault."""
+    """If a fault ended the agent during a turn, `show` blames the fault."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     recorder.event(capture_log.EFFECT, TO_CLIENT, rule="crash", action="kill", signal=9)  # 5
     recorder.event(capture_log.EXIT, signal=9)  # 6
@@ -225,7 +225,7 @@ def test_an_agent_that_a_fault_ended_is_not_to_blame(recorder: LogWriter) -> Non
 
 
 def test_an_answer_that_a_fault_withheld_is_reported(recorder: LogWriter) -> None:
-    """The finding about an answer that a fault withheld names the fault and the answer."""
+    """If a fault withheld an answer, the finding of `show` names the fault and the answer."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     recorder.to_client(result(1, stopReason="end_turn"))  # 5
     recorder.event(capture_log.FAULT, TO_CLIENT, rule="lost", action="drop", delivered="none")

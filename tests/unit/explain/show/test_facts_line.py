@@ -53,7 +53,7 @@ def line_of(summary: Summary) -> str:
 
 
 def test_the_facts_of_the_shipped_recordings() -> None:
-    """The facts of `show` for each shipped recording are those that a person would name."""
+    """The line of facts in `show` says of each shipped recording what a person would say."""
     lines = {path.stem: line_of(summary_of(path)) for path in DIRECTORY.glob("*.db")}
     assert lines == SHIPPED
 

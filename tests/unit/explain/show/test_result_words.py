@@ -34,7 +34,7 @@ def ended(**values: Any) -> Recording:
     ],
 )
 def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
-    """The result of each shipped recording is found without reading all of its frames."""
+    """For each shipped recording, `list` finds the result without reading all of its frames."""
     with RecordingReader(DIRECTORY / f"{name}.db") as reader:
         findings, *_ = find_quickly(reader)
         assert result_words(findings, reader.recording) == words
@@ -58,7 +58,7 @@ def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
     ],
 )  # fmt: skip
 def test_an_ending_is_in_words(values: dict[str, Any], reason: str, words: str) -> None:
-    """The ending of a recording says who stopped the agent, and has no bare signal number."""
+    """In `list`, the ending of a recording says who stopped the agent, without a signal number."""
     assert ending_words(ended(**values), reason) == words
 
 
@@ -77,13 +77,13 @@ def test_an_ending_is_in_words(values: dict[str, Any], reason: str, words: str) 
     ],
 )
 def test_the_worst_finding_is_the_result(rule: str, by: str, brief: str, words: str) -> None:
-    """The result of a recording is its worst finding in a few words, with the frame to look at."""
+    """In `list`, the result of a recording is its worst finding in a few words, with its frame."""
     finding = Finding(rule, Severity.ERROR, by, 7, "a sentence", brief=brief)
     assert result_words([finding], ended(exit_code=0)) == words
 
 
 def test_without_a_finding_the_result_is_the_state() -> None:
-    """Without a finding, a recording's result says who is waited for or how the agent ended."""
+    """If a recording has no findings, its result in `list` says who is waited for, or its end."""
     info = Finding("wait.silence", Severity.INFO, "agent", 7, "a sentence")
     assert result_words([info], ended(exit_code=0)) == "ended"
     assert result_words([], ended(exit_code=3)) == exit_words(ended(exit_code=3)) == "exit 3"

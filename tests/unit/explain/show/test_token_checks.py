@@ -26,7 +26,7 @@ def doubts(chat: Chat) -> list[tuple[str, str, str | None, str]]:
 
 
 def test_a_context_that_is_too_full_is_a_warning(tmp_path: Path) -> None:
-    """More tokens than the context can hold are a warning about the agent."""
+    """`show` warns of an agent that reports more tokens than its context can hold."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.turn("s", WORDS, update("s", "usage_update", used=200_001, size=200_000))
@@ -37,7 +37,7 @@ def test_a_context_that_is_too_full_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_running_totals_are_a_note(tmp_path: Path) -> None:
-    """Usage that never falls in six turns of a session is told once for this session."""
+    """If token counts of a session only rise in six turns, `show` notes once that they are sums."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.open("t")
@@ -53,7 +53,7 @@ def test_running_totals_are_a_note(tmp_path: Path) -> None:
 
 
 def test_counts_that_may_be_of_turns_are_not_doubted(tmp_path: Path) -> None:
-    """Five rising turns may be chance, and a single smaller count is proof of counts of turns."""
+    """`show` takes token counts as counts of turns if one falls, or if there are only five."""
     chat = Chat(tmp_path / "x.db")
     for session, counts in {"s": (10, 20, 30, 40, 50), "t": (10, 20, 30, 40, 50, 60, 59)}.items():
         chat.open(session)
@@ -76,7 +76,10 @@ def test_counts_that_may_be_of_turns_are_not_doubted(tmp_path: Path) -> None:
 def test_a_turn_of_no_tokens_is_doubted_if_it_has_text(
     tmp_path: Path, prompt: str, updates: list[Any], answer: dict[str, int], is_doubted: bool
 ) -> None:
-    """A turn in which a model wrote has used tokens; a command may be answered without one."""
+    """`show` doubts a report of no tokens for a turn in which a model wrote text.
+
+    A command, such as /help, may be answered without a model.
+    """
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.log.to_agent(request(7, "session/prompt", sessionId="s", prompt=[text(prompt)]))
@@ -88,7 +91,7 @@ def test_a_turn_of_no_tokens_is_doubted_if_it_has_text(
 
 
 def test_a_cancelled_turn_of_no_tokens_is_not_doubted(tmp_path: Path) -> None:
-    """An agent may not know what a cancelled turn has cost."""
+    """`show` does not doubt that a cancelled turn reports no tokens."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.log.to_agent(request(7, "session/prompt", sessionId="s", prompt=[text("go")]))

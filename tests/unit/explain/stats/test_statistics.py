@@ -109,7 +109,7 @@ def test_the_slowest_turns_keep_their_order(tmp_path: Path) -> None:
 
 
 def test_unindexed_frames_are_counted(tmp_path: Path) -> None:
-    """`stats` has the same values if half of the frames are still in the log."""
+    """`stats` prints the same values if half of the frames are still in the log."""
     recorder = LogWriter(tmp_path / "x.db")
     with recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -137,7 +137,7 @@ def repeated(conversation: Talk) -> dict[str, list[int]]:
 
 
 def test_the_first_call_with_an_id_is_not_repeated() -> None:
-    """For `stats`, the first call with an id is not a repetition, even if announced twice."""
+    """For `stats`, the first tool call with an id is not a repetition, even if announced twice."""
     conversation = Talk()
     for call in "aabcc":
         conversation.call(call)
@@ -149,7 +149,7 @@ def test_the_first_call_with_an_id_is_not_repeated() -> None:
 
 
 def test_a_history_repeats_no_id_of_before() -> None:
-    """For `stats`, calls in a replayed history are repetitions only if not recorded before."""
+    """For `stats`, a replayed history repeats a tool call only if it has the call twice itself."""
     conversation = Talk()
     conversation.call("a", status="completed")
     conversation.to_client(result(3, stopReason="end_turn"))

@@ -48,7 +48,7 @@ def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -
 def test_a_percentile_is_one_that_occurred(
     ordered: list[int], percent: int, expected: int | None
 ) -> None:
-    """The p-th percentile is the smallest latency that at least p percent do not exceed."""
+    """The p-th percentile in `stats` is the smallest latency that p percent do not exceed."""
     assert percentile(ordered, percent) == expected
 
 
@@ -108,7 +108,7 @@ def test_the_cached_part_is_the_computed_one() -> None:
 
 
 def test_a_sparkline_shows_the_busiest_part_highest() -> None:
-    """A sparkline of `stats` shows even a single frame, and a space where there is none."""
+    """A sparkline of `stats` shows even a single frame, and a space for a time without frames."""
     assert sparkline([0, 1, 50, 100]) == " ▁▄█"
     assert sparkline([0, 0]) == "  "
     assert sparkline([]) == ""
@@ -116,7 +116,7 @@ def test_a_sparkline_shows_the_busiest_part_highest() -> None:
 
 
 def test_a_tool_call_has_all_its_frames() -> None:
-    """For `stats`, one id in two sessions is two calls, and replayed history adds no time."""
+    """For `stats`, one id in two sessions means two tool calls; replayed history adds no time."""
     traffic = Traffic(1000)
     call = {"session": "s", "tool_call": "c", "turn": 1}
     traffic.feed(head(1, 100, **call, size=5))

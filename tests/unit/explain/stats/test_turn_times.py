@@ -69,7 +69,7 @@ def wait_for(turn: RunningTurn, *parts: Part) -> None:
 
 
 def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
-    """In `stats`, the agent is silent until its first word and after each pause."""
+    """For `stats`, the agent is silent until its first word and in each long pause."""
     turn = running_from(0)
     assert turn.pass_time(5) == (Part.SILENT, 5)
     turn.has_spoken = True
@@ -158,7 +158,7 @@ def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
 
 
 def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
-    """For `stats`, an open turn, and each wait in it, lasts until the last frame or event."""
+    """For `stats`, an open turn and each wait in it last until the last frame or event."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "session/request_permission"))
@@ -171,7 +171,7 @@ def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
-    """In `stats` of v2, a turn ends with the state idle: the answer only accepts the prompt."""
+    """In `stats` of v2, a turn ends when its session is idle: the answer accepts the prompt."""
     recorder = LogWriter(tmp_path / "x.db", dialect="v2")
     recorder.to_agent(prompt(1))
     recorder.to_client(result(1))
@@ -247,7 +247,7 @@ def test_the_draft_waits_for_files_in_two_open_turns(
 
 
 def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
-    """For `stats`, a request in a batch is waited for until its own answer."""
+    """For `stats`, each request in a JSON-RPC batch is waited for until its own answer."""
     recorder = LogWriter(tmp_path / "x.db", dialect="v2")
     recorder.to_agent(prompt(1))
     recorder.to_client([asks(0, "fs/read_text_file"), asks(1, "session/request_permission")])
@@ -283,7 +283,7 @@ def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
 
 
 def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
-    """`stats` divides the time of a turn without iterating over its open requests."""
+    """`stats` divides the time of a turn without a loop over its open requests."""
 
     class Unread(dict[int, Any]):
         def values(self) -> Any:

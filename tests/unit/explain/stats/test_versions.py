@@ -95,7 +95,7 @@ def rows(directory: Path, by: str, *words: str) -> list[dict[str, Any]]:
 
 
 def test_versions_are_in_their_natural_order() -> None:
-    """``stats --by`` sorts versions by their numbers, and a version after its candidates."""
+    """``stats --by`` sorts versions by their numbers, and a release after its candidates."""
     versions = ["", "0.9", "1.9.0", "1.10.0-rc1", "1.10.0-rc2", "1.10.0", "v1.10.1", "2"]
     shuffled = random.Random(3).sample(versions, len(versions))
     assert sorted(shuffled, key=version_key) == versions
@@ -135,7 +135,7 @@ def test_counts_are_compared_with_as_many_recordings(tmp_path: Path) -> None:
 
 
 def test_tokens_are_an_average_of_the_turns_that_report_them(tmp_path: Path) -> None:
-    """Recordings without tokens have no part in the average; without any there is no number."""
+    """The average of tokens in ``stats --by`` leaves out recordings without tokens."""
     record_turn(tmp_path / "a.db", "1")
     record_turn(tmp_path / "b.db", "2", usage={"inputTokens": 90, "outputTokens": 10}, day=1)
     record_turn(tmp_path / "c.db", "2", usage={"inputTokens": 1, "totalTokens": 300}, day=2)
@@ -164,7 +164,7 @@ def test_only_versions_of_one_name_are_compared(tmp_path: Path) -> None:
 
 
 def test_every_member_is_documented(tmp_path: Path) -> None:
-    """The page about JSON lists the members of a row of ``stats --by`` in their order."""
+    """The docs list the members of a row of ``stats --by --json`` in their order."""
     record_turn(tmp_path / "a.db", "1")
     (row,) = rows(tmp_path, "agent")
     assert first_cells(section(page("json.md"), "Version")) == list(row)
@@ -198,7 +198,7 @@ def test_the_recordings_directory_is_the_default(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
-    """Wrong use of ``--by`` is refused in one line."""
+    """Wrong use of ``stats --by`` is refused in one line."""
     assert message in complaint(*words, home=tmp_path)
 
 

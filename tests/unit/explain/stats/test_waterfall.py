@@ -77,7 +77,7 @@ def shown(fall: TurnWaterfall) -> list[str]:
 
 
 def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
-    """Each part of a turn's waterfall is a step with its exact time, from prompt to end."""
+    """In the waterfall of `stats`, each part of a turn is a step with its exact time."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.t_ns += 3 * SECOND
         recorder.to_client(chunk("hm ", "agent_thought_chunk"), chunk("hm", "agent_thought_chunk"))
@@ -119,7 +119,7 @@ def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
 
 
 def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
-    """In a waterfall, a call and a permission without an end last to the recording's end."""
+    """In the waterfall of `stats`, an open call or permission lasts to the recording's end."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt())
     recorder.to_client(call("c", title="Run", status="in_progress"))
@@ -136,7 +136,7 @@ def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
-    """In a waterfall, chunks within two seconds are one run, unless another step begins."""
+    """In the waterfall of `stats`, chunks within two seconds are one run if no step is between."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(chunk("a"), update("s", "usage_update", used=1, size=2), chunk("b"))
         recorder.t_ns += 2 * SECOND
@@ -151,7 +151,7 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 
 def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
-    """If two turns are open at once, the waterfall of each has only its own steps."""
+    """If two turns are open at once, `stats` has a waterfall of each with only its own steps."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_agent(prompt(2, "t"))
         recorder.to_client(request(0, "_x/y"))
@@ -173,7 +173,7 @@ def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
 
 
 def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
-    """In a waterfall, updates of draft-1.0 are the same steps as in v1: chunks and calls."""
+    """In the waterfall of `stats`, chunks and calls of draft-1.0 are the same steps as in v1."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     for kind, data in (
@@ -193,7 +193,7 @@ def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
-    """A waterfall with too many steps omits the shortest, but never the prompt or the end."""
+    """A waterfall of `stats` that is too long omits the shortest steps, but no prompt or end."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for number in range(5):
             recorder.to_client(request(number, "fs/read_text_file", sessionId="s", path="/a"))
@@ -209,7 +209,7 @@ def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
 
 
 def test_nothing_in_a_step_commands_the_terminal(tmp_path: Path) -> None:
-    """Texts, titles, answers and stop reasons in a waterfall are safe to print."""
+    """Texts, titles, answers and stop reasons in the waterfall of `stats` are safe to print."""
     evil = "\x1b[2J\u202e\ud83d"
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for kind in ("agent_message_chunk", "tool_call"):

@@ -94,7 +94,7 @@ def test_a_call_is_shown_when_it_has_ended() -> None:
 
 
 def test_a_permission_request_is_about_the_announced_call() -> None:
-    """A request that has only the id of a call is shown with the title of the call."""
+    """`try` shows a permission request that has only a tool call's id with the call's title."""
     entries = LiveEntries()
     announced = _call("pending", title="Bash", rawInput={"x": 1})
     asked = request(1, "session/request_permission", sessionId="s", toolCall={"toolCallId": "c"})

@@ -94,7 +94,7 @@ def test_chunks_are_joined(dialect: str) -> None:
 
 
 def test_pieces_of_a_message_between_sessions_are_joined() -> None:
-    """A transcript joins messages between a session and its child like other messages."""
+    """A transcript joins the chunks of a message between a session and its child session."""
     conversation = Talk()
     for piece in ("look ", "at ", "a.py"):
         chunk(conversation, piece, "session_message_chunk", messageId="1")
@@ -106,7 +106,7 @@ def test_pieces_of_a_message_between_sessions_are_joined() -> None:
 
 
 def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
-    """Transcript entries of an announced child session stand in the open turn and name it."""
+    """In a transcript, entries of a child session stand in the open turn, with the child's name."""
     with RecordingReader(HEALTHY / "subagent.jsonl") as reader:
         read = [*TranscriptReader(reader).read()]
     turn = next(at for at, it in enumerate(read) if getattr(it, "turn", None) == 1)
@@ -125,7 +125,7 @@ def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
 
 
 def test_another_message_is_another_entry() -> None:
-    """In a transcript, another message id or another entry begins a new entry."""
+    """In a transcript, a chunk with another message id, or after another entry, is a new entry."""
     conversation = Talk()
     chunk(conversation, "a", messageId="1")
     chunk(conversation, "b", messageId="2")
@@ -140,7 +140,7 @@ def test_another_message_is_another_entry() -> None:
 
 
 def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
-    """In a transcript, a thought of the draft that is not visible is an entry marked as such."""
+    """In a transcript, a draft's thought that is not visible is an entry marked as such."""
     conversation = Talk("draft-1.0")
     for said, is_visible in (("a", False), ("b", False), ("c", True)):
         chunk(conversation, said, "thought_message_chunk", visible=is_visible)
@@ -176,7 +176,7 @@ def test_a_tool_call_is_one_entry_where_it_began() -> None:
 
 
 def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
-    """In a transcript, two calls with alternating updates each have their own entry."""
+    """In a transcript, two tool calls with alternating updates have an entry each."""
     conversation = Talk()
     conversation.call("a", title="Read a.py")
     conversation.call("b", title="pytest -q")
@@ -201,7 +201,7 @@ def test_a_late_update_is_shown_after_its_turn() -> None:
 
 
 def test_a_tool_call_of_v2_streams_its_content() -> None:
-    """In a transcript of v2, pieces of a call's content are joined; new content replaces them."""
+    """In a transcript of v2, pieces of a call's content are joined; later content replaces them."""
     conversation = Talk("v2")
     conversation.call("a", title="Run")
     for piece in ("3 of ", "9"):
@@ -274,7 +274,7 @@ def test_a_terminal_is_one_entry() -> None:
 
 
 def test_a_terminal_that_the_draft_pushes() -> None:
-    """In a transcript, output that the client pushes in pieces (draft) is one text."""
+    """In a transcript of the draft, output that the client pushes in pieces is one text."""
     conversation = Talk("draft-1.0")
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"])
     for number, data in enumerate(("a", "b")):
@@ -284,7 +284,7 @@ def test_a_terminal_that_the_draft_pushes() -> None:
 
 
 def test_pushed_output_names_its_stream_where_it_changes() -> None:
-    """In a transcript, pushed output names its stream on a line if the stream changes."""
+    """In a transcript, pushed output names its stream where the stream changes."""
     conversation = Talk("draft-1.0")
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm")
     pushed = [("stdout", "a"), ("stdout", "b"), ("stderr", "x\n"), ("stderr", ""), ("stdout", "c")]
@@ -311,7 +311,7 @@ def test_a_terminal_of_the_agent_in_v2() -> None:
 
 
 def test_requests_have_their_answers() -> None:
-    """The transcript entry of a request shows its file; an error and no answer are failures."""
+    """In a transcript, a request has its file; it failed if it got an error or no answer."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "A\n"}, path="/a", line=3)
     conversation.asks("fs/write_text_file", {}, path="/b", content="B\n")
@@ -341,7 +341,7 @@ def test_a_plan_has_its_steps() -> None:
 
 
 def test_sections_are_turns_and_what_is_outside() -> None:
-    """The sections of a transcript are the turns and the frames outside of turns."""
+    """A transcript has a section for each turn, and sections for frames outside of turns."""
     conversation = Talk()
     stop(conversation)
     conversation.prompt()
@@ -387,7 +387,7 @@ def test_a_turn_of_v2_ends_with_its_state() -> None:
 
 
 def test_concurrent_turns_are_apart() -> None:
-    """In a transcript of overlapping turns, a frame is in its turn, and stderr in the newest."""
+    """In a transcript, overlapping turns are apart; stderr belongs to the newest turn."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "t"}, cwd="/t")
     conversation.prompt("t")
@@ -407,7 +407,7 @@ def test_concurrent_turns_are_apart() -> None:
 
 
 def test_a_filter_shows_whole_entries() -> None:
-    """A transcript with a filter shows a whole entry of a call if one of its frames matches."""
+    """A transcript with a filter shows a tool call whole if one of its frames matches."""
     conversation = Talk()
     conversation.call("a", title="Run", rawInput={"command": "ls"})
     conversation.ends("a", "failed")
@@ -437,7 +437,7 @@ def test_history_is_outside_of_turns() -> None:
 
 
 def test_a_batch_is_its_messages() -> None:
-    """The messages of a batch, including tool calls, are entries of a transcript."""
+    """Each message of a JSON-RPC batch is an entry of a transcript, also a tool call."""
     conversation = Talk()
     update = {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "Run"}
     completed = {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed"}
@@ -452,7 +452,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_limits_cut_and_leave_out() -> None:
-    """A transcript with limits cuts long texts and omits minor events; with FULL it does not."""
+    """A transcript cuts long texts and omits minor events, except with --full."""
     conversation = Talk()
     chunk(conversation, "x" * 100)
     conversation.update("available_commands_update", availableCommands=[])
@@ -469,7 +469,7 @@ def test_limits_cut_and_leave_out() -> None:
 
 
 def test_the_raw_output_stands_beside_the_content_in_full() -> None:
-    """A transcript shows a call's raw output only in full, or if the call has no content."""
+    """A transcript has a tool call's raw output only in full, or if there is no content."""
     conversation = Talk()
     shown = [{"type": "content", "content": {"type": "text", "text": "1 file"}}]
     conversation.ends("a", content=shown, rawOutput={"count": 1})
