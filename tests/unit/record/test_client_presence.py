@@ -39,7 +39,7 @@ DEAD = ClientPresence(has_no_reader=True, lost_parent=True)
     ],
 )
 def test_overstaying(client: ClientPresence, open_request: bool | None, why: str | None) -> None:
-    """An agent overstays if its client is gone and no answer is owed to a reader."""
+    """An agent overstays if its client is gone and nobody waits for an answer of the agent."""
     assert why_overstaying(client, open_request=open_request) == why
 
 
@@ -53,7 +53,7 @@ def presence_of(sink: int, *, lost_parent: bool = False) -> ClientPresence:
 
 
 def test_a_pipe_without_a_reader_is_noticed() -> None:
-    """The client's pipe has no reader as soon as its last reader has closed the pipe."""
+    """A recorder notices that the client's pipe has no reader when the last one closes it."""
     reading, writing = os.pipe()
     assert presence_of(writing) == HERE
     os.close(reading)
@@ -62,7 +62,7 @@ def test_a_pipe_without_a_reader_is_noticed() -> None:
 
 
 def test_a_socket_without_a_reader_is_noticed() -> None:
-    """A client that only shut down writing to a socket still counts as a reader."""
+    """For a recorder, a client that only shut down writing to a socket is still a reader."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.shutdown(socket.SHUT_WR)

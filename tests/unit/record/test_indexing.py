@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> CaptureLog:
 async def test_a_backlog_is_left_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The recorder stops indexing a backlog after the batch in which it is told to stop."""
+    """A recorder stops the indexing of a backlog after the batch in which it is told to stop."""
     steps: list[Indexer] = []
     log.append(TO_AGENT, 1, LINE)
 
@@ -52,7 +52,7 @@ async def test_a_backlog_is_left_at_the_end(
 
 
 def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
-    """The bytes after the last newline of a stream become a frame when the recording ends."""
+    """At the end of a recording, the bytes after a stream's last newline become a frame."""
     log.append(TO_AGENT, 1, LINE + b"half a l")
     log.event(CLOSE, {"reason": "the agent exited"})
     it = Indexing(log)
@@ -66,7 +66,7 @@ def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
 def test_a_log_that_cannot_be_finished_in_time_stays(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A log that cannot be indexed in time stays, and the next reader indexes the rest."""
+    """If a recorder has no time to index its log, the log stays; the next reader indexes it."""
     log.append(TO_AGENT, 1, LINE * 10)
     log.event(CLOSE, {"reason": "the agent exited"})
     monkeypatch.setattr(indexing, "LAST", -1.0)
@@ -84,7 +84,7 @@ ENV = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"env":{"DEPLOY":"Zq81xplK
 def test_earlier_rows_are_masked_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    """A recorder masks earlier rows at its end; if time is short, the next reader does."""
+    """A recorder masks secrets in earlier rows at its end, or leaves it to the next reader."""
     log.append(TO_AGENT, 1, b"it is Zq81xplKsecR7tv\n" + ENV)
     log.event(CLOSE, {"reason": "the agent exited"})
     it, log_path = Indexing(log), Path(log.path)

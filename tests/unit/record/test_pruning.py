@@ -92,7 +92,10 @@ async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list
 async def test_pruning_stops_when_the_session_ends(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the session ends while `record --keep` deletes, deletion stops and is recorded."""
+    """If the session ends while `record --keep` deletes recordings, the deletion stops.
+
+    An event records it.
+    """
     log = NotedLog()
     with trio.CancelScope() as session:
 

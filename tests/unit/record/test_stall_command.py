@@ -75,7 +75,7 @@ class Simulation:
 async def test_the_command_runs_once_for_each_silence(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each silence runs the command within two seconds after the limit, although no row exists."""
+    """`record --on-stall` runs its command once per silence, within two seconds of the limit."""
     simulation = Simulation(tmp_path / "x.db", autojump_clock, monkeypatch)
     handshake(simulation.log)
     async with trio.open_nursery() as nursery:
@@ -105,7 +105,7 @@ async def test_a_failure_ends_only_the_alarm(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """A recording that cannot be read ends the search for silences with a line on stderr."""
+    """If the recording cannot be read, `--on-stall` of `record` ends with a line on stderr."""
     simulation = Simulation(tmp_path / "x.db", autojump_clock, monkeypatch)
     simulation.log.log_path.unlink()
     await simulation.supervise()
@@ -119,7 +119,7 @@ def open_files() -> int:
 
 
 async def test_a_command_gets_only_the_sentence(tmp_path: Path) -> None:
-    """The sentence is the standard input; no other descriptor, no blocked signal is inherited."""
+    """The command of `record --on-stall` gets a sentence on stdin, and inherits no other file."""
     inherited, ours = os.pipe()
     os.set_inheritable(ours, True)
     place = tmp_path / "got"
@@ -146,7 +146,7 @@ async def test_a_command_gets_only_the_sentence(tmp_path: Path) -> None:
 async def test_a_command_is_killed_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After `LONGEST` seconds the whole process group is killed, and no descriptor is left."""
+    """If the command of `record --on-stall` runs too long, its process group is killed."""
     before = open_files()
     writer = tmp_path / "alive"
     os.mkfifo(writer)
@@ -170,7 +170,7 @@ async def test_a_command_is_killed_with_its_children(
 
 
 async def test_a_missing_command_is_reported(capfd: pytest.CaptureFixture[str]) -> None:
-    """A command that cannot be run is one line on stderr, and leaves nothing behind."""
+    """If the command of `record --on-stall` cannot be run, one line on stderr says so."""
     before = open_files()
     await run_command(["/no/such/program"], "agent silent")
     said = "acp-proxy: cannot run '/no/such/program' of --on-stall: No such file or directory\n"

@@ -212,7 +212,7 @@ async def test_until_waits_for_a_latch(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock) -> None:
-    """An agent that ends within its grace time gets only the forwarded signal."""
+    """An agent that ends within its grace time gets only the signal that the recorder got."""
     scene = await play(clock, (10, told_to_stop), (13.9, exits))
     assert scene.agent.sent == []
 
@@ -224,7 +224,7 @@ async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> N
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """A process outside of an agent's group that holds its outputs is given up after a second."""
+    """If a process outside of an agent's group holds its outputs, the recorder waits a second."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)
@@ -250,7 +250,7 @@ async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None
 
 
 async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
-    """If its client has left and no request is open, an agent gets SIGTERM, and then SIGKILL."""
+    """If its client left and no request is open, an agent gets SIGTERM, and then SIGKILL."""
     scene = await play(clock, (10, Scene.client_leaves), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM), (18, signal.SIGKILL)]
     assert scene.relay.end_reason == "the agent overstayed its client"
@@ -264,13 +264,13 @@ async def test_an_agent_that_ends_after_its_client_is_left_alone(clock: MockCloc
 
 
 async def test_an_agent_that_obeys_sigterm_is_not_killed(clock: MockClock) -> None:
-    """An agent that overstays and ends on SIGTERM gets no SIGKILL."""
+    """An agent that stays after its client and ends on SIGTERM gets no SIGKILL."""
     scene = await play(clock, (10, Scene.client_leaves), (15, exits), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM)]
 
 
 async def test_the_grace_begins_anew_with_every_byte(clock: MockClock) -> None:
-    """An agent that writes now and then does not overstay."""
+    """An agent that still writes now and then after its client left is not ended."""
     says = [(at, Scene.agent_says) for at in (13.0, 16.0, 19.0)]
     scene = await play(clock, (10, Scene.client_leaves), *says, answers=nothing_open)
     assert scene.agent.sent[:1] == [(23, signal.SIGTERM)]
@@ -300,13 +300,13 @@ async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
 
 
 async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
-    """If nothing is indexed, a recorder does not know open requests and stops no agent."""
+    """If no frame is indexed, a recorder does not know the open requests, and stops no agent."""
     scene = await play(clock, (10, Scene.client_leaves), answers=None)
     assert scene.agent.sent == []
 
 
 async def test_a_living_client_keeps_its_agent(clock: MockClock) -> None:
-    """If a client only closed its input and still runs, its agent is not ended."""
+    """If a client only closed its output to the agent and still runs, the agent is not ended."""
     scene = await play(clock, (10, Scene.client_closes), answers=nothing_open)
     assert scene.agent.sent == []
 
@@ -366,7 +366,7 @@ async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock)
 
 
 async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
-    """An agent's descendant that keeps the outputs open is killed after `LINGER` idle seconds."""
+    """A recorder kills a descendant that keeps the exited agent's outputs open and idle."""
     scene = await play(clock, (10, Scene.agent_exits))
     assert scene.agent.sent == [(10 + LINGER, signal.SIGKILL)]
     assert scene.abandoned
@@ -379,7 +379,7 @@ async def test_a_descendant_that_ends_is_left_alone(clock: MockClock) -> None:
 
 
 async def test_a_descendant_that_writes_may_stay(clock: MockClock) -> None:
-    """Every byte after the agent's exit starts anew the seconds until descendants are killed."""
+    """After an agent's exit, each byte delays the moment when its descendants are killed."""
     says = [(float(at), Scene.agent_says) for at in range(12, 100, 4)]
     scene = await play(clock, (10, Scene.agent_exits), *says)
     assert scene.agent.sent == [(96 + LINGER, signal.SIGKILL)]
@@ -471,7 +471,7 @@ async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
 
 
 async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> None:
-    """A recorder does not note an agent that is silent as stalled."""
+    """A recorder does not note an agent as stalled that only has nothing to read."""
     assert await noted(clock, (1, Scene.agent_says)) == []
 
 

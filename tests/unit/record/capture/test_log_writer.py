@@ -58,7 +58,7 @@ def fields(log: CaptureLog, kind: int) -> list[dict[str, list[str]]]:
 
 
 def test_what_is_appended_is_read(log: CaptureLog) -> None:
-    """Records of a log are read as appended: chunks with stream and time, events with fields."""
+    """A reader of a log gets its records as appended: chunks with stream and time, and events."""
     log.append(TO_AGENT, 5, b"one\n")
     log.append(TO_CLIENT, 6, b"\xf5acp\0\n")
     log.event(SIGNAL, {"signal": 15, "action": "sent"})
@@ -98,13 +98,13 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
 
 
 def test_a_log_can_be_removed(log: CaptureLog) -> None:
-    """A recorder can still close a log that was removed."""
+    """A recorder can still close its log after somebody has removed the file."""
     log.remove()
     assert not Path(log.path).exists()
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """If no log can be made, a null log takes its place, which keeps nothing."""
+    """If a recorder can make no log, a null log takes its place, which keeps nothing."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -144,7 +144,7 @@ def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
     ],
 )
 def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: bytes) -> None:
-    """Fields of an event in a log are ``key=value`` joined by NUL, with any other bytes."""
+    """The fields of an event in a log are ``key=value``, joined by NUL, whatever their bytes."""
     assert pack_fields(packed) == payload
     lists = {k: v if isinstance(v, list) else [str(v)] for k, v in packed.items()}
     assert unpack_fields(payload) == {key: values for key, values in lists.items() if values}
@@ -159,7 +159,7 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """Trimming makes a log short, and the next record keeps its logical offset."""
+    """After a recorder has emptied its log, the file is short; new records keep their offsets."""
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)
@@ -171,7 +171,7 @@ def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
 
 
 def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
-    """A log with bytes that are not indexed yet is not trimmed."""
+    """A recorder does not empty a log whose last bytes are not indexed yet."""
     log.append(TO_AGENT, 1, b"x")
     upto = log.size
     log.append(TO_AGENT, 2, b"y")
@@ -246,7 +246,7 @@ def mend(log: CaptureLog) -> None:
 
 
 def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog) -> None:
-    """If writing or cutting a log fails, the pump goes on, and the loss is recorded later."""
+    """If writing to a log fails, the pump goes on, and the loss is recorded later."""
     for t_ns in (2, 3):
         broken.append(TO_AGENT, t_ns, b"lost")
     broken.event(SIGNAL, {"signal": 15})
@@ -267,13 +267,13 @@ def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
 
 
 def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
-    """A log with an open gap is not trimmed, since the record of the gap would be lost."""
+    """A recorder does not empty a log with an open gap, since the gap's record would be lost."""
     broken.append(STDERR, 2, b"lost")
     assert not broken.trim(broken.size)
 
 
 def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) -> None:
-    """A torn record that a failed write left in the log is cut off before the next record."""
+    """A torn record that a failed write left in a log is cut off before the next record."""
     log.append(TO_AGENT, 1, b"before")
     size, fd = log.size, os.dup(log.fd)
     full = os.open("/dev/full", os.O_RDWR)
@@ -307,7 +307,7 @@ def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_trim_that_fails_ends_the_log(monkeypatch: pytest.MonkeyPatch, log: CaptureLog) -> None:
-    """A log file without its first record cannot be read, so nothing more is written into it."""
+    """If emptying a log fails, nothing more is written, since the file has no first record."""
     log.append(TO_AGENT, 1, b"indexed")
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda _fd, _record: 5)
@@ -344,7 +344,7 @@ def test_a_chunk_and_its_notes_are_one_write(
 
 
 def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
-    """Notes on a line that a log lost are omitted, or they would count for the line before."""
+    """The notes of faults on a line that a log lost are left out, as the line is not there."""
     broken.append_all(NOTED)
     assert broken.has_gap
     mend(broken)
@@ -409,7 +409,7 @@ def test_the_database_counts_towards_the_cap() -> None:
 
 
 def test_a_trimmed_log_has_room_again() -> None:
-    """The space that trimming has freed can be used again below --max-size."""
+    """Space that a recorder has freed in its log can be used again below --max-size."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 900)
         assert log.trim(log.size)

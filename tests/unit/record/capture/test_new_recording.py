@@ -18,7 +18,7 @@ VALUE = "Xk27fYqpLm92vbTa"
     ],
 )  # fmt: skip
 def test_a_name_that_says_secret(name: str) -> None:
-    """The secret value of a variable gets a hash, which reveals only four characters."""
+    """A new recording has a hash for each secret variable, which reveals only four characters."""
     (line,) = secret_hashes({name: VALUE}, KEY)
     digest, length, start, word = line.split(" ")
     assert (len(digest), length, start, word) == (32, "16", "12", "vbTa")
@@ -34,5 +34,5 @@ def test_a_name_that_says_secret(name: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_secret(name: str, value: str) -> None:
-    """A variable with a public name, or with a short, plain or public value, gets no hash."""
+    """A recording has no hash of a variable with a public name, or a short or public value."""
     assert secret_hashes({name: value}, KEY) == []

@@ -25,7 +25,7 @@ from acp_proxy.record.capture.record_options import (
     ],
 )  # fmt: skip
 def test_sizes(text: str, expected: int) -> None:
-    """A size in an option is a number of bytes, with a decimal or a binary unit."""
+    """The size in an option such as --max-size is a number with a decimal or binary unit."""
     assert read_size(text) == expected
 
 
@@ -37,7 +37,7 @@ def test_bad_sizes(text: str) -> None:
 
 
 def test_a_size_beyond_all_numbers_is_refused() -> None:
-    """As a size or an age in an option, a number too large for a float is refused."""
+    """An option refuses a size or an age that is too large for a floating-point number."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size("9" * 400)
     for unit in ("d", "kB"):
@@ -47,13 +47,13 @@ def test_a_size_beyond_all_numbers_is_refused() -> None:
 
 @pytest.mark.parametrize(("text", "expected"), [("5", 5.0), ("0", 0.0), ("0.5", 0.5), ("1e1", 10)])
 def test_seconds(text: str, expected: float) -> None:
-    """A time in an option is a number of seconds."""
+    """The time in an option such as --grace is a number of seconds."""
     assert read_seconds(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "-1", "nan", "inf", "5s", "x"])
 def test_bad_seconds(text: str) -> None:
-    """A time in an option is not negative or infinite, and has no unit."""
+    """An option refuses a time that is negative, infinite or has a unit."""
     with pytest.raises(ValueError, match="is not a time"):
         read_seconds(text)
 
@@ -108,7 +108,7 @@ def test_outputs() -> None:
 
 
 def test_names() -> None:
-    """A recording's name must be valid as a file name and not look like an option."""
+    """The name of a recording must be valid as a file name and not look like an option."""
     assert read_name("my run.1") == "my run.1"
     assert read_name("你好 é 😀") == "你好 é 😀"
     assert read_name("x" * 200)
@@ -119,7 +119,7 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("text", ["a\nb", "a\x1b[31m", "a\x9b", "a\u202eb", "a\u2028b", "a\udcffb"])
 def test_a_name_can_be_printed(text: str) -> None:
-    """The error about a name with control characters or invalid UTF-8 shows them as escapes."""
+    """If a recording's name has control characters or is not UTF-8, the error escapes them."""
     with pytest.raises(ValueError, match="cannot be a name") as refusal:
         read_name(text)
     assert str(refusal.value).isprintable()
@@ -136,7 +136,7 @@ def test_seeds() -> None:
 
 
 def test_yes_and_no() -> None:
-    """A switch in a variable is on for 1, true, yes and on, and off for 0, false, no and off."""
+    """The variable of a switch turns it on by 1, true, yes and on; off by 0, false, no and off."""
     assert all(map(read_truth, ("1", "true", " T ", "YES", "y", "on")))
     assert not any(map(read_truth, ("0", "False", "f", "no", "N", "off", "", " ")))
     with pytest.raises(ValueError, match="'2' is neither yes nor no"):

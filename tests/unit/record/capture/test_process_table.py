@@ -21,14 +21,14 @@ def process(pid: int, parent: int, group: int = 5, *, state: str = "S", start: i
 
 
 def test_a_line_is_read_behind_the_name() -> None:
-    """In the process table, the name of a process may contain blanks and brackets."""
+    """`process_table` reads the name of a process even if the name has blanks and brackets."""
     result = process(12, 4, 9, start=77)
     assert (result.pid, result.parent, result.group) == (12, 4, 9)
     assert (result.start, result.alive) == (77, True)
 
 
 def test_members_are_living_descendants_in_the_group() -> None:
-    """The process table lists the living descendants of a process in one group."""
+    """`process_table` finds the living descendants of a process in one process group."""
     table = [
         process(1, 0),  # the client
         process(2, 1),  # we
@@ -46,7 +46,7 @@ def test_members_are_living_descendants_in_the_group() -> None:
 
 @needs_table
 def test_we_are_in_the_table() -> None:
-    """The process table has our process with its parent and group."""
+    """`process_table` finds our own process, with its parent and its process group."""
     result = look_up("self")
     assert result is not None
     assert (result.pid, result.parent, result.group) == (os.getpid(), os.getppid(), os.getpgrp())
@@ -56,7 +56,7 @@ def test_we_are_in_the_table() -> None:
 
 @needs_table
 def test_another_process_with_the_same_id_gets_no_signal() -> None:
-    """A process with the id of an ended process is recognized as another by its start time."""
+    """A process that has the id of an ended process is told apart by its start time."""
     ours = look_up("self")
     assert ours is not None
     assert send(ours, 0)
@@ -65,7 +65,7 @@ def test_another_process_with_the_same_id_gets_no_signal() -> None:
 
 
 def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killing a process group goes on until two searches find nothing: processes start others."""
+    """The killing of a process group ends when two searches find no process: they start others."""
     looks = [[process(4, 3)], [], [process(5, 3)], [], []]
     killed = []
 
@@ -80,7 +80,7 @@ def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.M
 
 
 def test_killing_does_not_wait_for_processes_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killing a process group does not wait for a process that we may not kill."""
+    """The killing of a process group does not wait for a process that we may not kill."""
     monkeypatch.setattr("acp_proxy.record.capture.process_table.send", lambda *_: False)
     looks = [[process(4, 3)], [process(4, 3)]]
     kill_all(lambda: looks.pop(0))

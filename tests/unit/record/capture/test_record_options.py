@@ -52,7 +52,7 @@ def test_a_bad_keep_does_not_stop_the_agent(
     ],
 )
 def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
-    """The options of `record` are read up to the command; an option's last value counts."""
+    """The options of `record` are read up to the agent's command; an option's last value counts."""
     assert values(parse(args, {})) == {"command": ["agent"], **expected}
 
 
@@ -85,7 +85,7 @@ def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> No
     ],
 )  # fmt: skip
 def test_other_use_is_left_to_click(args: list[str]) -> None:
-    """Wrong use, --help and rare spellings of options of `record` are left to click."""
+    """`record` leaves wrong use, --help and rare spellings of its options to click."""
     assert parse(args, {}) is None
 
 
@@ -128,7 +128,7 @@ def test_each_option_can_be_given_in_the_environment() -> None:
 
 
 def test_no_variable_sets_a_command() -> None:
-    """The command for a hang comes from arguments alone, split as a shell would, without one."""
+    """The command of `record --on-stall` is split like a shell's, and no variable sets it."""
     options = parse(["--on-stall", "notify-send 'a b' $HOME", "--stall=60", "--", "agent"], {})
     assert options is not None
     assert (options.on_stall, options.stall) == (["notify-send", "a b", "$HOME"], 60.0)
@@ -140,7 +140,7 @@ def test_no_variable_sets_a_command() -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "'open"])
 def test_a_command_that_is_none_is_left_to_click(text: str) -> None:
-    """An empty command and an open quotation mark are wrong use, which click reports."""
+    """`record --on-stall` leaves an empty command or an open quotation mark to click."""
     assert parse(["--on-stall", text, "agent"], {}) is None
 
 
@@ -148,7 +148,7 @@ def test_a_command_that_is_none_is_left_to_click(text: str) -> None:
     ("flag", "value"), [("--fault", "noop"), ("--faults", "plan.toml"), ("--seed", "1")]
 )
 def test_faults_are_left_to_click(flag: str, value: str) -> None:
-    """Fault options of `record` are left to click, since a plan is read before the start."""
+    """`record` leaves its options for faults to click, since a plan is read before the start."""
     assert parse([flag, value, "agent"], {}) is None
     assert parse([f"{flag}={value}", "agent"], {}) is None
     assert parse(["agent"], {f"ACP_PROXY_{flag[2:].upper()}": value}) is None
@@ -166,7 +166,7 @@ def test_arguments_override_the_environment() -> None:
 
 
 def test_an_empty_variable_counts_as_unset() -> None:
-    """An empty variable counts as unset, as in click."""
+    """An empty variable of an option of `record` counts as unset, as in click."""
     environ = {option.variable: "" for option in RECORD if option.variable}
     assert values(parse(["agent"], environ)) == {"command": ["agent"]}
 
@@ -176,7 +176,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
     [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_CHECK", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
 )
 def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
-    """A variable of `record` with a bad value is left to click, like a bad argument."""
+    """`record` leaves a variable with a bad value to click, like a bad argument."""
     assert parse(["agent"], {variable: text}) is None
 
 
@@ -194,7 +194,7 @@ def test_the_table_names_options_in_one_way() -> None:
 
 
 def test_options_have_defaults() -> None:
-    """An option of `record` with the value None gets its default."""
+    """An option of `record` whose value is None gets its default value."""
     given = dict.fromkeys([option.attribute for option in RECORD])
     options = RecordOptions(("a", "b"), given)
     assert options.command == ["a", "b"]

@@ -186,7 +186,7 @@ async def running(connection: Connection, nursery: trio.Nursery) -> None:
 
 
 async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -> None:
-    """With a fault plan, a frame without faults is written by the thread that read it."""
+    """With a fault plan, a frame that no rule matches is written by the thread that read it."""
     connection = play(clock, "latency where=method:z")
     connection.read(A + B + b"un")
     assert connection.arrived() == A + B
@@ -196,7 +196,7 @@ async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -
 
 
 async def test_latency_keeps_the_order(clock: MockClock) -> None:
-    """A frame that a fault delays also delays the frames after it; all arrive together."""
+    """If a fault delays a frame, the frames after it wait too, and keep their order."""
     connection = play(clock, "latency latency_ms=2000 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -208,7 +208,7 @@ async def test_latency_keeps_the_order(clock: MockClock) -> None:
 
 
 async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
-    """The log notes the delay of a late line, and that of a held line once it is released."""
+    """The log has the delay of a line that a fault made late, once the line goes out."""
     connection = play(
         clock, "latency latency_ms=2000 where=method:a", "reorder after_frames=1 where=method:b"
     )
@@ -263,7 +263,7 @@ async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
-    """If no bytes are delayed, a fault's signal is sent as soon as the frame was written."""
+    """If no earlier bytes are delayed, a fault's signal is sent once the frame is written."""
     connection = play(clock, "pause where=method:b", "resume where=method:c")
     connection.read(A + B)
     assert connection.agent.sent == [(0, signal.SIGSTOP)]
@@ -344,7 +344,7 @@ async def test_a_flood_of_stderr(clock: MockClock) -> None:
 
 
 async def test_a_reader_that_is_gone(clock: MockClock) -> None:
-    """Delayed bytes whose reader has left are noted as undelivered, with all later bytes."""
+    """If the reader of delayed bytes has left, they and later bytes are noted as undelivered."""
     connection = play(clock, "latency latency_ms=1000 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """With faults, an answer finds its request even if the request passed a plain pump."""
+    """A fault rule finds the request of an answer, even if no rule is about the other direction."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -424,7 +424,7 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
 
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
-    """A direction without faults has a plain pump, and one with faults waits for its start."""
+    """A recorder holds back a direction with fault rules until the rules run, and no other one."""
     connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
         connection.log,
@@ -443,7 +443,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
-    """A relay with faults that has no task to run them passes all bytes unchanged."""
+    """If nothing runs the fault rules of a relay, the relay passes all bytes unchanged."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))
@@ -480,7 +480,7 @@ def answer(number: int) -> bytes:
 
 
 async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) -> None:
-    """If no rule can fire in a direction, its pump is plain, and the summary warns of it."""
+    """If a fault rule can never fire, the summary of the faults warns of it."""
     connection = play(clock, "noop probability=0", "drop where='dir:to-client dir:to-agent'")
     assert [type(pump) for pump in connection.pumps.values()] == [Pump] * 3
     assert [type(pump._log) for pump in connection.pumps.values()] == [Notes] * 3
@@ -492,7 +492,7 @@ async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) ->
     "said", [[B], [b'{"method":"\\u0062"}\n'], [B[:11], B[11:]], [A + B[:12], B[12:-1], b"\n"]]
 )
 async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: list[bytes]) -> None:
-    """A fault rule matches a method with escapes, and a line that comes in several chunks."""
+    """A fault rule matches a method with escapes, and a line that is read in several chunks."""
     connection = play(clock, "drop where=method:b")
     connection.read(A)
     connection.read(C + C)
@@ -510,7 +510,7 @@ async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: lis
 async def test_requests_of_the_other_direction_count(
     clock: MockClock, where: str, parts: int
 ) -> None:
-    """A fault rule matches an answer by its request's method, whichever pump passed it."""
+    """A fault rule matches an answer by its request's method, whichever direction has rules."""
     connection = play(clock, f"drop where='{where}'")
 
     def asks(line: bytes) -> None:
@@ -534,7 +534,7 @@ async def test_requests_of_the_other_direction_count(
 async def test_only_a_few_chunks_of_a_bare_pump_are_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The fault engine gets chunks of a plain pump after a while, even in silence."""
+    """The fault engine keeps only a few unread chunks of a direction without fault rules."""
     monkeypatch.setattr(fault_runner_module, "_MOST_PASSED", 4)
     connection = play(clock, "drop where='dir:to-client method:b'")
     for _ in range(20):
@@ -549,7 +549,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """After a bug of ours in the faults, the conversation continues without faults."""
+    """After a bug in the code of faults, the conversation continues without faults."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -566,7 +566,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
 
 
 def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
-    """A pump with faults logs all lines that it reads, and writes what the rules return."""
+    """The pump of a direction with faults logs each line it reads, and writes what rules return."""
     log, (said, agent_out), (heard, client_out) = Notes(), os.pipe(), os.pipe()
     runner = FaultRunner(*chosen_plan(["drop where='dir:to-client method:b'"], None, 1))
     runner.attach(FakeAgent(), log, 0)
@@ -591,7 +591,7 @@ def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
 def test_a_mistake_at_the_end_blocks_no_peer(
     lasts: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """After a bug of ours at its end, a faulted stream still ends, without losing more bytes."""
+    """After a bug in a fault at the end of a stream, the stream still ends, and loses no bytes."""
     end, made = FaultEngine.end, 0
 
     def mistake(engine: FaultEngine, direction: Direction, at: int) -> Iterator[Output]:
@@ -617,7 +617,7 @@ def test_a_mistake_at_the_end_blocks_no_peer(
 def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a bug in a faulted pump both peers see the end; the log and stderr explain it."""
+    """After a bug in the pump of faults, both peers see the end; log and stderr explain it."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -637,7 +637,7 @@ def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
 def test_a_mistake_while_an_end_is_logged_blocks_no_peer(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bug of ours while an end is logged does not block a peer, also in a plain pump."""
+    """A bug while the end of a stream is logged blocks no peer, with and without faults."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")

@@ -56,7 +56,7 @@ def outlet() -> Iterator[Outlet]:
 
 
 def test_due_bytes_are_written(outlet: Outlet) -> None:
-    """Faulted bytes are written in order when due; the timing thread is woken for the rest."""
+    """Bytes that a fault changed are written in order when due; the timing thread does the rest."""
     woken: list[int | None] = []
     outlet.queue.wake = lambda: woken.append(outlet.queue.wait_ns())
     for data, due in [(b"c", 3), (b"a", 1), (b"b", 1), (b"d", 3)]:
@@ -75,7 +75,7 @@ def test_due_bytes_are_written(outlet: Outlet) -> None:
 
 
 def test_only_one_thread_writes(outlet: Outlet) -> None:
-    """A second writer of a faulted outlet returns at once and wakes no thread."""
+    """If two threads write the bytes of faults, the second returns at once and wakes no thread."""
     outlet.queue.wake = lambda: pytest.fail("woken")
     outlet.put(b"first", 0)
     assert outlet.schedule.outboxes[OUTLET].take(0) == b"first"
@@ -86,7 +86,7 @@ def test_only_one_thread_writes(outlet: Outlet) -> None:
 
 
 def test_each_write_is_reported(outlet: Outlet) -> None:
-    """A write of faulted bytes is reported when its bytes are gone from the outbox."""
+    """A write of bytes that a fault changed is reported when its bytes have gone out."""
     passed: list[int] = []
     outlet.queue.passed = lambda: passed.append(outlet.schedule.outboxes[OUTLET].size)
     outlet.put(b"12", 0)
@@ -98,7 +98,7 @@ def test_each_write_is_reported(outlet: Outlet) -> None:
 def test_a_slow_reader_holds_the_writer_back(
     outlet: Outlet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond the limit, a faulted outlet takes no more bytes until some have gone out."""
+    """If too many bytes of faults wait for a slow reader, no more are taken until some go out."""
     monkeypatch.setattr(schedule_module, "WAITING_BYTES", 10)
     outlet.put(b"12345", 5)
     outlet.queue.wait_for_room()
@@ -123,7 +123,7 @@ def test_a_slow_reader_holds_the_writer_back(
 
 
 def test_a_queue_that_is_shut(outlet: Outlet) -> None:
-    """If an outlet's queue is shut, its waiting bytes and all later bytes are lost."""
+    """If the queue of a faulted outlet is shut, its waiting bytes and later bytes are lost."""
     lost: list[int] = []
     outlet.queue.passed = lambda: lost.append(outlet.schedule.outboxes[OUTLET].take_lost())
     outlet.put(b"123", 5)
@@ -140,7 +140,7 @@ def test_a_queue_that_is_shut(outlet: Outlet) -> None:
 
 
 def test_a_reader_that_is_gone(outlet: Outlet) -> None:
-    """If the reader of an outlet is gone, the write raises; bytes not yet written are lost."""
+    """If the reader of a faulted outlet is gone, writing raises, and unwritten bytes are lost."""
     os.close(outlet.end)
     outlet.put(b"123", 0)
     outlet.put(b"late", 9)
