@@ -59,5 +59,5 @@ def test_the_agent_is_named_and_not_its_runner(command: str, agent: str) -> None
 
 
 def test_a_command_that_starts_itself_for_ever_has_a_name() -> None:
-    """The search for the agent's name in a command ends even if a runner starts itself."""
+    """The search for an agent's name in a command ends even if a runner starts itself."""
     assert agent_name(["env"] * 99) == "env"

@@ -130,12 +130,12 @@ def test_a_fresh_name_has_time_and_agent(command: str, agent: str) -> None:
 
 
 def test_fresh_names_sort_by_time() -> None:
-    """The file name of a later recording is later in order, whatever its agent is."""
+    """The file name of a later recording is later in alphabetical order, whatever its agent."""
     names = [fresh_name([agent], "ffff", WALL_NS + n * 10**9) for n, agent in enumerate("zya")]
     assert names == sorted(names)
 
 
 def test_a_name_that_is_taken_is_numbered() -> None:
-    """If a recording's file name is used already, the next ones have a number."""
+    """If the file name of a recording is used already, the next recordings have a number."""
     assert list(islice(candidates("/a.b/x.db"), 3)) == ["/a.b/x.db", "/a.b/x-2.db", "/a.b/x-3.db"]
     assert list(islice(candidates("/a.b/x"), 2)) == ["/a.b/x", "/a.b/x-2"]

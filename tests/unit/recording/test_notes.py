@@ -25,7 +25,7 @@ def test_a_line_with_a_number_begins_a_note(text: str | None, notes: dict[int, s
 
 
 def test_a_new_note_replaces_the_note_at_its_row() -> None:
-    """New notes at rows replace the notes at the same rows, in the order of rows."""
+    """In a recording's note, a new note at a row replaces the earlier note at this row."""
     note = changed_note("it hangs", "#42 why?")
     assert note == "it hangs\n#42 why?"
     note = changed_note(note, "#7 who\nasked")
@@ -39,7 +39,7 @@ def test_a_new_note_replaces_the_note_at_its_row() -> None:
 
 
 def test_rows_with_notes_are_counted() -> None:
-    """A summary of notes has the note about the recording, and the numbers of noted rows."""
+    """The summary of a note has the words about the recording, and the numbers of noted rows."""
     assert note_in_words(None) == ""
     assert note_in_words("it hangs") == "it hangs"
     assert note_in_words("#42 so") == "1 note at #42"

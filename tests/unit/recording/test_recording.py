@@ -59,7 +59,7 @@ def test_nothing_is_lost_without_an_origin() -> None:
 
 
 def test_lost_facts_are_unknown() -> None:
-    """A recording without times, or with inferred times, has no durations."""
+    """For a recording without times, or with inferred times, no durations are known."""
     recording = a_recording(ORIGIN)
     assert {fact for fact in FACTS if not recording.knows(fact)} == {
         "date", "directions", "durations", "ending", "times",
@@ -69,7 +69,7 @@ def test_lost_facts_are_unknown() -> None:
 
 
 def test_a_function_that_needs_a_lost_fact_is_skipped() -> None:
-    """A function that needs a fact that an import lost is skipped."""
+    """A function that needs a fact which an import lost is not called."""
 
     @needs("bytes", "times", unknown="not known")
     def size(_of: object, text: str, *, unit: str) -> str:
@@ -107,7 +107,7 @@ def test_only_these_modules_read_lost_facts() -> None:
 
 
 def test_every_fact_is_needed_by_something() -> None:
-    """Every fact that can be lost is needed somewhere, except the command and the zone."""
+    """Every fact that an import can lose is needed somewhere, except the command and the zone."""
     by_functions = {fact for fact in FACTS if modules_with(rf'(needs|knows)\([^)]*"{fact}"')}
     by_members = {fact for needed in MEMBERS for fact in needed}
     by_rules = {word for rule in rules().values() for word in rule.lost_if or ()}
@@ -115,7 +115,7 @@ def test_every_fact_is_needed_by_something() -> None:
 
 
 def test_an_origin_is_read_as_it_was_written() -> None:
-    """The origin of an import is restored from JSON, even without members with defaults."""
+    """The origin of an import is read back from JSON, even without members with defaults."""
     assert read_origin(json.loads(json.dumps(origin_values(ORIGIN)))) == ORIGIN
     assert read_origin({"source": "zed"}) == Origin("zed")
     earlier = {"source": "zed", "lost": ["answers", "middle", "times"]}
@@ -146,7 +146,7 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     ],
 )
 def test_an_invalid_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
-    """An invalid origin is refused in the text form, and counts as damage in a database."""
+    """An invalid origin of an import is refused in a text form, and is damage in a database."""
     with pytest.raises(ValueError, match=r"origin|lost"):
         read_origin(wrong)
     path = imported(tmp_path)
@@ -174,7 +174,7 @@ def test_an_origin_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", [{"lost": ["times"]}, {"inferred_times": 1}], ids=str)
 def test_no_rows_have_durations_that_nobody_knows(tmp_path: Path, lost: dict[str, Any]) -> None:
-    """Durations that are not known are null in the database of an import."""
+    """The database of an import has null for durations that are not known."""
     path = imported(tmp_path, **lost)
     assert_comes_back(path)
     rows = rows_of_recording(path)

@@ -33,7 +33,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """A replayed reply in either direction has its request's lane, whatever session it names."""
+    """In a replay, a reply is in its request's lane, whatever session the reply names."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),
@@ -90,7 +90,7 @@ def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
 
 
 def test_of_several_lanes_of_a_name_the_one_in_use_counts() -> None:
-    """If two sessions declare an MCP server, its messages are in the active lane, or the latest."""
+    """If two sessions declare an MCP server, its messages are in the active or latest lane."""
 
     def opening(seq: int, session: str) -> Step:
         names = ("server t",)
@@ -119,7 +119,7 @@ def message(**members: object) -> bytes:
 
 
 def test_an_update_announces_a_session() -> None:
-    """Only one kind of update announces a session, not a text with the kind's name."""
+    """Only one kind of update announces a session to a replay, and not a text with its name."""
     assert announced_session(message(params=ANNOUNCED)) == "c"
     assert announced_session(message(params=SPOKEN_OF)) is None
     assert introduced("session/update", message(params=ANNOUNCED)) == ("session c",)
@@ -127,7 +127,7 @@ def test_an_update_announces_a_session() -> None:
 
 
 def test_a_session_declares_its_servers() -> None:
-    """A session declares its MCP servers by names and ids in a list."""
+    """For a replay, a session declares its MCP servers by names and ids in a list."""
     servers = [{"name": "t", "serverId": "1"}, {"id": "2"}, {"acpId": "3"}, 4]
     names = introduced("session/new", message(params={"mcpServers": servers}))
     assert names == ("server 1", "server t", "server 2", "server 3")
@@ -135,7 +135,7 @@ def test_a_session_declares_its_servers() -> None:
 
 
 def test_an_answer_names_a_connection() -> None:
-    """In a recording, the answer to ``mcp/connect`` names a connection for later messages."""
+    """For a replay, the answer to ``mcp/connect`` names a connection for later messages."""
     answer = message(id=1, result={"connectionId": "c"})
     assert introduced("mcp/connect", answer) == ("connection c",)
     assert introduced("mcp/connect", message(id=1, params={"serverId": "s"})) == ()
@@ -144,7 +144,7 @@ def test_an_answer_names_a_connection() -> None:
 
 @pytest.mark.parametrize("name", ["serverId", "acpId", "serverName"])
 def test_a_request_names_a_server(name: str) -> None:
-    """A request names its MCP server in a member that depends on the protocol's version."""
+    """A request of MCP over ACP names its server in a member that depends on the version."""
     assert referred(message(params={name: "s"})) == ("server s",)
     assert referred(b"no JSON") == ()
 

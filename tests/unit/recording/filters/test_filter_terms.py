@@ -83,7 +83,7 @@ def chosen(text: str) -> list[int]:
     ],
 )
 def test_meaning(text: str, expected: list[int]) -> None:
-    """A filter matches exactly the rows that the table of examples names."""
+    """Each filter in the table of examples matches exactly the rows that the table names."""
     assert chosen(text) == expected
 
 
@@ -115,7 +115,7 @@ def test_meaning(text: str, expected: list[int]) -> None:
     ],
 )
 def test_mistakes(text: str, message: str) -> None:
-    """The error about a filter has the column, the expected words and the nearest word."""
+    """The error about a wrong filter has the column, the expected words and the nearest word."""
     with pytest.raises(BadFilter, match=message):
         parse(text)
 
@@ -144,7 +144,7 @@ def test_mistakes(text: str, message: str) -> None:
     ],
 )
 def test_short_forms_of_filters(text: str, expected: list[int]) -> None:
-    """A filter may be short: a prefix, a word of a method, a state, or a text without a key."""
+    """A filter may be a prefix, a word of a method, a state, or a text without a key."""
     update = b'{"params":{"update":{"sessionUpdate":"tool_call_update","status":"failed","n":5}}}'
     rows = [dict(row) for row in ROWS]
     rows[2] |= {"raw": b"not json", "response_seq": 5}
@@ -158,7 +158,7 @@ def test_short_forms_of_filters(text: str, expected: list[int]) -> None:
 
 
 def test_a_complete_name_is_not_a_prefix() -> None:
-    """If a session has exactly the name in a filter, longer names do not match."""
+    """If a filter names a session that exists, sessions with longer names do not match."""
     known = Known(lambda label: label == "s1", 1)
     row = ROWS[3] | {"session": "s10"}
     assert parse("session:s").matches(row)
@@ -174,7 +174,7 @@ def test_a_complete_name_is_not_a_prefix() -> None:
     ],
 )
 def test_a_frame_that_passes_is_asked_less(text: str, message: str) -> None:
-    """In a plan of faults, a filter needs keys, since there is no recording to look words up in."""
+    """In a fault plan, a filter needs keys, as there is no recording to look words up in."""
     with pytest.raises(BadFilter, match=message):
         parse(text, None)
 
@@ -188,7 +188,7 @@ def test_names_are_written_out_for_frames_that_pass() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
-    """Any text is parsed as a filter or refused with `BadFilter`."""
+    """Any text is parsed as a filter, or is refused with the error `BadFilter`."""
     try:
         parsed = parse(text)
     except BadFilter:
@@ -198,7 +198,7 @@ def test_any_text(text: str) -> None:
 
 
 def test_every_key_is_in_the_manual() -> None:
-    """The manual of the grammar of filters names every key."""
+    """The manual of the filters' grammar names every key of a filter."""
     from pathlib import Path
 
     manual = (Path(__file__).parents[4] / "docs" / "filters.md").read_text()
@@ -210,13 +210,13 @@ def test_every_key_is_in_the_manual() -> None:
 
 @pytest.mark.parametrize("text", ["(" * 3000, "not " * 15000 + "id:1", "(not " * 51 + "id:1"])
 def test_more_than_a_hundred_levels_are_refused(text: str) -> None:
-    """In a filter, the first parenthesis or ``not`` beyond a hundred levels is refused."""
+    """A filter with more than a hundred levels of parentheses or ``not`` is refused."""
     with pytest.raises(BadFilter, match=r"at column [0-9]+: nested more deeply than 100 levels$"):
         parse(text)
 
 
 def test_a_hundred_levels_are_accepted() -> None:
-    """A filter may have a hundred levels of parentheses; closed ones do not add up."""
+    """A filter may have a hundred levels of parentheses; pairs side by side do not add up."""
     assert chosen("(" * 100 + "id:0" + ")" * 100) == [1, 2]
     assert chosen("not " * 100 + "id:0") == [1, 2]
     assert chosen(" or ".join(["(not id:1)"] * 200)) == [1, 2, 3, 4, 5, 6, 7]
@@ -249,5 +249,5 @@ def test_an_id_is_found_as_its_peer_has_written_it() -> None:
 
 
 def test_half_of_a_surrogate_pair_is_found_by_its_escape() -> None:
-    """A label that UTF-8 cannot encode is stored and found by a filter as its escape."""
+    """A label that UTF-8 cannot encode is stored as its escape, and a filter finds it so."""
     assert parse('method:"\\ud800"').matches({**ROWS[0], "method": "\\ud800"})
