@@ -28,7 +28,7 @@ def make(text: bytes, directory: Path, **options: str) -> Path:
 
 
 def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
-    """An imported database is one file with the rows of the text, readable by its owner only."""
+    """An import makes a database of one file with the rows of the text, private to its owner."""
     text = text_of(record_conversation(tmp_path / "x.db"))
     home = tmp_path / "home"
     home.mkdir()
@@ -58,14 +58,14 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
      ("n" * 300, f"{'n' * 60}.db")],
 )  # fmt: skip
 def test_a_name_from_a_text_stays_in_its_directory(tmp_path: Path, name: str, file: str) -> None:
-    """Any recording's name in an imported text becomes a plain file name inside the directory."""
+    """Any name of a recording in an imported text becomes a file name inside the directory."""
     text = HEADER.replace(b'"x"', json.dumps(name).encode())
     assert make(text, tmp_path) == tmp_path / file
     assert list(tmp_path.iterdir()) == [tmp_path / file]
 
 
 def test_a_recording_can_get_another_name(tmp_path: Path) -> None:
-    """A new name for an import is stored in the row of the recording."""
+    """If an import is given a name, the name is stored in the recording's row."""
     with RecordingReader(make(HEADER, tmp_path, name="mine")) as reader:
         assert reader.recording.name == "mine"
 
@@ -99,7 +99,7 @@ def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
 
 
 def test_rows_can_be_temporary() -> None:
-    """A text that is imported without a path has its rows in a temporary file."""
+    """A text form that is opened without an import has its rows in a temporary file."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
     assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)

@@ -91,7 +91,7 @@ def test_a_running_recording_is_live(tmp_path: Path) -> None:
 
 
 def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
-    """A frame is readable as soon as it is in the log, whether it is indexed or not."""
+    """A reader finds a frame as soon as it is in the log, whether it is indexed or not."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         for number in range(5):
             recorder.to_client(chunk(number))
@@ -101,7 +101,7 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
-    """A follower of a recording knows the number of its last frame, so it reads none twice."""
+    """A reader that follows a recording knows its last frame's number, so it reads none twice."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         reader.refresh()
@@ -116,7 +116,7 @@ def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
 
 
 def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
-    """A follower shows an unfinished line of a stream only once the line is finished."""
+    """A reader that follows a recording shows a line of a stream only once it is finished."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         recorder.chunk(TO_CLIENT, chunk(1)[:20])
         reader.refresh()
@@ -146,7 +146,7 @@ def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, seed: int) -> None:
-    """A follower of a recording gets each frame once while the log is indexed and emptied."""
+    """A reader that follows a recording gets each frame once while the log is indexed."""
     chance = random.Random(seed)
     numbers: list[int] = []
     said = 0
@@ -195,7 +195,7 @@ def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
-    """If its reader is refreshed after the recorder's end, a live recording becomes complete."""
+    """If a live recording's reader is refreshed after the recorder's end, it is complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         recorder.close()
@@ -240,7 +240,7 @@ def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None
 def test_the_next_reader_finishes_a_dead_recording(
     tmp_path: Path, indexed: int, closed: bool
 ) -> None:
-    """A reader turns a dead recorder's log, with some rows or none, into one plain file."""
+    """A reader makes one plain file of a dead recorder's log, whether it was indexed or not."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, indexed)
         if closed:
@@ -272,7 +272,7 @@ def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None
 def test_a_reader_that_may_not_write_reads_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """If a recording cannot be finished, all of it is read from the log, and no file changes."""
+    """If a reader cannot index a log, it reads all frames from the log, and changes no file."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -403,7 +403,7 @@ def test_frames_that_another_reader_indexes_are_not_read_twice(
 def test_a_follower_learns_that_its_recorder_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A follower notices a dead recorder even while another reader finishes the recording."""
+    """A reader that follows a recording notices a dead recorder, even beside another reader."""
     finish = log_recovery.finish
 
     def finish_slowly(*arguments: Any) -> None:
@@ -482,7 +482,7 @@ def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
 def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
-    """A reader that fails to lock a log restores its permissions, unless another holds it."""
+    """A reader that fails to lock a log restores its permissions, unless another has the lock."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as late, recorder.log_path.open("rb") as early:
@@ -578,7 +578,7 @@ def record_conversation_log(path: Path) -> bytes:
 
 
 def test_nothing_at_all(tmp_path: Path) -> None:
-    """The error about a recording's path without a file says that the file does not exist."""
+    """If a recording's path names no file, the error says that the file does not exist."""
     with pytest.raises(NotARecording, match="no such file"):
         RecordingReader(tmp_path / "x.db")
 
@@ -613,7 +613,7 @@ def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_directory_for_a_log(tmp_path: Path) -> None:
-    """The error about a directory in place of a log says that it is a directory."""
+    """The error about a directory in place of a recording's log says that it is a directory."""
     record_conversation(tmp_path / "x.db")
     (tmp_path / "x.db.log").mkdir()
     with pytest.raises(NotARecording, match=r"x\.db\.log as a recording: .*directory"):
@@ -718,7 +718,7 @@ def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
 
 
 def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
-    """A reader ignores a view `frames` in the recording's own file."""
+    """A reader ignores a view in the recording's file that is named like its own view `frames`."""
     path = record_conversation(tmp_path / "x.db")
     before = read(path)
     for name in ("frames", "timeline", "unanswered", "latency"):

@@ -13,7 +13,7 @@ def fired_rows(*seqs: int) -> FiredRows:
 
 
 def test_each_frame_gets_its_own_rows() -> None:
-    """For each frame, a reader returns the frame's own rows of faults in order."""
+    """For each frame, a reader returns the rows of faults that fired at it, in order."""
     fired = fired_rows(2, 2, 5)
     assert [row["n"] for row in fired.upto(2)] == [0, 1]
     assert list(fired.upto(3)) == []

@@ -55,7 +55,7 @@ def test_a_kept_recording_comes_back(path: Path) -> None:
 
 @pytest.mark.parametrize("path", all_captures(), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_a_captured_conversation_comes_back(path: Path, tmp_path: Path) -> None:
-    """Captured conversations come back from the text form with equal rows."""
+    """Recordings of real agents come back from their text forms with equal rows."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for record in load(path).records:
             recorder.t_ns = record.t_ns
@@ -93,7 +93,7 @@ def test_jq_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
-    """The text form of a running recording includes frames of the log, and shows its state."""
+    """The text form of a running recording has the frames that are only in the log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -122,7 +122,7 @@ def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
 
 
 def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
-    """In the text form, a line names an unusual line ending, slow arrival or invalid JSON."""
+    """In the text form, a line names an odd line ending, a slow arrival, or invalid JSON."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_AGENT, b'{"a"')
         recorder.t_ns += 500_001
@@ -188,7 +188,7 @@ def test_nothing_in_a_text_commands_a_terminal_or_hides(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
-    """Frames in a filtered export keep their times and numbers."""
+    """In the text form of some frames of a recording, the frames keep times and numbers."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         part = b"".join(write_text_form(reader, parse("kind:error or seq:20..21")))
@@ -201,7 +201,7 @@ def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
 
 
 def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
-    """In the text form, the line of a fired fault follows the line of its frame."""
+    """In the text form, the line of a fired fault comes after the line of its frame."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.executemany(
@@ -224,7 +224,7 @@ def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
 
 
 def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exporting ten times as many lines as text, or importing them, needs no more memory."""
+    """The memory for exporting and importing a text form does not grow with its lines."""
     monkeypatch.setattr("acp_proxy.store.copies.text_import._BATCH", 256)  # so many lines are held
     peaks = {}
     for count in (500, 5_000):

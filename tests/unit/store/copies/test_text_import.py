@@ -88,7 +88,7 @@ def _said(conversation: list[tuple[bytes, bytes]]) -> bytes:
 
 
 def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
-    """A text form's frames supply the dialect, version and names that the header omits."""
+    """If a text form's header omits dialect, version or names, they are read from its frames."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK))["recording"]
     assert row["dialect"] == "draft-1.0"
     assert row["dialect_reason"] == "capabilities in the initialize result"
@@ -109,7 +109,7 @@ def test_a_later_frame_shows_the_dialect_without_a_handshake() -> None:
 
 
 def test_a_header_may_name_the_dialect() -> None:
-    """A text form's header decides the dialect if its frames do not."""
+    """The header of a text form decides the dialect if its frames do not show it."""
     frames = _said([(b"agent", b'"id":1,"method":"session/prompt","params":{"sessionId":"s"}')])
     frames += _said(DRAFT_TALK[3:])
     assert "turn" not in rows_of_text(HEADER + frames)["frames"][1]
@@ -226,12 +226,12 @@ def blocks() -> list[bytes]:
 
 
 def test_the_examples_of_the_manual_are_texts() -> None:
-    """Each example of the text form in the manual can be imported."""
+    """Each example of a text form in the manual can be imported."""
     assert [len(rows_of_text(block)["frames"]) for block in blocks()] == [4, 2]
 
 
 def test_every_member_of_a_line_is_in_the_manual() -> None:
-    """The manual lists every member that a line of a text form may have, and every style."""
+    """The manual lists every member of a line of a text form, and every style of JSON."""
     page = (Path(__file__).parents[4] / "docs" / "text-form.md").read_text()
     documented = set(re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\| (`.*?) \|", page, re.M))))
     names = {*_Line.__struct_fields__, *_Fired.__struct_fields__, *Style, "acp_proxy", "recording"}
@@ -242,7 +242,7 @@ def test_every_member_of_a_line_is_in_the_manual() -> None:
 
 
 def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
-    """A text form is recognized by its header after any remarks, whatever its name is."""
+    """A file is recognized as a text form by its header after any remarks, not by its name."""
 
     def known(content: bytes) -> bool:
         (tmp_path / "x").write_bytes(content)
@@ -259,7 +259,7 @@ def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
 
 
 def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
-    """The header of a text form can be read without the lines after it."""
+    """The header of a text form can be read even if the lines after it are nonsense."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"# a\n" + HEADER + b"nonsense\n")
     assert header_of(path).id == "c0ffee000001"
@@ -273,7 +273,7 @@ def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
 
 
 def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
-    """A reader answers all queries of a text form, given by path or as lines."""
+    """A reader answers all queries about a text form, from a path or from lines."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "y.txt").write_bytes(text_of(path))
 
@@ -303,7 +303,7 @@ def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
     ],
 )
 def test_other_tools_do_not_change_the_data_of_an_event(column: str, written: bytes) -> None:
-    """In a text form, numbers that other tools could change are strings, and come back."""
+    """Numbers that other tools could change are strings in a text form, and come back."""
     assert event_data(column) == written
     assert read_event_data(written) == column
 

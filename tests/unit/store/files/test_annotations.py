@@ -39,7 +39,7 @@ def note_of(path: Path) -> str | None:
 
 
 def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
-    """A note on a recording can be any text, and the file keeps its modification time."""
+    """A note on a recording can be any text, and does not change the file's time."""
     path = record_conversation(tmp_path / "x.db")
     os.utime(path, (1e9, 1e9))
     set_note(path, "zwei\nZeilen 你好")
@@ -83,7 +83,7 @@ def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
 
 
 def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
-    """Finishing the recording of a dead older recorder adds the column for notes."""
+    """A reader that finishes a killed older recorder's recording adds the column for notes."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -114,7 +114,7 @@ def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> 
 
 
 def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
-    """While a running recording has no row yet, a note is refused with advice to try again."""
+    """While a running recording has no row yet, `note` is refused with advice to try again."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         pytest.raises(CannotAnnotate, match="only just started; try again"),
@@ -150,7 +150,7 @@ def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
 
 
 def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
-    """A note changes only the header of a text form; remarks, frames and permissions stay."""
+    """A note changes only the header of a text form, and not the permissions of the file."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = list(write_text_form(reader))
     path = tmp_path / "y.jsonl"

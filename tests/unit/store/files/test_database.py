@@ -40,7 +40,7 @@ def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
-    """Ten megabytes of frames in small batches leave a write-ahead log below one megabyte."""
+    """The write-ahead log of a recording stays below one megabyte, even for small batches."""
     with contextlib.closing(database.create(tmp_path / "x.db")) as connection:
         for number in range(100):
             connection.execute("INSERT INTO events VALUES (?, 0, 'note', ?)", (number, "x" * 10**5))
@@ -50,7 +50,7 @@ def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
 
 
 def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
-    """A closed recording has no write-ahead log, and needs none when it is opened again."""
+    """After a recording is closed, it has no write-ahead log, and needs none later."""
     database.close(database.create(tmp_path / "x.db"))
     assert names(tmp_path) == {"x.db"}
     with contextlib.closing(database.open_readonly(tmp_path / "x.db")) as connection:
@@ -59,7 +59,7 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
-    """When the last reader of an ended recording closes, the write-ahead log is merged."""
+    """When the last reader of an ended recording closes it, the write-ahead log is merged."""
     path = tmp_path / "x.db"
     writer = database.create(path)
     with contextlib.closing(database.open_readonly(path)) as reader:
@@ -78,7 +78,7 @@ def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: 
 
 
 def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
-    """A recorder refuses another program's database, and adds no tables to it."""
+    """A recorder refuses another program's database as its file, and adds no tables to it."""
     path = tmp_path / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE songs (title)")
@@ -138,9 +138,9 @@ def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
 
 
 def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
-    """If the list of tables cannot be read, the recording is damaged, and a command may help.
+    """If the list of tables cannot be read, the error calls the recording damaged.
 
-    The file's name is quoted in this command as a shell needs it.
+    It suggests a command, with the file's name quoted as a shell needs it.
     """
     path = record_conversation(tmp_path / "$(x y).db")
     content = bytearray(path.read_bytes())
@@ -152,7 +152,7 @@ def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
 
 
 def test_a_locked_file_is_not_called_damaged(tmp_path: Path) -> None:
-    """A recording that another program has locked is called locked, with advice to try again."""
+    """A recording that another program locks is called locked, with advice to try again."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")

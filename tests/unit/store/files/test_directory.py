@@ -47,13 +47,13 @@ def test_a_log_alone_counts(tmp_path: Path) -> None:
 
 
 def test_a_missing_directory_has_no_recordings(tmp_path: Path) -> None:
-    """If the recordings directory does not exist or is a file, it has no recordings."""
+    """A recordings directory that does not exist, or is a file, counts as empty."""
     (tmp_path / "file").touch()
     assert paths(tmp_path / "nowhere") == paths(tmp_path / "file") == []
 
 
 def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
-    """A listed recording has the number of frames and turns, the first prompt and the size."""
+    """For `list`, a recording has its number of frames and turns, its first prompt and its size."""
     path = record_conversation(tmp_path / "x.db")
     entry = read_listed(path)
     assert (entry.frames, entry.turns, entry.live, entry.problem) == (18, 1, False, None)
@@ -65,7 +65,7 @@ def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> None:
-    """A running recording is listed with the frames and turns that are only in its log."""
+    """`list` counts the frames and turns of a running recording that are only in its log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -77,14 +77,14 @@ def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> Non
 
 
 def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
-    """A log that becomes a database while it is listed has the size of the database."""
+    """If a log becomes a database while `list` reads it, the size is that of the database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert read_listed(recorder.path).size == recorder.path.stat().st_size
 
 
 def test_an_unreadable_recording_is_listed_with_its_problem(tmp_path: Path) -> None:
-    """A broken file is listed after all recordings, with its problem."""
+    """`list` has a broken file after all recordings, with its problem."""
     (tmp_path / "b.db").write_text("no database")
     record_conversation(tmp_path / "a.db")
     good, bad = list_recordings(paths(tmp_path))
@@ -95,14 +95,14 @@ def test_an_unreadable_recording_is_listed_with_its_problem(tmp_path: Path) -> N
 
 
 def test_the_newest_is_first(tmp_path: Path) -> None:
-    """Recordings are listed by their start, newest first."""
+    """`list` sorts recordings by their start, newest first."""
     for number in (2, 3, 1):
         record_conversation(tmp_path / f"{number}.db", wall=number * 10**18)
     assert [entry.path.stem for entry in list_recordings(paths(tmp_path))] == ["3", "2", "1"]
 
 
 def test_texts_are_recordings(tmp_path: Path) -> None:
-    """A file is listed as a text form if it has the suffix and the header of one."""
+    """`list` has a text form only if the file has the suffix and the header of one."""
     text = write_text(tmp_path / "a.jsonl", "story")
     record_conversation(tmp_path / "b.db")
     (tmp_path / "c.jsonl").write_text('{"some": "thing"}\n')
@@ -114,7 +114,7 @@ def test_texts_are_recordings(tmp_path: Path) -> None:
 
 
 def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> None:
-    """A text form with an error is listed with the number of the wrong line."""
+    """`list` has a text form with an error, with the number of the wrong line."""
     text = write_text(tmp_path / "a.jsonl", "story")
     text.write_bytes(text.read_bytes() + b"{}\n")
     entry = read_listed(text)
@@ -123,7 +123,7 @@ def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> Non
 
 
 def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
-    """A recording with frames of an unknown stream is still listed by `list`."""
+    """`list` has a recording even if its frames are of an unknown stream."""
     path = alter(
         record_conversation(tmp_path / "x.db"),
         "UPDATE recording SET redaction = NULL",
@@ -152,7 +152,7 @@ def prune(
 
 
 def test_pruning_by_age_deletes_older_recordings(tmp_path: Path) -> None:
-    """Pruning by age deletes recordings that were last written before the limit."""
+    """`prune` by age deletes recordings that were last written before the limit."""
     for name, days in (("a", 10), ("b", 3), ("c", 0)):
         age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
     assert prune(tmp_path, age=5 * DAY, spare=tmp_path / "new.db") == [tmp_path / "a.db"]
@@ -160,7 +160,7 @@ def test_pruning_by_age_deletes_older_recordings(tmp_path: Path) -> None:
 
 
 def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
-    """Pruning by size deletes the oldest recordings until the others and the new one fit."""
+    """`prune` by size deletes the oldest recordings until the other ones fit the limit."""
     for name, days in (("a", 1), ("b", 3), ("c", 2)):
         age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
     single = disk_size(tmp_path / "a.db")
@@ -177,7 +177,7 @@ def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [{"age": 0.0}, {"size": 0.0}], ids=["age", "size"])
 def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, float]) -> None:
-    """Pruning keeps a recording with a running recorder, however old or large it is."""
+    """`prune` keeps a recording with a running recorder, however old or large it is."""
     with LogWriter(tmp_path / "a.db") as unindexed, LogWriter(tmp_path / "b.db") as indexed:
         handshake(indexed)
         indexed.index()
@@ -188,7 +188,7 @@ def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, fl
 
 
 def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
-    """If the oldest recording is running, pruning deletes the next oldest instead."""
+    """If the oldest recording is running, `prune` deletes the next oldest instead."""
     with LogWriter(tmp_path / "a.db") as running:
         write_conversation(running)
         running.index()
@@ -200,7 +200,7 @@ def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
 
 
 def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
-    """If pruning deletes a recording, its log and SQLite's side files are deleted, too."""
+    """If `prune` deletes a recording, it also deletes the log and SQLite's side files."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -210,7 +210,7 @@ def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
-    """Pruning keeps files of other programs, broken files and the new recording."""
+    """`prune` keeps files of other programs, broken files and the new recording."""
     (tmp_path / "a.db").write_text("somebody's")
     (tmp_path / "b.db").touch()
     (tmp_path / "c.db.log").write_text("somebody's log, longer than a first record is")
@@ -229,7 +229,7 @@ def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
 
 
 def test_old_texts_are_pruned(tmp_path: Path) -> None:
-    """Pruning deletes old text forms, but not other files with the same suffix."""
+    """`prune` deletes old text forms, but no other files with the same suffix."""
     text = write_text(tmp_path / "a.jsonl", "story")
     foreign = tmp_path / "b.jsonl"
     foreign.write_text("{}\n")

@@ -38,12 +38,12 @@ def library(tmp_path: Path) -> Path:
     "word", ["second", "second.db", "aabb22", "aab", "sec", "second.d", "con", "cond"]
 )
 def test_a_part_of_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None:
-    """A recording is found by a part of its name, and by an unambiguous start of its id."""
+    """A recording can be named by a part of its name, or by an unambiguous start of its id."""
     assert resolve(word, library, HERE) == library / "second.db"
 
 
 def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
-    """A recording is found by its path, the path of its log, and its path without a suffix."""
+    """A recording can be named by its path, by its log's path, or by a path without a suffix."""
     with LogWriter(tmp_path / "x.db") as recorder:
         assert resolve(str(recorder.log_path), library, HERE) == recorder.path
         assert resolve(str(recorder.path), library, HERE) == recorder.path
@@ -64,7 +64,7 @@ def test_a_file_here_has_precedence_over_a_name_in_the_directory(
 def test_a_file_of_another_tool_hides_no_recording(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording is found although the log it was imported from has the same name."""
+    """A recording is found by its name even if the log it was imported from has the name, too."""
     monkeypatch.chdir(tmp_path)
     for name in ("second.log", "third.jsonl", "app.log", "x.db.log"):
         (tmp_path / name).write_text("IN: {}\n")
@@ -76,7 +76,7 @@ def test_a_file_of_another_tool_hides_no_recording(
 
 
 def test_a_name_given_by_option_finds_it(library: Path) -> None:
-    """A recording is found by its own name as well as by the name of its file."""
+    """A recording is found by the name that it was given, as well as by its file's name."""
     record_conversation(library / "file.db", id="eeff44", name="given")
     assert resolve("given", library, HERE) == library / "file.db"
 
@@ -89,7 +89,7 @@ def test_latest_prefers_recordings_of_this_directory(library: Path) -> None:
 
 
 def test_latest_with_a_number_counts_back(library: Path) -> None:
-    """`latest~1` is the recording before the latest one, among those of the same directory."""
+    """`latest~1` means the recording before the latest one, among those of the same directory."""
     assert resolve("latest~0", library, HERE) == library / "second.db"
     assert resolve("latest~1", library, HERE) == library / "first.db"
     assert resolve("latest~1", library, Path("/nowhere")) == library / "second.db"
@@ -98,7 +98,7 @@ def test_latest_with_a_number_counts_back(library: Path) -> None:
 
 
 def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
-    """An imported recording may be `latest`, as if it was made here when it was imported."""
+    """An imported recording may be `latest`, as if it was made when and where it was imported."""
     lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
     made = import_text_form(lines.splitlines(keepends=True), tmp_path, library, stem="theirs")
     for when, expected in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
@@ -107,7 +107,7 @@ def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_pat
 
 
 def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None:
-    """A recording without a known directory may be the latest in any directory."""
+    """A recording whose directory is not known may be `latest` in any directory."""
     record_conversation(library / "newest.db", id="ffff11", wall=4 * 10**18, cwd="")
     os.utime(library / "newest.db", (4 * 10**9, 4 * 10**9))
     assert resolve("latest", library, HERE) == library / "newest.db"
@@ -136,7 +136,7 @@ def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
 
 
 def test_only_recordings_with_a_recorder_run(library: Path) -> None:
-    """`latest` among running recordings means the newest with a living recorder."""
+    """For `--follow`, `latest` means the newest recording with a living recorder."""
     with LogWriter(library / "dead.db"):
         pass
     assert latest_running(library, HERE) is None
@@ -167,7 +167,7 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
 @pytest.mark.parametrize("length", [10, 300, 3000])
 @pytest.mark.parametrize("arguments", [1, 900, 1000])
 def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
-    """A text in a recording's file is found in the bytes even if it continues on the next page."""
+    """The quick search for a text in a recording's bytes misses none, even across two pages."""
     here = "/" + "abcdefghij" * (length // 10)
     command = ["x" * 3] * arguments
     path = record_conversation(tmp_path / "x.db", cwd=here, arg=command, id="feedbeef0001")
@@ -178,13 +178,13 @@ def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, argumen
 
 
 def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> None:
-    """The error about an unknown recording suggests the most similar name of a recording."""
+    """The error about an unknown recording suggests the recording with the most similar name."""
     with pytest.raises(NoSuchRecording, match=r"did you mean second\?"):
         resolve("secnod", library, HERE)
 
 
 def test_a_beginning_is_before_a_part(library: Path) -> None:
-    """Recordings whose names begin with a word are found before those that contain it."""
+    """A word means a recording whose name begins with it before one whose name contains it."""
     for number, name in enumerate(("2026-echo-2-ab12", "2026-echo-1-cd34", "echo-3")):
         record_conversation(library / f"{name}.db", id=f"ee0{number}", wall=(4 + number) * 10**18)
     assert resolve("echo", library, HERE) == library / "echo-3.db"
@@ -196,7 +196,7 @@ def test_a_beginning_is_before_a_part(library: Path) -> None:
 
 
 def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
-    """A recording with the complete name is found before those that begin with it."""
+    """A word means a recording with exactly this name before those that begin with the word."""
     record_conversation(library / "x.db", id="eeff44", name="aa")
     assert resolve("aa", library, HERE) == library / "x.db"
 
@@ -214,7 +214,7 @@ def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -
 def test_few_recordings_are_read_to_find_the_newest(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To find `latest`, files that are older than the newest recording are not opened."""
+    """To find `latest`, no file is opened that is older than the newest recording."""
     for name, began in (("first", 10**9), ("second", 2 * 10**9), ("third", 3 * 10**9)):
         os.utime(library / f"{name}.db", (began, began))
     opened = []
@@ -280,7 +280,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
-    """A text form is found by path, name and id; a database with that name takes precedence."""
+    """A text form is found by path, name and id, unless a database has the same name."""
     home = tmp_path / "home"
     home.mkdir()
     text = write_text(home / "a.jsonl", "story", id="abc000000000")
@@ -293,7 +293,7 @@ def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
 
 
 def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
-    """A recording and its text form of the same name count as one; the database is used."""
+    """A recording and its text form of the same name count as one, the database."""
     path = record_conversation(tmp_path / "x.db", name="story")
     (tmp_path / "exported.jsonl").write_bytes(text_of(path))
     for word in ("story", "c0ffee"):

@@ -259,7 +259,7 @@ def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_journal_of_a_killed_writer_is_rolled_back(root: Path, recording: str) -> None:
-    """The rollback journal of a killed writer of ours is used, and no frame is lost."""
+    """If a recorder was killed, its rollback journal is used, and no frame is lost."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     if recording != "log":
@@ -356,7 +356,7 @@ def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: 
 
 
 def test_a_link_to_a_recording_is_read_where_the_recording_is(root: Path) -> None:
-    """Side files of a linked recording are searched beside the target, as SQLite does."""
+    """If a recording is a link, its side files are those beside the target, as for SQLite."""
     record_conversation(root / "home" / "real.db")
     path = root / "report" / "x.db"
     path.symlink_to(root / "home" / "real.db")

@@ -96,7 +96,7 @@ def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_recorder_that_was_killed(tmp_path: Path) -> None:
-    """The reader that finishes a killed recording also masks the recording's earlier rows."""
+    """The reader that finishes a killed recording also masks secrets in its earlier rows."""
     with masking_log(tmp_path / "x.db") as recorder:
         write(recorder)
         recorder.index()
@@ -129,7 +129,7 @@ def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
 
 
 def test_a_reader_that_follows(tmp_path: Path) -> None:
-    """A reader that follows a recording also masks frames that it has shown already."""
+    """A reader that follows a recording also masks secrets in frames that it showed before."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_agent(new_session())
         recorder.stderr("the other is Qq92xplKsecR7tv+Zc")
@@ -141,7 +141,7 @@ def test_a_reader_that_follows(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
-    """A reader masks the frames before a secret was recognized, in rows and in the text form."""
+    """If a recording was not masked, a reader masks a secret also in the frames before it."""
     with masking_log(tmp_path / "x.db", redaction="none") as recorder:
         write(recorder)
         recorder.finish()
@@ -152,7 +152,7 @@ def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
 
 
 def test_what_takes_too_long_is_left_to_the_next_reader(tmp_path: Path) -> None:
-    """If masking earlier rows takes too long, no row is changed, and masking stays due."""
+    """If the masking of earlier rows takes too long, no row is changed; a later reader does it."""
 
     def watch(rows: Iterable[Any], _: int) -> Iterator[Any]:
         yield from islice(rows, 3)
@@ -225,7 +225,7 @@ def hashed(*values: str) -> list[str]:
 
 @pytest.mark.parametrize("size", [1, 3, 8, 200])
 def test_a_value_of_the_recorders_environment(tmp_path: Path, size: int) -> None:
-    """A secret of the recorder's environment is masked from its hash, whole and in pieces."""
+    """A secret of the recorder's environment is recognized by its hash, and masked in pieces."""
     path, value = tmp_path / "x.db", "Xk27fYqpLm92vbTa/c0R"
     with masking_log(path, secret_hash=hashed(value, "another-0f-them")) as recorder:
         assert value[:8].encode() not in recorder.log_path.read_bytes()

@@ -134,7 +134,7 @@ def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connectio
 def test_the_recording_follows_the_conversation(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The row of a recording in its database has facts of the start, the peers and the end."""
+    """The database row about a recording has facts of the start, the peers and the end."""
     index(recorder, rows)
     begun = recording(rows)
     assert begun["command"] == '["agent", "--acp"]'
@@ -167,7 +167,7 @@ def test_edits_by_a_person_stay(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The dialect in a log's start record is the dialect of the recording."""
+    """The dialect in the first record of a log is the dialect of the recording."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         handshake(recorder)
         index(recorder, rows, limit=1)
@@ -188,7 +188,7 @@ def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The indexer stores lone surrogates, NULs and bytes that are not UTF-8 as text."""
+    """The indexer stores any text: with lone surrogates, NULs, or bytes that are not UTF-8."""
     odd = {"name": "/\udcff", "arg": ["\udcfe"], "cwd": "/\udcff"}
     with LogWriter(tmp_path / "x.db", **odd) as recorder:
         info = '{"name": "\\ud800", "version": "\\u0000"}'
@@ -235,7 +235,7 @@ def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) ->
 
 
 def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """At the end of a log, unfinished lines become frames, and the recording is incomplete."""
+    """At the end of a log, an unfinished line becomes a frame of an incomplete recording."""
     for stream in (STDERR, TO_CLIENT, TO_AGENT):
         recorder.chunk(stream, b"unfinished")
     settle(recorder.log_path, rows)
@@ -420,7 +420,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """While rows are not committed, a recorder's log does not count as indexed."""
+    """While its rows are not committed, a log does not count as indexed."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -442,7 +442,7 @@ def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -
 def test_a_fresh_indexer_goes_on_from_the_last_commit(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """A new indexer continues from the database alone, with open requests and turns."""
+    """A new indexer of a log continues from the database alone, with open requests and turns."""
     recorder.to_agent(request(5, "session/prompt", sessionId="s", prompt=[text("hi")]))
     index(recorder, rows)
     recorder.to_client(update("s", "tool_call", toolCallId="c"), result(5, stopReason="end_turn"))
@@ -474,7 +474,7 @@ def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> N
 def test_any_number_in_an_event_is_indexed(
     tmp_path: Path, rows: sqlite3.Connection, number: str
 ) -> None:
-    """A number in a log that no recorder would write does not stop the indexer."""
+    """The indexer accepts any number in a log, also one that no recorder would write."""
     with LogWriter(tmp_path / "x.db", wall=number, origin=number, pid=number) as recorder:
         recorder.to_agent(notification("x"))
         recorder.event(capture_log.SIGNAL, signal=number, action="sent")

@@ -94,7 +94,7 @@ def check(connection: Any) -> None:
 
 @pytest.mark.parametrize("limit", [1, 60, 1 << 18])
 def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
-    """Records about faults give the same rows in batches of any size."""
+    """The indexer makes the same rows of faults from batches of any size."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -159,7 +159,7 @@ def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
 
 
 def test_how_late_lines_went_out(tmp_path: Path) -> None:
-    """If a fault made a line late, the row of the line has the delay."""
+    """If a fault made a line late, the line's row has the delay."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         for more in ({"late": 20}, {"held": 1}, {}):
             recorder.chunk(TO_CLIENT, b"line\n")
@@ -178,7 +178,7 @@ def test_how_late_lines_went_out(tmp_path: Path) -> None:
 
 
 def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
-    """A request that a fault withheld is not open, since the agent cannot answer it."""
+    """A request that a fault withheld is not open, since the agent never got it."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -204,7 +204,7 @@ def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> No
 
 
 def test_faults_of_no_line(tmp_path: Path) -> None:
-    """The indexer ignores invalid records about faults."""
+    """The indexer ignores records about faults that are invalid or about no line."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         fault(recorder, TO_AGENT, delivered="nonsense")
         fault(recorder, 0)
@@ -225,7 +225,7 @@ def test_faults_of_no_line(tmp_path: Path) -> None:
     ("text", "expected"), [("7", 7), ("-7", -7), ("9" * 30, None), ("x", None), ("", None)]
 )
 def test_the_seed_and_the_plan(tmp_path: Path, text: str, expected: int | None) -> None:
-    """The row of a recording has the fault plan, and the seed if the seed is valid."""
+    """A recording's row has the fault plan of the recorder, and the seed if it is valid."""
     path = tmp_path / "x.db"
     with LogWriter(path, seed=text, fault_plan="[[fault]]\nkind = 'drop'") as recorder:
         recorder.close()

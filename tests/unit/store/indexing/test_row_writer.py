@@ -130,7 +130,7 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
 
 
 def test_state_is_stored_only_for_a_next_indexer() -> None:
-    """Only batches of rows that can be resumed store where they end in the log."""
+    """Only batches of rows that can be resumed store how far the log has been read."""
     with new_database() as rows:
         RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()
         assert query(rows, "SELECT * FROM indexing") == []
@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """In v1 the answer to a prompt ends the turn; in v2 it only accepts the prompt."""
+    """The indexer ends a turn of v1 at the prompt's answer, and a turn of v2 after it."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:
@@ -242,7 +242,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """After an indexer wrote labels again, its stored state has the detected dialect."""
+    """After an indexer has corrected labels, its stored state has the detected dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:
@@ -312,7 +312,7 @@ def test_a_recording_that_was_killed_has_the_same_labels(
 def test_a_dialect_that_an_earlier_version_took_for_the_draft_is_detected_again(
     tmp_path: Path,
 ) -> None:
-    """A recording is detected as v1 if only its initialize request looked like the draft."""
+    """A recording is detected as v1 if only its initialize request looks like the draft."""
     with LogWriter(tmp_path / "x.db") as recorder:
         initialize = request(0, "initialize", protocolVersion=1, capabilities={}, clientInfo={})
         recorder.to_agent(initialize)

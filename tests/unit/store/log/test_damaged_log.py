@@ -56,7 +56,7 @@ def notes(reader: RecordingReader) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("at_end", [False, True])
 def test_what_cannot_be_read_is_kept(tmp_path: Path, at_end: bool) -> None:
-    """Damaged bytes of a log are kept in a private file, and an event has their offset."""
+    """Damaged bytes of a log are moved to a private file, and an event has their offset."""
     path = dead(tmp_path / "x.db", at_end=at_end)
     size = (tmp_path / "x.db.log").stat().st_size
     kept = tmp_path / "x.db.damaged"
@@ -108,7 +108,7 @@ def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
 
 
 def test_no_file_is_changed(tmp_path: Path) -> None:
-    """The file for a log's damage overwrites no file, directory or link."""
+    """The file for the damaged bytes of a log overwrites no file, directory or link."""
     others = tmp_path / "elsewhere"
     (tmp_path / "x.db.damaged").write_bytes(b"mine")
     (tmp_path / "x.db.damaged-2").mkdir()
@@ -137,7 +137,7 @@ def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None
 def test_a_log_stays_if_nothing_can_be_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the disk is full, a damaged log is not changed, and its reader shows the rest."""
+    """If the disk is full, a damaged log is not changed, and its reader shows what it can."""
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -189,7 +189,7 @@ def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
 
 
 def test_people_are_told(tmp_path: Path) -> None:
-    """The list of recordings and ``show`` name the file with the damaged part."""
+    """`list` and ``show`` name the file with the damaged part of a log."""
     path = dead(tmp_path / "x.db")
     listed = run("inspect", "list", "--json", str(tmp_path))
     assert json.loads(listed.stdout)["damaged"] == [str(tmp_path / "x.db.damaged")]

@@ -70,7 +70,7 @@ def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
 
 
 def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
-    """A reader at the end of a growing log finds the new records."""
+    """A reader at the end of a growing log finds the records that are written later."""
     with reader(log.path) as other:
         assert records(other, log.size) == []
         end = log.size
@@ -79,7 +79,7 @@ def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
 
 
 def test_segments_are_read_and_joined(log: CaptureLog) -> None:
-    """Segments of a log are read by their logical offsets, even after the log was emptied."""
+    """A log's segments are read by their logical offsets, even after the log was emptied."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert other.read(first.offset, 2) == b"on"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> None:
-    """The first and the last frames of a short tool call may be the same frames, in order."""
+    """A query for the edges of a tool call returns its first frames and then its last frames."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for title in "abcd":
             recorder.to_client(update("s", "tool_call_update", toolCallId="c", title=title))

@@ -42,7 +42,7 @@ def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingRea
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
-    """A query finds an exchange open after its request and before its answer."""
+    """A query for open exchanges has an exchange from its request up to its answer."""
     first = next(exchanges.exchanges(chat))
     assert first.latency_ns is not None
     (sent,) = chat.query(
@@ -92,7 +92,7 @@ def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingRea
 
 
 def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
-    """A later unanswered initialize request does not replace an answered one."""
+    """For queries, a later unanswered initialize request does not replace an answered one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize"))
         recorder.to_client(result(0))
@@ -104,7 +104,7 @@ def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
 
 
 def test_requests_to_the_client_are_counted_by_outcome(tmp_path: Path) -> None:
-    """A query counts the agent's requests of a method by outcome; None means no answer."""
+    """A query counts the agent's requests by outcome, where None means no answer."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(4):
             recorder.to_client(request(number, "fs/read_text_file"))

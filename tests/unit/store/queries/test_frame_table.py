@@ -108,7 +108,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Recording
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(filters)
 def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader], text: str) -> None:
-    """A filter returns the same frames, events and heads as a test of every row."""
+    """A filter selects the same frames and events in SQL as a test of every row does."""
     chosen = parse(text)
     for reader in readers:
         every = list(reader.rows())
@@ -125,7 +125,7 @@ def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader],
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_filter_can_start_after_a_number(path: Path) -> None:
-    """A query for frames after a number returns the same frames with and without a filter."""
+    """A query for frames after a number returns the same frames, with or without a filter."""
     with RecordingReader(path) as reader:
         for chosen in (EVERYTHING, parse("dir:to-client")):
             frames = list(reader.frames(chosen))
@@ -186,7 +186,7 @@ def test_a_request_is_found_by_the_ids_in_its_answer(tmp_path: Path, indexed: in
     ],
 )
 def test_a_batch_is_found_by_its_messages(text: str, expected: list[int]) -> None:
-    """A filter finds a batch if all terms hold for one of its messages."""
+    """A filter finds a JSON-RPC batch if all its terms hold for one message of the batch."""
     with recording(*CHAT) as reader:
         chosen = parse(text)
         assert [row["seq"] for row in reader.frames(chosen)] == expected
@@ -213,7 +213,7 @@ def test_frames_are_counted(readers: list[RecordingReader]) -> None:
 
 
 def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
-    """A filter loses or repeats no frame if its numbers are fetched in several pieces."""
+    """A filter loses or repeats no frame if the frames are fetched in several pieces."""
     with LogWriter(tmp_path / "long.db") as recorder:
         for number in range(5000):
             recorder.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
@@ -240,7 +240,7 @@ def test_a_term_without_a_column_is_not_translated() -> None:
     ],
 )
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """In a database, an unknown code, or a label that is not text, is damage."""
+    """A code that is unknown, or a label that is not text, is damage of a database."""
     path = alter(record_conversation(tmp_path / "x.db"), f"UPDATE {spoil}")
     with RecordingReader(path) as reader:
         for frames in (reader.heads(), reader.heads(with_lines=True)):
@@ -249,7 +249,7 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
 
 
 def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
-    """A query for a range of numbers returns the frames in it, even those only in the log."""
+    """A query for a range of frames also returns those that are only in the log."""
     for reader in readers:
         every = [*reader.heads(with_lines=True)]
         for place in range(len(every)):
@@ -336,7 +336,7 @@ def recorder(tmp_path: Path) -> Any:
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """A run of chunks can be made to begin at a given frame at the earliest."""
+    """A query for runs of chunks can return the first frames one by one."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
@@ -422,7 +422,7 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
     ],
 )
 def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
-    """An unknown kind, or a time that is text, is damage even inside a run of chunks."""
+    """In a run of chunks, an unknown kind or a time that is text is damage of the database."""
     for _ in range(3):
         _chunk(recorder)
     recorder.close()

@@ -62,7 +62,7 @@ def everything(reader: RecordingReader) -> str:
 
 
 def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
-    """A reader masks secrets in everything that can be read: frames, events, rows and texts."""
+    """A reader masks secrets in all that it returns: frames, events, rows and texts."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         shown = everything(reader)
         assert reader.masked_rows is not None
@@ -73,7 +73,7 @@ def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
-    """A reader with `unredacted` masks nothing, and its text form has every row."""
+    """A reader that was opened with `unredacted` masks nothing, also in its text form."""
     path = record_planted(tmp_path / "x.db")
     with RecordingReader(path, unredacted=True) as reader:
         shown = everything(reader)
@@ -109,7 +109,7 @@ def test_a_large_line_is_masked_piece_by_piece(tmp_path: Path) -> None:
 
 
 def test_a_large_line_on_stderr_is_masked(tmp_path: Path) -> None:
-    """A line of 17 MB that is masked while it is read shows no secret."""
+    """A line of 17 MB on stderr shows no secret if it is masked while it is read."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(STDERR, f"{KEY} ".encode())
         for _ in range(17):
@@ -125,7 +125,7 @@ def test_a_large_line_on_stderr_is_masked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_it_reads_as_if_masked_when_made(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Commands print the same for a recording that was masked when it was made, or is now."""
+    """Commands print the same for a recording that is masked now, or was when it was made."""
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     plain = record_planted(tmp_path / "a" / "x.db")
@@ -144,7 +144,7 @@ def _without_accidents(text: str) -> str:
 
 
 def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
-    """A recording that was masked when it was made is not searched for secrets again."""
+    """A reader does not search a recording for secrets that was masked when it was made."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path) as reader:
         assert reader.masked_rows is None
@@ -200,7 +200,7 @@ def test_a_note_is_masked(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
-    """A recording without secrets counts as unmasked, and no value counts as masked."""
+    """A recording without secrets counts as unmasked, and no value in it as masked."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         assert reader.masked_rows is not None
         assert reader.masked_rows.count == 0
@@ -240,7 +240,7 @@ def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
 
 
 def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
-    """`list` has the same markers in the prompt and the command as the recording itself."""
+    """`list` shows the same markers in the prompt and the command as the recording has."""
     record_planted(tmp_path / "x.db")
     (listed,) = list_recordings(paths(tmp_path))
     assert not any(secret in repr(listed) for secret in SECRETS)
@@ -262,7 +262,7 @@ def test_private_masks_what_was_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", ["none", "secrets"])
 def test_what_another_recording_has_shown_is_masked_as_well(tmp_path: Path, level: str) -> None:
-    """A secret known from another recording is masked, even in a masked recording."""
+    """A secret that is known from another recording is masked, even in a masked recording."""
     path = tmp_path / "x.db"
     with LogWriter(path, redaction=level, marker_key="07" * 16) as recorder:
         recorder.to_agent(request(1, "session/prompt", prompt="it is plum-rhubarb-771"))

@@ -54,7 +54,7 @@ def test_steps_know_their_exchange(tmp_path: Path) -> None:
 
 
 def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
-    """A replay lets its client omit some requests, but not the handshake."""
+    """In a replay, the client may omit some recorded requests, but not the handshake."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/list {}
         4 -> #2 authenticate {"methodId": "m"}
@@ -69,7 +69,7 @@ def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
 
 
 def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
-    """A client's batch is one step of a replay for each member; an agent's batch is one step."""
+    """In a replay, a client's JSON-RPC batch is one step per message, an agent's is one step."""
     recorded = record(tmp_path, HELLO + """
         3 <- #5 _x/ask {}
         4 -> [{"id":5,"method":"_x/a"},{"id":5,"result":{}},{"method":"_x/n"},3]
@@ -130,7 +130,7 @@ def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
 
 
 def test_the_peer_that_left_first(tmp_path: Path) -> None:
-    """A recorded agent left by itself if it left before its client."""
+    """For a replay, an agent left by itself if it left before its client."""
     assert record(tmp_path, HELLO).script().agent_left_at is None
     died = record(tmp_path, HELLO + "<- end")
     assert (died.script().agent_left_at or 0) > died.seq(2)
@@ -168,7 +168,7 @@ def test_frames_that_only_the_log_has_are_played_as_well(tmp_path: Path, indexed
 
 
 def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A damaged table of fired faults is reported when the steps of a replay are opened."""
+    """If the table of fired faults is damaged, a replay reports it before its first step."""
 
     def broken(_: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError("database disk image is malformed")
@@ -180,7 +180,7 @@ def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_was_delivered_has_to_be_bytes(tmp_path: Path) -> None:
-    """In a database, delivered bytes of another type are damage: SQLite accepts any type."""
+    """A database is damaged if the bytes that a fault delivered are of another type."""
     alter(
         record_conversation(tmp_path / "x.db"),
         "INSERT INTO faults_fired (seq, rule, action, received, delivered)"

@@ -61,7 +61,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
-    """A query for rows returns only the first bytes of a line of megabytes, and its size."""
+    """A query for rows returns only the first bytes of a very large line, and its size."""
     with RecordingReader(large) as reader:
         (row,) = (row for row in reader.frames() if row["seq"] == SEQ)
         assert row["raw"] == LARGE[:LINE_EDGE]
@@ -73,7 +73,7 @@ def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
 
 
 def test_the_text_form_has_all_of_it(large: Path) -> None:
-    """An export writes a large line in parts, and reading it back gives the same recording."""
+    """`export` writes a very large line in parts, and `import` makes the same recording of it."""
     with RecordingReader(large) as reader:
         lines = list(write_text_form(reader))
         assert b"".join(write_parts(reader)) == b"".join(lines)
@@ -86,7 +86,7 @@ def test_the_text_form_has_all_of_it(large: Path) -> None:
 
 
 def test_an_export_holds_little(large: Path) -> None:
-    """The memory for an export does not grow with the size of a line."""
+    """The memory for `export` does not grow with the size of a line."""
     change(large, "UPDATE frame_rows SET raw = ? WHERE seq = ?", b"x" * (3 * WHOLE_VALUE), SEQ)
     with RecordingReader(large) as reader:
         next(reader.frames())
@@ -143,7 +143,7 @@ def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replay sends all of a line of megabytes; beyond a limit the recording is refused."""
+    """A replay sends all of a line of megabytes, and refuses a line beyond a limit."""
     with RecordingReader(large) as reader:
         assert RecordedSteps(reader).wire(SEQ).raw == LARGE
         assert RecordedSteps(reader).wire(SEQ - 1).raw != LARGE
@@ -198,7 +198,7 @@ def read_all(path: Path) -> None:
     ],
 )
 def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) -> None:
-    """In a database, a text of over 16 MiB in another column is refused without being read."""
+    """In a database, a text of over 16 MiB in a small column is refused without being read."""
     path = change(record_conversation(tmp_path / "x.db"), sql, MUCH)
     assert MUCH > LABEL
     tracemalloc.start()

@@ -111,7 +111,7 @@ def test_migrating_twice_changes_nothing() -> None:
 
 
 def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path) -> None:
-    """After a crash while migrating, a recording's database is empty or complete."""
+    """If a crash interrupts the migration of a recording's database, it is empty or complete."""
     path = tmp_path / "x.db"
     states = []
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -138,7 +138,7 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
 
 
 def test_version_1_becomes_this_version(tmp_path: Path) -> None:
-    """A recording of version 1 gets the later columns, and keeps its rows."""
+    """The migration of a database of version 1 adds the later columns, and keeps its rows."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:
         migrations.apply(Database(connection), stop_before="0002_note")
         connection.execute("PRAGMA user_version = 1")
@@ -153,7 +153,7 @@ def test_version_1_becomes_this_version(tmp_path: Path) -> None:
 
 
 def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connection) -> None:
-    """The view `timeline` has each frame and event once, in order, with the text's start."""
+    """The stored view `timeline` has each frame and event once, in order, with its text's start."""
     timeline = rows(story, "SELECT seq, seconds, stream, kind, method, size, preview FROM timeline")
     assert [row[0] for row in timeline] == list(range(1, 24))
     assert timeline[5][1:6] == (0.005, "to-agent", "request", "session/prompt", 128)
@@ -186,14 +186,14 @@ def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str
 
 
 def test_unanswered_shows_how_long_a_peer_waited(story: sqlite3.Connection) -> None:
-    """The view `unanswered` has each open request with the seconds to the recording's end."""
+    """The stored view `unanswered` has each open request, with the seconds up to the end."""
     assert rows(story, "SELECT * FROM unanswered") == [
         (6, "to-agent", "session/set_mode", "3", "s-1", 16, 0.007)
     ]
 
 
 def test_latency_counts_by_method_and_direction(tmp_path: Path) -> None:
-    """The view `latency` has minimum, mean and maximum per method, and counts errors."""
+    """The stored view `latency` has minimum, mean and maximum per method, and counts errors."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, wait in enumerate((2, 5, 11)):
             recorder.to_agent(request(number, "a"))

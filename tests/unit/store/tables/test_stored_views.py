@@ -105,7 +105,7 @@ def test_the_views_list_the_words_of_the_protocol() -> None:
     "path", [*RECORDINGS, *all_captures()], ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
-    """The stored views agree with `stats` and `show` about calls and permissions."""
+    """The stored views have the same calls and permissions as `stats` and `show`."""
     made = tmp_path / "x.db"
     if path.suffix == ".db":
         with RecordingReader(path, unredacted=True) as reader:
@@ -137,7 +137,7 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", TEXT_FORMS, ids=lambda path: path.stem)
 def test_the_view_of_tool_calls_merges_as_we_do(path: Path) -> None:
-    """The stored view of tool calls has the title, kind and status that `CallState` has."""
+    """The stored view of tool calls has the same title, kind and status as `show`."""
     with path.open("rb") as lines, rows_of(lines) as connection:
         assert_merged(connection)
 
@@ -333,7 +333,7 @@ def test_the_draft_has_its_own_members() -> None:
 
 
 def test_messages_of_a_batch_count_one_by_one() -> None:
-    """The stored views find prompts, chunks, calls, permissions and sessions in batches."""
+    """The stored views find prompts, chunks, calls and permissions in JSON-RPC batches."""
     conversation = Talk("v2")
     chunk = {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text("a")}
     update = notification("session/update", sessionId="s", update=chunk)
