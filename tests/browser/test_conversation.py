@@ -206,8 +206,14 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
     page.page.locator("#search").fill("session")
     page.page.wait_for_function(f"() => ({MARKED})('.view-list').length > 1")
     assert {*page.ask(MARKED, ".view-list")} == {"session"}
+    page.page.locator("#search").fill("grep")
+    page.ask("() => acpReport.state.set('view', 'calls')")
+    page.page.wait_for_function(f"() => ({MARKED})('.view-calls').length === 2")
+    found = page.page.locator(".view-calls .list-row:has(.sign-hit) [role=gridcell]:first-child")
+    found.nth(1).wait_for()
+    assert found.all_inner_texts() == ["#25", "#50"]
     page.page.locator("#search").fill("")
-    page.page.wait_for_function(f"() => ({MARKED})('.view-list').length === 0")
+    page.page.wait_for_function(f"() => ({MARKED})('.view-calls').length === 0")
     page.assert_quiet()
 
 

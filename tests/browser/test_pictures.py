@@ -39,7 +39,7 @@ GAPS = """() => {
   };
 }"""
 CALLS = """() => [...document.querySelectorAll(".view-calls .list-body [role=row]")].map((row) =>
-  [...row.children].map((cell) => cell.textContent).slice(2, 5).join(" "))"""
+  [...row.children].map((cell) => cell.textContent).slice(3, 6).join(" "))"""
 
 STDERR = """() => {
   const { state, recording } = acpReport;

@@ -1,19 +1,21 @@
 // The tool calls as a table in the order of their start; the detail shows the chosen call's card.
 import { BLOCK_ENTRIES } from "../conversation/entries.js";
 import { pause, readJson } from "../data/source.js";
-import { clear, div, h, setAttribute, span } from "../shell/dom.js";
+import { clear, div, h, setAttribute, sign, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
-import { countInWords, durationInWords, secondsInWords, sizeInWords } from "../shell/words.js";
+import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
 import { statusInWords, ENDED } from "./card.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /**
  * A tool call; `state` is "never ended" for a call whose end was not reported.
- * @typedef {import("../conversation/entries.js").Entry & {bytes: number}} ListedCall
+ * @typedef {import("../conversation/entries.js").Entry} ListedCall
  */
 
-const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes"];
+/** The remark on calls that `session/load` tells again. */
+const HISTORY = "history";
+const CALL_COLUMNS = ["Frame", "Start", "Took", "Kind", "Title", "Status", "Turn"];
 
 /**
  * Reads all tool calls; the key of a call is the number of its first frame.
@@ -21,7 +23,7 @@ const CALL_COLUMNS = ["Start", "Took", "Kind", "Title", "Status", "Turn", "Bytes
  * @returns {Promise<Map<number, ListedCall>>}
  */
 export async function listedCalls(recording, kinds) {
-  const [firsts, sizes] = [recording.numbers("call"), recording.numbers("size")];
+  const firsts = recording.numbers("call");
   const unended = recording.isOpen ? "open" : "never ended";
   /** @type {Map<number, ListedCall>} */
   const calls = new Map();
@@ -34,14 +36,10 @@ export async function listedCalls(recording, kinds) {
       // Updates of a call after the end of its turn are another entry.
       const { seq, detail } = calls.get(key) ?? { seq: entry.seq, detail: "other" };
       const state = ENDED.test(entry.state) ? entry.state : unended;
-      calls.set(key, { ...entry, seq, detail: entry.detail || detail, state, bytes: 0 });
+      calls.set(key, { ...entry, seq, detail: entry.detail || detail, state });
     }
     await pause();
   }
-  firsts.forEach((seq, row) => {
-    const call = calls.get(seq);
-    if (call) call.bytes += sizes[row] || 0;
-  });
   return calls;
 }
 
@@ -103,6 +101,7 @@ export class CallsView {
   update(change) {
     if (this.known !== this.recording.meta) void this.read();
     if (change === "row") this.list.setActive(this.indexOf(), { place: "nearest" });
+    else if (change === "matched") this.list.refresh();
     else if (change === "shown" || change === "view") this.build();
   }
 
@@ -126,10 +125,9 @@ export class CallsView {
     const shown = Array.from(this.rows, this.callAt);
     const failed = shown.filter((call) => call?.is_failed).length;
     const unended = shown.filter((call) => call?.state === "never ended").length;
-    const turns = this.recording.numbers("turn");
-    const outside = this.rows.filter((row) => !(turns[row] > 0)).length;
+    const told = shown.filter((call) => call?.remarks.includes(HISTORY)).length;
     clear(this.count, countInWords(shown.length, "tool call"),
-      outside > 0 && `, ${outside} outside of turns`,
+      told > 0 && `, ${told} of them told again as history`,
       failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`),
       unended > 0 && h("b", { class: "caution" }, ` · ${unended} never ended`));
   }
@@ -137,16 +135,19 @@ export class CallsView {
   /** @param {number} row @param {HTMLElement} node */
   render(row, node) {
     const call = /** @type {ListedCall} */ (this.callAt(row));
-    const { seq, last_seq, took_ns, detail, title, state, is_failed, bytes } = call;
-    const [times, turns] = ["t_ns", "turn"].map((name) => this.recording.numbers(name));
+    const { seq, last_seq, took_ns, detail, title, state, is_failed, remarks } = call;
+    const [times, turns, calls] = ["t_ns", "turn", "call"].map((name) =>
+      this.recording.numbers(name));
+    const isFound = this.state.matched.some((one) => calls[one] === calls[row]);
+    const outside = remarks.includes(HISTORY) ? HISTORY : "outside";
     const at = (/** @type {number} */ one) => times[this.recording.rowOf(one)];
     const isEndless = state === "never ended";
     const took = took_ns ?? (isEndless ? NaN : at(last_seq) - at(seq));
     const tone = is_failed ? "trouble" : isEndless ? "caution" : "";
     const cells = [
-      secondsInWords(at(seq)), durationInWords(took || NaN), detail,
-      title, span(tone, isEndless ? "▸ never ended" : statusInWords(state)), turns[row] || "",
-      sizeInWords(bytes),
+      `#${seq}`, secondsInWords(at(seq)), durationInWords(took || NaN), detail,
+      [isFound && sign("sign-hit", "●", "found"), span("calls-title", title)],
+      span(tone, isEndless ? "▸ never ended" : statusInWords(state)), turns[row] || outside,
     ];
     node.classList.add("calls-row", `calls-${tone || "usual"}`);
     setAttribute(node, "title", title);

@@ -202,18 +202,20 @@ class App {
 
   showCounts() {
     const { state } = this;
-    const [all, shown, { length }] = [state.recording.rows, state.shown.length, state.stops];
-    const part = (/** @type {number} */ some, /** @type {number} */ whole) =>
-      (some < whole ? `${some.toLocaleString("en")} of ` : "") + countInWords(whole, "frame");
+    const { stops, shown, recording } = state;
+    const part = (/** @type {number} */ some, /** @type {number} */ whole, noun = "frame") =>
+      (some < whole ? `${some.toLocaleString("en")} of ` : "") + countInWords(whole, noun);
     const [ofFilter, ofSearch, ofSteps] = this.counts;
-    clear(ofFilter, state.error && "still ", part(shown, all));
-    const found = part(length, state.matched.length);
-    clear(ofSearch, state.query && [found, state.isSearching && "…"]);
-    for (const step of this.steps) step.disabled = length === 0;
-    const place = state.stops.indexOf(state.row) + 1;
-    const noun = state.query ? "hit" : "finding";
-    const which = `${noun} ${place.toLocaleString("en")}/${length.toLocaleString("en")}`;
-    clear(ofSteps, place ? which : countInWords(length, noun));
+    clear(ofFilter, state.error && "still ", part(shown.length, recording.rows));
+    const [noun, all] = state.query ? ["hit", state.matched] : ["finding", state.problems];
+    clear(ofSearch, state.query && [part(stops.length, all.length), state.isSearching && "…"]);
+    for (const step of this.steps) {
+      step.hidden = all.length === 0;
+      step.disabled = stops.length === 0;
+    }
+    const place = stops.indexOf(state.row) + 1;
+    const which = `${noun} ${place.toLocaleString("en")}/${stops.length.toLocaleString("en")}`;
+    clear(ofSteps, place ? which : part(stops.length, all.length, noun));
     // A link may have set the filter and the search.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
     if (document.activeElement !== this.search) this.search.value = state.query;
