@@ -214,6 +214,7 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
     assert found.all_inner_texts() == ["#25", "#50"]
     page.page.locator("#search").fill("")
     page.page.wait_for_function(f"() => ({MARKED})('.view-calls').length === 0")
+    assert page.page.locator(".steps button:visible").count() == 0  # there are no findings
     page.assert_quiet()
 
 

@@ -4,7 +4,7 @@ import { pause, readJson } from "../data/source.js";
 import { clear, div, h, setAttribute, sign, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
-import { statusInWords, ENDED } from "./card.js";
+import { statusInWords, ENDED, UNALLOWED } from "./card.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -124,11 +124,13 @@ export class CallsView {
     this.list.setItems(this.rows, this.indexOf(), "center");
     const shown = Array.from(this.rows, this.callAt);
     const failed = shown.filter((call) => call?.is_failed).length;
-    const unended = shown.filter((call) => call?.state === "never ended").length;
+    const [unended, rejected] = ["never ended", "rejected"].map((state) =>
+      shown.filter((call) => call?.state === state).length);
     const told = shown.filter((call) => call?.remarks.includes(HISTORY)).length;
     clear(this.count, countInWords(shown.length, "tool call"),
       told > 0 && `, ${told} of them told again as history`,
       failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`),
+      rejected > 0 && h("b", { class: "caution" }, ` · ${rejected} rejected`),
       unended > 0 && h("b", { class: "caution" }, ` · ${unended} never ended`));
   }
 
@@ -143,7 +145,7 @@ export class CallsView {
     const at = (/** @type {number} */ one) => times[this.recording.rowOf(one)];
     const isEndless = state === "never ended";
     const took = took_ns ?? (isEndless ? NaN : at(last_seq) - at(seq));
-    const tone = is_failed ? "trouble" : isEndless ? "caution" : "";
+    const tone = is_failed ? "trouble" : isEndless || UNALLOWED.test(state) ? "caution" : "";
     const cells = [
       `#${seq}`, secondsInWords(at(seq)), durationInWords(took || NaN), detail,
       [isFound && sign("sign-hit", "●", "found"), span("calls-title", title)],

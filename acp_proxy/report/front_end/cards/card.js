@@ -17,10 +17,12 @@ import { readFrames } from "./terminal.js";
 
 const STATUS_SIGNS = new Map([
   ["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"],
-  ["chosen", "●"], ["", "○"],
+  ["rejected", "–"], ["chosen", "●"], ["", "○"],
 ]);
 /** The states of a tool call that is over. */
 export const ENDED = /^(completed|failed|cancelled|denied|rejected)$/;
+/** The states of what a person did not allow. */
+export const UNALLOWED = /^(rejected|denied)/;
 const REQUEST_PERMISSION = "session/request_permission";
 const MOST_LOCATIONS = 20;
 
@@ -183,8 +185,9 @@ export function headWords({ isOpen }, { kind, title, state, detail, is_failed, t
   const isEndless = kind === "tool_call" && !ENDED.test(state) && !isOpen && !isLate;
   const outcome = [state, isEndless && "never ended"].filter(Boolean).join(", ");
   const isAsked = kind === "request" || kind === "notice";
-  const mark = is_failed ? "✗ " : state === "completed" ? "✓ " : isAsked && state ? "→ " : "";
-  const tone = is_failed ? "trouble" : isEndless ? "caution" : "note";
+  const mark = is_failed ? "✗ " : isAsked && state ? "→ "
+    : kind === "tool_call" ? `${STATUS_SIGNS.get(state) ?? ""} ` : "";
+  const tone = is_failed ? "trouble" : isEndless || UNALLOWED.test(state) ? "caution" : "note";
   return [
     h("b", null, isAsked ? detail : title),
     isAsked && span("entry-title", title),

@@ -72,7 +72,7 @@ class App {
     onText(this.filter, state.setFilter);
     onText(this.search, state.setQuery);
     this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
-    /** The counts beside the filter, beside the search, and between the two buttons for steps. */
+    /** The counts beside the filter, and between the two buttons for steps. */
     this.counts = [...root.querySelectorAll(".count")];
     /** @type {HTMLButtonElement[]} */
     this.steps = [...part(".steps").querySelectorAll("button")];
@@ -205,17 +205,17 @@ class App {
     const { stops, shown, recording } = state;
     const part = (/** @type {number} */ some, /** @type {number} */ whole, noun = "frame") =>
       (some < whole ? `${some.toLocaleString("en")} of ` : "") + countInWords(whole, noun);
-    const [ofFilter, ofSearch, ofSteps] = this.counts;
+    const [ofFilter, ofSteps] = this.counts;
     clear(ofFilter, state.error && "still ", part(shown.length, recording.rows));
     const [noun, all] = state.query ? ["hit", state.matched] : ["finding", state.problems];
-    clear(ofSearch, state.query && [part(stops.length, all.length), state.isSearching && "…"]);
     for (const step of this.steps) {
       step.hidden = all.length === 0;
       step.disabled = stops.length === 0;
     }
     const place = stops.indexOf(state.row) + 1;
     const which = `${noun} ${place.toLocaleString("en")}/${stops.length.toLocaleString("en")}`;
-    clear(ofSteps, place ? which : part(stops.length, all.length, noun));
+    const words = place ? which : part(stops.length, all.length, noun);
+    clear(ofSteps, words, state.isSearching && "…");
     // A link may have set the filter and the search.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
     if (document.activeElement !== this.search) this.search.value = state.query;
