@@ -3,8 +3,9 @@
 // terminals that belong to no call.
 import { choicesElement, headWords, linkedText, tookWords } from "../cards/card.js";
 import { rowsWith } from "../data/values.js";
-import { blockElement, entryBlocks } from "../detail/blocks.js";
-import { saidElements } from "../detail/said.js";
+import { blockElement, entryBlocks, labelledBlock } from "../detail/blocks.js";
+import { exchangedParts } from "../detail/detail.js";
+import { saidElements, whyUnread } from "../detail/said.js";
 import { clear, div, failureLine, h, span } from "../shell/dom.js";
 import { countInWords, secondsInWords } from "../shell/words.js";
 
@@ -22,6 +23,8 @@ const FOLDED = {
   thought: "Thought", tool_call: "Call", terminal: "Terminal", permission: "Permission",
   request: "Request", notice: "Notice", "not-acp": "Not ACP", stderr: "stderr",
 };
+/** Kinds of entries that open to messages, since their lines tell all the rest. */
+const EXCHANGES = new Set(["request", "permission", "notice"]);
 const BEGINNING = 120;
 
 /**
@@ -99,9 +102,15 @@ function summaryWords({ recording }, entry) {
 }
 
 /** @param {State} state @param {Entry} entry @returns {Promise<Child[]>} the folded content */
-async function contentOf(state, { seq }) {
-  const row = state.recording.rowOf(seq);
-  return row < 0 ? [note(`#${seq} is not in this report.`)] : saidElements(state, row);
+async function contentOf(state, entry) {
+  const [{ recording }, { kind = "", seq }] = [state, entry];
+  const row = recording.rowOf(seq);
+  if (row < 0) return [note(`#${seq} is not in this report.`)];
+  if (!EXCHANGES.has(kind) || whyUnread(recording, row)) return saidElements(state, row);
+  const rows = [row, recording.pair(row)].filter((one) => one >= 0);
+  const parts = await Promise.all(rows.map((one) => exchangedParts(one, state)));
+  const images = entryBlocks(entry).map((block) => blockElement(state, block));
+  return [...parts.map((part, at) => labelledBlock(at ? "answer" : "sent", part)), ...images];
 }
 
 /** The time of an entry, and a link to its frame. @param {State} state @param {Entry} entry */

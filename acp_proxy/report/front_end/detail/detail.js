@@ -4,10 +4,10 @@ import { decodeText } from "../data/source.js";
 import { button, clear, div, failureLine, h, noteLine, setAttribute, span } from "../shell/dom.js";
 import { tabList } from "../shell/tabs.js";
 import { countInWords, durationInWords, secondsInWords, shellWord } from "../shell/words.js";
-import { labelledBlock } from "./blocks.js";
+import { blockElements, labelledBlock } from "./blocks.js";
 import { bytesElements } from "./hex.js";
 import { JsonTree } from "./json_tree.js";
-import { saidElements, whyUnread } from "./said.js";
+import { saidBlocks, saidElements, whyUnread } from "./said.js";
 import { attempted, fromBase64, parsedLine } from "../data/values.js";
 
 /** @typedef {import("../shell/state.js").State} State */
@@ -35,6 +35,12 @@ const treeParts = async (row, { recording }) => {
   const tree = attempted(() => new JsonTree(line));
   if (tree !== null) return [button("open all", () => tree.openAll()), tree.box];
   return [noteLine("The line is not JSON, or nested too deeply; see its bytes.")];
+};
+
+/** The long texts and diffs of a message, and its JSON. @type {Show} */
+export const exchangedParts = async (row, state) => {
+  const blocks = saidBlocks(parsedLine(await state.recording.line(row)));
+  return [...await blockElements(state, blocks, row), (await treeParts(row, state)).at(-1)];
 };
 
 /** @type {Show} */
