@@ -64,10 +64,8 @@ export class CallsView {
     const on = { input: () => this.build() };
     this.kind = h("select", { "aria-label": "Kind", on });
     this.status = h("select", { "aria-label": "Status", on });
-    const search = { type: "search", placeholder: "text in a title", "aria-label": "Title" };
-    this.text = h("input", { ...search, on });
     this.count = h("span", { role: "status" }, "Reading the tool calls…");
-    const tools = div("calls-tools", this.kind, this.status, this.text, this.count);
+    const tools = div("calls-tools", this.kind, this.status, this.count);
     container.append(tools, this.list.element);
   }
 
@@ -112,11 +110,10 @@ export class CallsView {
 
   build() {
     if (!this.calls) return;
-    const text = this.text.value.toLowerCase();
     const isChosen = (/** @type {number} */ row) => {
       const call = this.callAt(row);
       return call !== undefined && [call.detail, ""].includes(this.kind.value)
-        && [call.state, ""].includes(this.status.value) && call.title.toLowerCase().includes(text);
+        && [call.state, ""].includes(this.status.value);
     };
     const [calls, known] = [this.recording.numbers("call"), new Set()];
     const isFirst = (/** @type {number} */ row) => known.size < known.add(calls[row]).size;

@@ -95,10 +95,8 @@ function summaryWords({ recording }, entry) {
   const { kind, blocks } = entry;
   const start = blocks[0]?.text.start ?? "";
   if (kind === "stderr") return [countInWords(start.split("\n").length, "line")];
-  if (kind === "thought") {
-    return [span("entry-title", start.slice(0, BEGINNING).replace(/\*\*|\s+/g, " "))];
-  }
-  return headWords(recording, entry);
+  if (kind !== "thought") return headWords(recording, entry);
+  return [span("entry-title", start.slice(0, BEGINNING).replace(/\*\*|\s+/g, " "))];
 }
 
 /** @param {State} state @param {Entry} entry @returns {Promise<Child[]>} the folded content */

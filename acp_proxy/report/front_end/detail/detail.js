@@ -143,7 +143,7 @@ function summaryOf(recording, row, facts) {
 export const commandFor = (name, seq) => `acp-proxy log ${shellWord(name)} --seq ${seq}`;
 
 /**
- * Copies a text; if the browser forbids it, shows the text, selected.
+ * Copies a text; if the browser forbids it, shows the text.
  * @param {HTMLElement} box for the text and the message
  * @param {string} text
  */
@@ -152,10 +152,7 @@ async function copyText(box, text) {
     await navigator.clipboard.writeText(text);
     clear(box, `copied (${countInWords(text.length, "character")})`);
   } catch {
-    const area = h("textarea", { readonly: true, rows: 4, "aria-label": "text to copy" });
-    area.value = text;
-    clear(box, "press Ctrl+C to copy: ", area);
-    area.select();
+    clear(box, "Your browser forbids to copy: ", h("pre", null, text));
   }
 }
 
@@ -169,7 +166,7 @@ export function mountDetail(container, state) {
   let [version, pair, pane] = [0, -1, DETAIL_PANES[0]];
   const [heading, summary] = [h("h2", { class: "detail-title" }), div("")];
   const copied = h("div", { class: "copied", role: "status" });
-  const steppers = [stepper(state, "call"), stepper(state, "turn")];
+  const steps = stepper(state);
   /** @type {(name: string, text: () => Promise<string> | string) => HTMLElement} */
   const copyButton = (name, text) => button(name, async () => copyText(copied, await text()));
   const tabs = tabList("parts of the detail", DETAIL_PANES, () => "detail-panel", choose);
@@ -178,7 +175,7 @@ export function mountDetail(container, state) {
   const copies = h("details", { class: "copies" }, h("summary", null, "Copy"),
     copyButton("command", () => commandFor(recording.meta.name, state.seq ?? 0)),
     recording.hasPayloads && copyButton("JSON", () => recording.line(state.row).then(decodeText)));
-  const controls = div("detail-line", tabs.element, steppers.map(({ box }) => box), copies);
+  const controls = div("detail-line", tabs.element, steps.box, copies);
   clear(container, noteLine(recording.rows ? "" : "Nothing was recorded."));
 
   /** @param {string} name */
@@ -203,7 +200,7 @@ export function mountDetail(container, state) {
     clear(heading, number, " ", span("badge", recording.text("kind", row)));
     clear(summary, h("p", null, linkedText(state, summaryOf(recording, row, facts))),
       findingLines(state, [row]));
-    steppers.forEach(({ update }) => update());
+    steps.update();
     clear(copied);
     tabs.show(shown.name, empty);
     setAttribute(panel, "aria-labelledby", `tab-${shown.name}`);
@@ -217,24 +214,20 @@ export function mountDetail(container, state) {
   choose(pane.name);
 }
 
-/**
- * Buttons that go to the previous and next row of a call or a turn.
- * @param {State} state @param {"call" | "turn"} within
- */
-function stepper(state, within) {
+/** Buttons that go to the previous and next row of a call. @param {State} state */
+function stepper(state) {
   /** @type {number[]} */
   let rows = [];
   const step = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ word) =>
     button(sign, () => state.select(rows[rows.indexOf(state.row) + by] ?? state.row),
-      { "aria-label": `${word} in the ${within}` });
+      { "aria-label": `${word} in the call` });
   const [previous, place, next] = [step(-1, "‹", "previous"), span(""), step(1, "›", "next")];
   const box = span("", previous, place, next);
   const update = () => {
-    rows = state.recording.rowsAlike(within, state.row);
+    rows = state.recording.rowsAlike("call", state.row);
     const at = rows.indexOf(state.row);
     box.hidden = rows.length < 2;
-    const name = within === "call" ? "call" : `turn ${state.recording.numbers("turn")[state.row]}`;
-    place.textContent = ` ${at + 1}/${rows.length} of ${name} `;
+    place.textContent = ` ${at + 1}/${rows.length} of call `;
     setAttribute(previous, "aria-disabled", at === 0 && "true");
     setAttribute(next, "aria-disabled", at === rows.length - 1 && "true");
   };

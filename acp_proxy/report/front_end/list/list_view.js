@@ -57,9 +57,9 @@ export class ListView {
   /** @param {boolean} [hasGrown] whether only rows from `grewFrom` on have changed */
   build(hasGrown = false) {
     const last = this.recording.rows - 1;
-    // The width that the largest number needs.
+    // The width that the two largest numbers of a run need, with marks.
     const numbers = String(this.recording.numbers("seq")[last] ?? 0).length;
-    this.list.element.style.setProperty("--number-width", `${Math.max(numbers + 3, 5) + 2}ch`);
+    this.list.element.style.setProperty("--number-width", `${Math.max(numbers * 2 + 1, 5) + 2}ch`);
     const digits = secondsInWords(this.recording.numbers("t_ns")[last] || 0).length;
     const wide = { elapsed: digits, delta: digits && digits + 3, clock: 12 }[this.state.times];
     this.list.element.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
@@ -161,7 +161,7 @@ export class ListView {
     const [, verb, end] = /^(.*?)( [✓✗])?$/s.exec(recording.verb(row)) ?? [];
     const [shape, words] = ARROWS[recording.text("stream", row) ?? "event"] ?? ARROWS.event;
     return {
-      number: [...this.marks(row, last), numberOfRun(`${seqs[row]}`, `${seqs[last]}`)],
+      number: [...this.marks(row, last), seqs[row] + (last > row ? `–${seqs[last]}` : "")],
       time: this.time(row),
       method: [
         sign("list-arrow", shape, words),
@@ -221,19 +221,6 @@ export class ListView {
     const session = this.recording.text("session", row);
     return `turn ${this.recording.numbers("turn")[row]}${session === null ? "" : ` · ${session}`}`;
   }
-}
-
-/**
- * Two numbers. Leading digits of the second number that are the same as in the first are left out,
- * except the last two digits. If the numbers are equal, only one is returned.
- * @param {string} first @param {string} last
- */
-function numberOfRun(first, last) {
-  if (first === last) return first;
-  let same = 0;
-  const most = first.length === last.length ? last.length - 2 : 0;
-  while (same < most && first[same] === last[same]) same++;
-  return `${first}–${last.slice(same)}`;
 }
 
 /** @param {Date} time of day, where the reader is */

@@ -48,8 +48,6 @@ const PRINTED = 1000;
 const READ_AT_ONCE = 8000;
 /** The condition in shell.css under which the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
-/** The condition in shell.css under which fields have no room for labels. */
-const UNLABELLED = "(max-width: 1400px)";
 
 /** Keys with the effect of another key. @type {Record<string, string>} */
 const SAME_KEYS = { ArrowDown: "j", ArrowUp: "k", "]": "[" };
@@ -208,10 +206,7 @@ class App {
     const [ofFilter, ofSteps] = this.counts;
     clear(ofFilter, state.error && "still ", part(shown.length, recording.rows));
     const [noun, all] = state.query ? ["hit", state.matched] : ["finding", state.problems];
-    for (const step of this.steps) {
-      step.hidden = all.length === 0;
-      step.disabled = stops.length === 0;
-    }
+    for (const step of this.steps) step.hidden = stops.length === 0;
     const place = stops.indexOf(state.row) + 1;
     const which = `${noun} ${place.toLocaleString("en")}/${stops.length.toLocaleString("en")}`;
     const words = place ? which : part(stops.length, all.length, noun);
@@ -270,7 +265,6 @@ class App {
  * @param {HTMLInputElement} field @param {(text: string) => void} report
  */
 function onText(field, report) {
-  if (matchMedia(UNLABELLED).matches) field.placeholder = field.id;
   for (const type of ["input", "change"]) field.addEventListener(type, () => report(field.value));
 }
 
