@@ -116,7 +116,7 @@ test("what is about rows is the last entry of a kind that shows one of them, how
 });
 
 test("calls are listed by their first frames, with what came of them after their turns", async () => {
-  const row = (call, index) => ({ seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", call, size: 10 });
+  const row = (call, index) => ({ seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", call });
   const source = sourceOf([1, null, 1, 4, 4].map(row), { meta: { summary: {}, check: null } });
   const entry = (seq, state, more = {}) =>
     ({ kind: "tool_call", seq, title: `call ${seq}`, state, is_failed: state === "failed", took_ns: null, detail: "", ...more });
@@ -124,8 +124,8 @@ test("calls are listed by their first frames, with what came of them after their
   source.blocks.set("e0", jsonBytes(entries));
   const calls = async (...kinds) => [...await listedCalls(await Recording.read(source), kinds)];
   assert.deepEqual(await calls("section", "tool_call", "tool_call", "tool_call"), [
-    [1, { ...entries[2], seq: 1, detail: "read", bytes: 20 }],
-    [4, { ...entries[3], detail: "other", state: "never ended", bytes: 20 }],
+    [1, { ...entries[2], seq: 1, detail: "read" }],
+    [4, { ...entries[3], detail: "other", state: "never ended" }],
   ]);
   assert.deepEqual(await calls(), []);
 });
