@@ -13,12 +13,16 @@ from tests.support.shipped_recordings import DIRECTORY
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.browser.watching import Visit
+    from tests.browser.watching import Visit, Visitor
 
 STATE = """() => {
   const { seq, view, filter, query, turn, range } = acpReport.state;
   return { seq, view, filter, query, turn, range };
 }"""
+PRINT_WHEN_LOADED = """addEventListener("load", () => {
+  dispatchEvent(new Event("beforeprint"));
+  window.printed = document.querySelector(".paper")?.textContent ?? "";
+});"""
 FIRST = {"seq": 11, "view": "conversation", "filter": "", "query": "", "turn": None, "range": None}
 
 
@@ -138,6 +142,17 @@ def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str,
         assert printed.count() == 0
     finally:
         page.emulate_media(media="screen")
+
+
+@pytest.mark.parametrize("view", ["conversation", "list", "calls"])
+def test_a_print_waits_until_the_page_is_complete(visit: Visitor, path: Path, view: str) -> None:
+    """A report page is loaded when it can be printed whole, as `chromium --print-to-pdf` does."""
+    window = visit.window()
+    window.page.add_init_script(PRINT_WHEN_LOADED)
+    printed = window.open(path, f"#view={view}").ask("() => printed")
+    assert "Greet someone else." in printed
+    assert "I will greet someone else" in printed
+    window.assert_quiet()
 
 
 def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) -> None:

@@ -4,7 +4,7 @@ import { lowerBound } from "../data/recording.js";
 import { pauseWords } from "../list/texts.js";
 import { clear, div, h, noteLine, sign } from "../shell/dom.js";
 import { countInWords, messageOf } from "../shell/words.js";
-import { BLOCK_ENTRIES, SECTION } from "./entries.js";
+import { SECTION } from "./entries.js";
 import { fillEntry } from "./entry_element.js";
 import { FlowList } from "./flow_list.js";
 
@@ -18,8 +18,6 @@ const HEIGHTS = { section: 60, prompt: 90, message: 130, plan: 110, permission: 
 /** The height of a folded entry in pixels. */
 const FOLDED_HEIGHT = 38;
 const PENDING_ENTRY = "entry-pending";
-/** The number of entries that are read in advance, since printing cannot wait for them. */
-const ENTRIES_AHEAD = 4 * BLOCK_ENTRIES;
 const MOST_FINDINGS = 3;
 
 export class ConversationView {
@@ -50,8 +48,6 @@ export class ConversationView {
     this.known = state.recording.meta;
     try {
       await entries.ready();
-      const ahead = Math.min(entries.kinds.length, ENTRIES_AHEAD);
-      for (let item = 0; item < ahead; item += BLOCK_ENTRIES) entries.now(item);
       this.placePauses();
       this.build();
     } catch (error) {

@@ -4,6 +4,7 @@ import { EmbeddedSource, pause } from "../data/source.js";
 import { Recording } from "../data/recording.js";
 import { CallsView } from "../cards/calls_view.js";
 import { ConversationView } from "../conversation/conversation.js";
+import { BLOCK_ENTRIES } from "../conversation/entries.js";
 import { mountDetail } from "../detail/detail.js";
 import { keepFoundMarked } from "../list/found.js";
 import { ListView } from "../list/list_view.js";
@@ -44,7 +45,7 @@ const VIEWS = [
 const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
 /** How many rows are printed. */
 const PRINTED = 1000;
-/** Recordings with at most this many rows are read at the start, since printing cannot wait. */
+/** How many rows are read at the start, since printing cannot wait. */
 const READ_AT_ONCE = 8000;
 /** The condition in shell.css under which the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
@@ -281,13 +282,23 @@ async function startApp() {
     new OverviewStrip(/** @type {HTMLElement} */ (root.querySelector(".overview")), state);
     await keepLink(state, VIEWS.map(({ name }) => name), () => app.arrive());
     Object.assign(window, { acpReport: { state, recording } });
-    const early = recording.rows <= READ_AT_ONCE ? recording.rows : 0;
-    for (let row = 0; row < early; row += PRINTED) recording.cellsNow(row);
+    state.on("grew", () => readAhead(recording));
+    await readAhead(recording);
   } catch (error) {
     const words = `The data of this page cannot be shown: ${messageOf(error)}`;
     clear(root, h("p", { class: "message" }, words));
     throw error;
+  } finally {
+    document.getElementById("unfinished")?.remove();
   }
+}
+
+/** Reads the rows and entries that may be printed. @param {Recording} recording */
+async function readAhead({ rows, entries, cells }) {
+  await entries.ready();
+  const ends = [Math.min(rows, READ_AT_ONCE), Math.min(entries.kinds.length, PRINTED)];
+  for (let row = 0; row < ends[0]; row += PRINTED) await cells(row);
+  for (let item = 0; item < ends[1]; item += BLOCK_ENTRIES) await entries.get(item);
 }
 
 void startApp();

@@ -5,6 +5,9 @@ import { EmbeddedSource, decodeText } from "../data/source.js";
 /** Runs the script; shows a message if the browser cannot run it. */
 async function loadPage() {
   const element = document.createElement("script");
+  // While this frame is open, the page is not yet loaded, and browsers that print it wait.
+  const frame = /** @type {HTMLIFrameElement} */ (document.getElementById("unfinished"));
+  frame.contentDocument?.open();
   try {
     const text = decodeText(await new EmbeddedSource().bytes("script"));
     const types = /** @type {any} */ (window).trustedTypes;
@@ -13,6 +16,7 @@ async function loadPage() {
     document.body.append(element);
     element.remove();
   } catch (error) {
+    frame.remove();
     const place = document.getElementById("app");
     if (place) place.textContent = `This browser cannot show the messages: ${error}`;
     throw error;
