@@ -19,6 +19,7 @@ STATE = """() => {
   const { seq, view, filter, query, turn, range } = acpReport.state;
   return { seq, view, filter, query, turn, range };
 }"""
+SCROLLED = "(view) => document.querySelector(`.view-${view} .list-body`).scrollTop"
 PRINT_WHEN_LOADED = """addEventListener("load", () => {
   dispatchEvent(new Event("beforeprint"));
   window.printed = document.querySelector(".paper")?.textContent ?? "";
@@ -120,6 +121,14 @@ def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Pat
     window.open(path)
     assert window.ask("() => acpReport.state.seq") > 11
     window.page.locator(".detail-title").wait_for()
+
+
+@pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
+def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> None:
+    """A view of a report page is not scrolled if the chosen row is on the first screen anyway."""
+    window.open(path, f"#view={view}&seq=4")
+    window.page.locator(f".view-{view} .list-drawn > *").first.wait_for()
+    assert window.ask(SCROLLED, view) == 0
 
 
 @pytest.mark.parametrize(("view", "rows"), [("list", 16), ("sequence", 16)])

@@ -91,7 +91,8 @@ export class ConversationView {
     const hidden = kinds.filter((kind, item) => kind !== SECTION && !isShown[item]).length;
     const words = `${countInWords(hidden, "more step")} hidden by the filter or the chosen time.`;
     this.say([...unknowns(state.recording), hidden > 0 && words]);
-    this.list.setItems(this.items, this.placeOf(state.row));
+    const place = this.list.isLeft ? "kept" : "center";
+    this.list.setItems(this.items, this.placeOf(state.row), place);
   }
 
   /** Writes sentences above the conversation. @param {(string | false | undefined)[]} sentences */

@@ -45,7 +45,7 @@ const VIEWS = [
 const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
 /** How many rows are printed. */
 const PRINTED = 1000;
-/** How many rows are read at the start, since printing cannot wait. */
+/** Recordings with at most this many rows are read at the start, since printing cannot wait. */
 const READ_AT_ONCE = 8000;
 /** The condition in shell.css under which the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
@@ -296,7 +296,7 @@ async function startApp() {
 /** Reads the rows and entries that may be printed. @param {Recording} recording */
 async function readAhead({ rows, entries, cells }) {
   await entries.ready();
-  const ends = [Math.min(rows, READ_AT_ONCE), Math.min(entries.kinds.length, PRINTED)];
+  const ends = [rows > READ_AT_ONCE ? PRINTED : rows, Math.min(entries.kinds.length, PRINTED)];
   for (let row = 0; row < ends[0]; row += PRINTED) await cells(row);
   for (let item = 0; item < ends[1]; item += BLOCK_ENTRIES) await entries.get(item);
 }

@@ -139,7 +139,9 @@ export class VirtualList {
   setActive(index, { focus = this.hasFocus(), place = "center" } = {}) {
     this.active = index;
     this.isLeft = false;
-    if (index >= 0) this.scrollTo(this.geometry.offsetFor(index, this.offset, place));
+    // A list that is not laid out yet shows the row when it is; see `onResize`.
+    const { geometry, offset } = this;
+    if (index >= 0 && geometry.viewport) this.scrollTo(geometry.offsetFor(index, offset, place));
     this.draw();
     if (focus) this.focus();
   }
@@ -183,7 +185,7 @@ export class VirtualList {
     this.geometry = geometry;
     this.space.style.setProperty("height", `${geometry.height}px`);
     this.body.onwheel = geometry.isScaled ? (event) => this.onWheel(event) : null;
-    const isKept = place === "kept" || this.active < 0;
+    const isKept = place === "kept" || this.active < 0 || !viewport;
     this.scrollTo(isKept ? geometry.within(from) : geometry.offsetFor(this.active, from, place));
   }
 
