@@ -106,7 +106,13 @@ class BaselineWriter(Baseline):
         return self._counts.total()
 
     def use(self, key: Key, count: int, text: str = "") -> int:
-        """Collects occurrences of a finding, which are all known from now on."""
+        """Collects occurrences of a finding, which are all known from now on.
+
+        Args:
+            key: rule, side and fingerprint of the finding.
+            count: how often the finding occurred.
+            text: the text of one occurrence, without the parts that differ between runs.
+        """
         self._counts[key] += count
         self._texts.setdefault(key, text)
         return count

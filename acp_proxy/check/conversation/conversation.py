@@ -4,13 +4,13 @@ All tables are bounded. `conversation_changes` applies each message after the ru
 `RuleMemory` keeps what single rules remember from one message to another.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from attrs import define, field
 
 from acp_proxy.check.checked_message import CLIENT, CheckedMessage
-from acp_proxy.check.conversation.mistaken_pairs import MistakenPairs
 from acp_proxy.check.conversation.session_record import (
     EndedTurn,
     Remembered,
@@ -23,6 +23,8 @@ from acp_proxy.check.schema_problems import SchemaComparison
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.jsonrpc import Direction
+
+SESSION, TERMINAL, CALL = "session", "terminal", "tool call"
 
 
 @define(eq=False)
@@ -133,6 +135,54 @@ class Peer:
     def is_known(self) -> bool:
         """Whether this side has sent its announcement; before that, nothing counts as missing."""
         return self.announced is not None
+
+
+def _by_direction() -> dict[Direction, Remembered[str, int]]:
+    return {way: Remembered() for way in Direction}
+
+
+@define(eq=False)
+class MistakenPairs:
+    """The state of unpaired answers and requests."""
+
+    early: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
+    """The ids of answers without a request, by the direction in which a request would have gone."""
+    broken: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
+    """The ids of invalid requests, such as those whose method is not a string."""
+    without_id: Counter[Direction] = field(factory=Counter)
+    """The number of requests without an id, which may be answered all the same."""
+    excused: Counter[str] = field(factory=Counter)
+    """The number of names of each kind that may have been in unreadable messages."""
+    lost_update_seq: int = 0
+    """The frame of the latest unreadable message to the client, which may have been an update."""
+    adopted: Remembered[int, CheckedMessage] = field(factory=Remembered)
+    """The answer that was matched to each exchange."""
+    lost_prompt: str | None = None
+    """The session of the latest prompt if this session is unknown; empty if the prompt could not be
+    read; else None."""
+
+    def explains(self, message: CheckedMessage) -> bool:
+        """Whether an invalid request explains an answer without a request."""
+        direction, token = message.direction.other, message.parsed.rpc_id or "null"
+        return token in self.broken[direction] or bool(self.without_id[direction])
+
+    def may_be_prompted(self, session: str) -> bool:
+        """Whether the latest prompt names another, unknown session and may have meant this one."""
+        return self.lost_prompt not in (None, session)
+
+    def excuse(self, what: str) -> None:
+        """Notes that a message may have introduced a name of this kind but could not be read."""
+        self.excused[what] += 1
+
+    def lose_update(self, seq: int) -> None:
+        """Notes an unreadable or misplaced update, which may have named a tool call."""
+        self.excused[CALL] += 1
+        self.lost_update_seq = seq
+
+    def use_excuse(self, what: str) -> None:
+        """Uses up one excuse, if there is one, since an unknown name of this kind has appeared."""
+        if self.excused[what]:
+            self.excused[what] -= 1
 
 
 @define(eq=False)

@@ -8,8 +8,7 @@ from itertools import chain
 from typing import Any
 
 from acp_proxy.check.checked_message import CheckedMessage, integer, items, names_in, strings
-from acp_proxy.check.conversation.conversation import Conversation
-from acp_proxy.check.conversation.mistaken_pairs import CALL
+from acp_proxy.check.conversation.conversation import CALL, Conversation
 from acp_proxy.check.conversation.session_record import (
     EndedTurn,
     SessionRecord,

@@ -1,24 +1,26 @@
 """Updates the state of a conversation with messages that have no partner or use unknown names.
 
-Each mistake is reported only once: see `mistaken_pairs`.
+An answer with a wrong id breaks a rule. If its request then counted as unanswered and its new
+session as unknown, one mistake would cause a chain of findings. So the answer is matched to an open
+request that it fits. If none fits, or if a message could not be read, the names that it may have
+introduced are excused once.
 """
 
+import json
+from typing import Any
+
 from acp_proxy.check.checked_message import CheckedMessage, items, strings
-from acp_proxy.check.conversation.conversation import Conversation
-from acp_proxy.check.conversation.mistaken_pairs import (
-    SESSION,
-    TERMINAL,
-    best_fit,
-    retyped_id,
-    token_of,
-)
+from acp_proxy.check.conversation.conversation import SESSION, TERMINAL, Conversation
 from acp_proxy.check.conversation.session_record import SessionRecord, TerminalRecord
 from acp_proxy.check.methods import REQUEST, kind_of
-from acp_proxy.protocol.dialects import CLOSING, FORK, OPENING, PROMPT, V2
+from acp_proxy.check.schema_check import DialectSchema
+from acp_proxy.protocol.dialects import CLOSING, FORK, INITIALIZE, OPENING, PROMPT, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.jsonrpc import Direction
 
 _TO_CLIENT = Direction.TO_CLIENT
+_UNREADABLE = (-32700, -32600)
+"""Codes of errors about lines that could not be read; such lines opened no request."""
 
 
 def follow_odd(conversation: Conversation, message: CheckedMessage) -> None:
@@ -198,3 +200,43 @@ def _terminals_in(message: CheckedMessage) -> list[str]:
         return strings([message.params.get("terminalId")])
     blocks = items(message.update.get("content"), 100) if message.update_kind else []
     return strings(member(b, "terminalId") for b in blocks if member(b, "type") == "terminal")
+
+
+def best_fit(
+    message: CheckedMessage, open_: list[CheckedMessage], schema: DialectSchema | None
+) -> CheckedMessage | None:
+    """Returns the newest open request that an unpaired answer fits.
+
+    Args:
+        message: the answer.
+        open_: the open requests, oldest first.
+        schema: the types of the dialect.
+    """
+    if message.is_error:
+        is_open = message.parsed.error_code not in _UNREADABLE
+        return open_[0] if len(open_) == 1 and is_open else None
+    return next((request for request in reversed(open_) if _fits(message, request, schema)), None)
+
+
+def retyped_id(token: str) -> str | None:
+    """Returns the token of the same id in the other type: 7 for "7", and "7" for 7."""
+    if token.startswith('"'):
+        inner = token[1:-1]
+        return inner if inner.lstrip("-").isdigit() else None
+    return f'"{token}"'
+
+
+def token_of(value: Any) -> str | None:
+    """Returns the token of an object's id; None unless the id is a string or a number."""
+    rpc_id = value.get("id") if isinstance(value, dict) else None
+    return json.dumps(rpc_id) if isinstance(rpc_id, str | int) else None
+
+
+def _fits(message: CheckedMessage, request: CheckedMessage, schema: DialectSchema | None) -> bool:
+    method = request.method or ""
+    if method in INITIALIZE:
+        return "protocolVersion" in message.result
+    result = message.value.get("result") if isinstance(message.value, dict) else None
+    if schema is None or not schema.knows(request.direction, method, is_result=True):
+        return False
+    return schema.compare(request.direction, method, True, result).fits

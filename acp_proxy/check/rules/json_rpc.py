@@ -6,7 +6,7 @@ from typing import Any
 from acp_proxy.check.check_values import Breach, Breaches, Severity, dialect_name, frames_of, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
-from acp_proxy.check.conversation.mistaken_pairs import retyped_id
+from acp_proxy.check.conversation.unpaired_messages import retyped_id
 from acp_proxy.check.methods import EITHER_KIND, METHODS, NOTIFICATION, REQUEST, is_custom, kind_of
 from acp_proxy.check.registry import ANY, end_rule, rule
 from acp_proxy.protocol.capabilities import OFFERS

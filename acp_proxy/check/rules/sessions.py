@@ -4,8 +4,7 @@ import re
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity, is_relative, shown
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage, items
-from acp_proxy.check.conversation.conversation import Conversation
-from acp_proxy.check.conversation.mistaken_pairs import SESSION
+from acp_proxy.check.conversation.conversation import SESSION, Conversation
 from acp_proxy.check.registry import ANY, is_while_opening, rule
 from acp_proxy.protocol.dialects import CLOSING, DRAFT, FORK, OPENING, PROMPT, V1
 from acp_proxy.protocol.json_text import member

@@ -4,8 +4,7 @@ from typing import Any
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, is_relative, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage
-from acp_proxy.check.conversation.conversation import Conversation
-from acp_proxy.check.conversation.mistaken_pairs import TERMINAL
+from acp_proxy.check.conversation.conversation import TERMINAL, Conversation
 from acp_proxy.check.conversation.session_record import EndedTurn, TerminalRecord
 from acp_proxy.check.registry import end_rule, rule, turn_rule
 from acp_proxy.protocol.dialects import V1, V2

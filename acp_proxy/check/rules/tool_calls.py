@@ -5,8 +5,7 @@ from typing import Any
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, is_relative, shown
 from acp_proxy.check.checked_message import CheckedMessage, integer, items
-from acp_proxy.check.conversation.conversation import Conversation
-from acp_proxy.check.conversation.mistaken_pairs import CALL, TERMINAL
+from acp_proxy.check.conversation.conversation import CALL, TERMINAL, Conversation
 from acp_proxy.check.conversation.session_record import NAMING, CallRecord
 from acp_proxy.check.registry import rule
 from acp_proxy.protocol.dialects import DRAFT, OPENING, PERMISSION, V1, V2
