@@ -1,19 +1,15 @@
 """The formats of foreign logs that can be imported.
 
-To add a format, write a module for the format or a pattern in `line_logs`, and list the format in
-`SOURCES`.
+To add a format, write a pattern in `message_lines` or a reader, and list the format in `SOURCES`.
 """
 
 import shlex
 
-from acp_proxy.imports import acp_devtools, zed
-from acp_proxy.imports.line_logs import JETBRAINS
+from acp_proxy.imports.exports import ACP_DEVTOOLS, ZED
 from acp_proxy.imports.log_entries import LogFormat
-from acp_proxy.imports.message_lines import ACPX, LINES
+from acp_proxy.imports.message_lines import ACPX, JETBRAINS, LINES
 
-SOURCES: tuple[LogFormat, ...] = (
-    acp_devtools.SOURCE, zed.SOURCE, JETBRAINS, ACPX, LINES,
-)  # fmt: skip
+SOURCES: tuple[LogFormat, ...] = (ACP_DEVTOOLS, ZED, JETBRAINS, ACPX, LINES)
 """The formats, in the order in which they are tried; the most general format is last."""
 NAMES = tuple(source.name for source in SOURCES)
 
