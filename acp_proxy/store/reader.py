@@ -30,7 +30,7 @@ from acp_proxy.store.files.database import is_sqlite
 from acp_proxy.store.files.side_files import WAL, check_plain, check_side_files
 from acp_proxy.store.log import damaged_log
 from acp_proxy.store.rows import Rows
-from acp_proxy.store.tables.views import LEVELS, MissingTable, attach_tail, is_masked, make_views
+from acp_proxy.store.tables.views import LEVELS, attach_tail, is_masked, make_views
 
 if TYPE_CHECKING:
     from acp_proxy.store.log.log_reader import LogReader
@@ -320,10 +320,7 @@ class RecordingReader(Rows):
         if database.is_empty(self.connection):
             self._own(sqlite3.connect(":memory:", check_same_thread=False))
             database.migrate(self.connection)
-        try:
-            attach_tail(self.connection)
-        except MissingTable as e:
-            raise DamagedRecording(self.path, f"it has no table {e}") from None
+        attach_tail(self.connection)
         self._tail = LogTail(self.connection, log)
         self._tail.read()
         if not self.live:

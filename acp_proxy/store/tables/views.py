@@ -35,16 +35,11 @@ _LATE = "late_ns"
 _OF_ROWS = f"coalesce(f.raw, {LINE_START})"
 
 
-class MissingTable(Exception):
-    """Raised when a recording lacks one of its tables; the argument is the name of the table."""
-
-
 def attach_tail(connection: sqlite3.Connection) -> None:
     """Attaches an empty database ``tail`` with the same tables as the recording.
 
     Raises:
-        MissingTable: the recording lacks a table.
-        sqlite3.Error: the recording cannot be read.
+        sqlite3.Error: the recording cannot be read, or lacks a table.
     """
     check_labels(connection, "main.labels")
     connection.execute("ATTACH '' AS tail")  # a temporary file, in memory while small
@@ -53,7 +48,7 @@ def attach_tail(connection: sqlite3.Connection) -> None:
             "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ?", (table,)
         ).fetchone()
         if sql is None:
-            raise MissingTable(table)
+            raise sqlite3.DatabaseError(f"it has no table {table}")
         body = sql[0][sql[0].index("(") :]
         connection.execute(f"CREATE TABLE tail.{table} {body}")
     connection.commit()

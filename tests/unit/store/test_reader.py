@@ -704,6 +704,17 @@ def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -
         read(path)
 
 
+def test_a_missing_table_is_named(tmp_path: Path) -> None:
+    """A reader of a log names a table that its database lacks, and the log is kept."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        alter(recorder.path, "DROP TABLE turns")
+        with pytest.raises(DamagedRecording, match=r"damaged \(it has no table turns\)"):
+            RecordingReader(recorder.path)
+        assert recorder.log_path.exists()
+
+
 def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
     """An invalid indexing state is an error for a reader, and the log is kept."""
     with LogWriter(tmp_path / "x.db") as recorder:
