@@ -6,7 +6,6 @@ the 1.0 draft have such names.
 """
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 
@@ -28,36 +27,28 @@ class ClientEffect(StrEnum):
     """Has another effect, or an unknown effect."""
 
 
-class Row(NamedTuple):
-    """The effect of a method, and the dialects that have the method."""
-
-    effect: ClientEffect
-    method: str
-    dialects: tuple[str, ...]
-
-
 _OFFICIAL = (V1, V2)
 
-TABLE: tuple[Row, ...] = (
-    Row(ClientEffect.INFORMS, "session/update", (V1, V2, DRAFT)),
-    Row(ClientEffect.INFORMS, "elicitation/complete", _OFFICIAL),
-    Row(ClientEffect.INFORMS, "$/cancel_request", _OFFICIAL),
-    Row(ClientEffect.ASKS, "session/request_permission", (V1, V2, DRAFT)),
-    Row(ClientEffect.ASKS, "elicitation/create", _OFFICIAL),
-    Row(ClientEffect.READS, "fs/read_text_file", (V1, DRAFT)),
-    Row(ClientEffect.WRITES, "fs/write_text_file", (V1, DRAFT)),
-    Row(ClientEffect.RUNS, "terminal/create", (V1, DRAFT)),
-    Row(ClientEffect.RUNS, "terminal/output", (V1,)),
-    Row(ClientEffect.RUNS, "terminal/wait_for_exit", (V1, DRAFT)),
-    Row(ClientEffect.RUNS, "terminal/kill", (V1, DRAFT)),
-    Row(ClientEffect.RUNS, "terminal/release", (V1, DRAFT)),
-    Row(ClientEffect.OTHER, "mcp/connect", _OFFICIAL),
-    Row(ClientEffect.OTHER, "mcp/message", _OFFICIAL),
-    Row(ClientEffect.OTHER, "mcp/disconnect", _OFFICIAL),
-)
-"""The methods of all requests and notifications that an agent may send."""
+TABLE: dict[str, tuple[ClientEffect, tuple[str, ...]]] = {
+    "session/update": (ClientEffect.INFORMS, (V1, V2, DRAFT)),
+    "elicitation/complete": (ClientEffect.INFORMS, _OFFICIAL),
+    "$/cancel_request": (ClientEffect.INFORMS, _OFFICIAL),
+    "session/request_permission": (ClientEffect.ASKS, (V1, V2, DRAFT)),
+    "elicitation/create": (ClientEffect.ASKS, _OFFICIAL),
+    "fs/read_text_file": (ClientEffect.READS, (V1, DRAFT)),
+    "fs/write_text_file": (ClientEffect.WRITES, (V1, DRAFT)),
+    "terminal/create": (ClientEffect.RUNS, (V1, DRAFT)),
+    "terminal/output": (ClientEffect.RUNS, (V1,)),
+    "terminal/wait_for_exit": (ClientEffect.RUNS, (V1, DRAFT)),
+    "terminal/kill": (ClientEffect.RUNS, (V1, DRAFT)),
+    "terminal/release": (ClientEffect.RUNS, (V1, DRAFT)),
+    "mcp/connect": (ClientEffect.OTHER, _OFFICIAL),
+    "mcp/message": (ClientEffect.OTHER, _OFFICIAL),
+    "mcp/disconnect": (ClientEffect.OTHER, _OFFICIAL),
+}
+"""The effect of each request and notification that an agent may send, and the dialects that have
+it, by method."""
 
-_BY_METHOD = {row.method: row for row in TABLE}
 _BELOW = (("fs/", ClientEffect.WRITES), ("terminal/", ClientEffect.RUNS))
 
 
@@ -68,8 +59,8 @@ def effect_of(method: str | None, dialect: str | None = None) -> ClientEffect:
         method: the method of the message.
         dialect: the dialect of the connection; None if it is unknown.
     """
-    row = _BY_METHOD.get(method or "")
-    if row is not None and (dialect is None or dialect in row.dialects):
-        return row.effect
+    effect, dialects = TABLE.get(method or "", (ClientEffect.OTHER, ()))
+    if dialect in dialects or (dialects and dialect is None):
+        return effect
     below = (effect for start, effect in _BELOW if (method or "").startswith(start))
     return next(below, ClientEffect.OTHER)
