@@ -9,7 +9,7 @@ invalid has no vote. The result of ``initialize`` outweighs the params: if the a
 client with version 1, both use v1. In a tie the handshake decides.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from attrs import define, field, frozen
 
@@ -62,14 +62,6 @@ _MEMBERS = {
     "authenticate": {"methodId": [V1]},
 }
 """The members of the params that show the dialect, by method."""
-
-
-class DetectedDialect(NamedTuple):
-    """A dialect, and the reason for it."""
-
-    dialect: str
-    reason: str
-    """The reason, and the names of a few kinds of messages that are written in another dialect."""
 
 
 @frozen
@@ -126,13 +118,16 @@ class Evidence:
             self.votes.append(vote)
         if answered == PROMPT and message.kind is Kind.RESPONSE:
             # In v2 the answer only accepts the prompt.
-            self.is_complete = (best := self.best()) is not None and best.dialect != V2
+            self.is_complete = (best := self.best()) is not None and best[0] != V2
         elif message.update == "state_update" and message.state == "idle":
             self.is_complete = self.best() is not None
         return vote is not None or message.error_code is not None
 
-    def best(self) -> DetectedDialect | None:
-        """Returns the dialect with the most evidence; None if no dialect leads."""
+    def best(self) -> tuple[str, str] | None:
+        """Returns the dialect with the most evidence, and the reason for it; None if none leads.
+
+        The reason also names a few kinds of messages that are written in another dialect.
+        """
         handshake = [vote.dialects[0] for vote in self.votes if vote.place in _HANDSHAKE]
         votes, possible = self.votes, [V1, V2, DRAFT]
         if handshake and handshake[-1] != V2:
@@ -154,7 +149,7 @@ class Evidence:
         reason = max(
             counted, key=lambda vote: (vote.place in _HANDSHAKE, vote.weight, -len(vote.dialects))
         ).reason
-        return DetectedDialect(best, "; ".join([reason, *mixed]))
+        return best, "; ".join([reason, *mixed])
 
 
 def _mixed(votes: list[Vote], dialect: str) -> list[str]:

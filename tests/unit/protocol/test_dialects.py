@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.base.forms import converter
-from acp_proxy.protocol.dialects import DRAFT, V1, V2, DetectedDialect, Evidence, body
+from acp_proxy.protocol.dialects import DRAFT, V1, V2, Evidence, body
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from tests.support.protocol_documents import Example, draft, official
 
@@ -44,7 +44,7 @@ def updated(kind: str, **members: object) -> tuple[None, dict[str, Any]]:
     return None, {"method": "session/update", "params": params}
 
 
-def dialect_of_frame(message: Message, answered: str | None = None) -> DetectedDialect | None:
+def dialect_of_frame(message: Message, answered: str | None = None) -> tuple[str, str] | None:
     """Returns the dialect that a single message shows."""
     evidence = Evidence()
     evidence.take(message, answered)
@@ -53,7 +53,7 @@ def dialect_of_frame(message: Message, answered: str | None = None) -> DetectedD
 
 def dialect_of_initialize(
     params: dict[str, Any], result: dict[str, Any] | None
-) -> DetectedDialect | None:
+) -> tuple[str, str] | None:
     """Returns the dialect that an initialize exchange alone shows."""
     exchange = [asked("initialize", **params)]
     return evidence_of(
@@ -64,13 +64,13 @@ def dialect_of_initialize(
 def dialect_from(method: str, /, **params: object) -> str | None:
     """Returns the dialect that is detected from a later frame."""
     detected = dialect_of_frame(read(json.dumps({"method": method, "params": params}).encode()))
-    return detected.dialect if detected else None
+    return detected[0] if detected else None
 
 
 def dialect_of_answer(method: str, **members: object) -> str | None:
     """Returns the dialect that is detected from the answer to a method."""
     detected = dialect_of_frame(read(json.dumps({"id": 1, **members}).encode()), method)
-    return detected.dialect if detected else None
+    return detected[0] if detected else None
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def dialect_of_answer(method: str, **members: object) -> str | None:
 def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | None) -> None:
     """The params of initialize decide the dialect until the answer comes."""
     detected = dialect_of_initialize(params, None)
-    assert (detected and detected.dialect) == dialect
-    assert detected is None or detected.reason
+    assert (detected and detected[0]) == dialect
+    assert detected is None or detected[1]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) ->
     """The result of initialize decides the dialect if the request is nearly empty."""
     detected = dialect_of_initialize(ONE, result)
     assert detected is not None
-    assert detected.dialect == dialect
+    assert detected[0] == dialect
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_the_result_decides(
 ) -> None:
     """If the result of initialize contradicts the request, the result decides the dialect."""
     detected = dialect_of_initialize(params, result)
-    assert (detected and detected.dialect) == dialect
+    assert (detected and detected[0]) == dialect
 
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
@@ -224,7 +224,7 @@ def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     detected = dialect_of_frame(large)
     assert detected is not None
-    assert detected.dialect == V2
+    assert detected[0] == V2
     for method in ("session/update", "session/new", "session/prompt", "session/load"):
         assert dialect_of_frame(Message(Kind.REQUEST, method, update="plan")) is None
     assert dialect_of_frame(Message(Kind.RESPONSE), "session/prompt") is None
@@ -251,7 +251,7 @@ def dialects_of(examples: list[Example]) -> set[str]:
         else:
             answered = example.method if message.method is None else None
             detected = dialect_of_frame(message, answered)
-        dialects.update([detected.dialect] if detected else [])
+        dialects.update([detected[0]] if detected else [])
     return dialects
 
 
