@@ -16,7 +16,7 @@ a connection. ``mcp/message`` and ``mcp/disconnect`` name this connection. An ol
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -104,19 +104,16 @@ class Answer:
     """The id of the request as JSON; the answer repeats this id."""
 
 
-class _Batch(NamedTuple):
-    whole: Message
-    members: Sequence[Message]
-    requests: dict[str | None, Message]
-    """The requests by id; of several requests with the same id, the first."""
-
-
 @lru_cache(maxsize=2)
-def _batch(raw: bytes) -> _Batch:
-    """Reads a batch; cached, since callers ask for its messages one by one."""
+def _batch(raw: bytes) -> tuple[Message, dict[str | None, Message]]:
+    """Reads a batch; cached, since callers ask for its messages one by one.
+
+    Returns:
+        The batch, and its requests by id; of several requests with the same id, the first.
+    """
     whole = read(raw)
     requests = (request for request in reversed(whole.members) if request.kind is Kind.REQUEST)
-    return _Batch(whole, whole.members, {request.rpc_id: request for request in requests})
+    return whole, {request.rpc_id: request for request in requests}
 
 
 class Wire(NamedTuple):
@@ -130,14 +127,17 @@ class Wire(NamedTuple):
 
     def message_of(self, step: "Step") -> bytes:
         """Returns the message of a client's step; the message may be a member of a batch."""
-        return self.raw if step.member is None else _batch(self.raw).members[step.member].raw or b""
+        if step.member is None:
+            return self.raw
+        whole, _ = _batch(self.raw)
+        return whole.members[step.member].raw or b""
 
     def request_of(self, ask: Ask) -> Message:
         """Returns a request of the agent; the request may be a member of a batch."""
         if not self.raw.lstrip().startswith(b"["):
             return read(self.raw)
-        batch = _batch(self.raw)
-        return batch.requests.get(ask.rpc_id, batch.whole)
+        whole, requests = _batch(self.raw)
+        return requests.get(ask.rpc_id, whole)
 
 
 @define

@@ -65,14 +65,11 @@ _SPELL: dict[Style, Callable[[Any], bytes]] = {
 }
 
 
-class _Changeable(Exception):
-    """Raised for a number that other tools may write differently."""
-
-
 def _plain_float(text: str) -> float:
+    """Reads a number; raises `ValueError` if other tools may write it differently."""
     value = float(text)
     if value.is_integer() or repr(value) != text or "e" in text:
-        raise _Changeable
+        raise ValueError(text)
     return value
 
 
@@ -101,7 +98,7 @@ def find_style(raw: bytes) -> tuple[bytes, Style] | None:
         for style in _candidates(raw):
             if _SPELL[style](value) == raw:
                 return compact, style
-    except (msgspec.MsgspecError, ValueError, RecursionError, _Changeable):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
     return None
 
