@@ -3,12 +3,11 @@
 import os
 import sys
 
-from acp_proxy.record import capture
+from acp_proxy.record import capture, supervise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from acp_proxy.record.capture.record_options import RecordOptions
-    from acp_proxy.record.capture.relay import Relay
 
 _MOST_YOUNG = 100_000
 """The number of new objects after which the garbage collector runs.
@@ -46,7 +45,7 @@ def _start_recording() -> None:
         return
     options = parse(sys.argv[2:], os.environ)
     if options is not None and _is_command(options):
-        record(options, _supervise, _without_secrets)
+        record(options, supervise, _without_secrets)
 
 
 def _block_signals() -> None:
@@ -68,13 +67,6 @@ def _is_command(options: "RecordOptions") -> bool:
     command = replace_name(options.command, expanded)
     options.command = command or options.command
     return command is not None
-
-
-def _supervise(relay: "Relay", options: "RecordOptions") -> None:
-    """Supervises a relay; the supervisor is imported only after bytes flow through the relay."""
-    from acp_proxy.record import supervise
-
-    supervise(relay, options)
 
 
 def _without_secrets(text: str) -> str:
