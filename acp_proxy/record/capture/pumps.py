@@ -6,7 +6,7 @@ import time
 from acp_proxy.base.limits import CHUNK
 from acp_proxy.record.capture.latch import Latch
 from acp_proxy.record.capture.stdio import warn
-from acp_proxy.recording.log_format import END, STREAM_NAMES, UNDELIVERED, Log
+from acp_proxy.recording.log_format import END, STDERR, STREAM_NAMES, UNDELIVERED, Log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ class Interceptor:
         self.fields: dict[str, str | int | list[str]] = {}
         """Fields that the interceptor adds to the first record of the log."""
 
-    def pump(
-        self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
-    ) -> "Pump":
+    def pump(self, stream: int, source: int, sink: int, log: Log) -> "Pump":
         """Makes the pump of a stream.
 
         Args:
@@ -35,9 +33,8 @@ class Interceptor:
             source: the descriptor to read.
             sink: the descriptor to write to.
             log: the log that every chunk is appended to first.
-            keep_sink: whether the sink stays open at the end.
         """
-        return Pump(stream, source, sink, log, keep_sink=keep_sink)
+        return Pump(stream, source, sink, log)
 
     def attach(self, agent: "AgentProcess", log: Log, origin_ns: int) -> None:
         """Receives the agent's process and the log; called before any pump is made.
@@ -59,6 +56,7 @@ class Pump:
     """Moves one stream from ``source`` to ``sink`` until either is closed.
 
     Attributes:
+        sink: the descriptor to write to; its number may be reused once the pump has ended.
         in_read: whether the thread waits for its source, and not for a slow reader.
         last_ns: when the last byte was read, or else when the pump started, in monotonic ns.
         source_ended: whether the source ended by itself, and was not closed because of a broken
@@ -67,28 +65,20 @@ class Pump:
             pump is abandoned.
     """
 
-    def __init__(
-        self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
-    ) -> None:
+    def __init__(self, stream: int, source: int, sink: int, log: Log) -> None:
         self.stream = stream
         self.in_read = True
         self.last_ns = time.monotonic_ns()
         self.source_ended = False
         self.ended = Latch()
         self._source = source
-        self._sink = sink
+        self.sink = sink
         self._log = log
-        self._keep_sink = keep_sink
 
     @property
     def name(self) -> str:
         """The stream's name."""
         return STREAM_NAMES[self.stream]
-
-    @property
-    def sink(self) -> int:
-        """The descriptor to write to; its number may be reused once the pump has ended."""
-        return self._sink
 
     def run(self) -> None:
         """Relays until the source ends or the sink breaks, logs why, and closes both.
@@ -111,8 +101,8 @@ class Pump:
             self._log.event(END, {"reason": reason}, self.stream)
         except Exception as e:
             self._stop_recording(e)
-        if not self._keep_sink:
-            os.close(self._sink)
+        if self.stream != STDERR:  # this sink is our own stderr
+            os.close(self.sink)
         os.close(self._source)
         self.ended.set()
 
@@ -129,7 +119,7 @@ class Pump:
         """
         read, write, now = os.read, os.write, time.monotonic_ns
         append: Callable[[int, int, bytes], None] = self._log.append
-        stream, source, sink = self.stream, self._source, self._sink
+        stream, source, sink = self.stream, self._source, self.sink
         while True:
             try:
                 chunk = read(source, CHUNK)
@@ -163,9 +153,9 @@ class Pump:
     def _write_rest(self, rest: memoryview) -> None:
         while rest:
             try:
-                rest = rest[os.write(self._sink, rest) :]
+                rest = rest[os.write(self.sink, rest) :]
             except BlockingIOError:
-                wait_until_ready(self._sink, writing=True)
+                wait_until_ready(self.sink, writing=True)
             except OSError:
                 self._undelivered(len(rest))
                 raise

@@ -69,7 +69,7 @@ class Relay:
         self.interceptor = interceptor = interceptor or Interceptor()
         self.to_agent = interceptor.pump(TO_AGENT, client_in, agent.stdin, log)
         self.to_client = interceptor.pump(TO_CLIENT, agent.stdout, client_out, log)
-        self.stderr = interceptor.pump(STDERR, agent.stderr, 2, log, keep_sink=True)
+        self.stderr = interceptor.pump(STDERR, agent.stderr, 2, log)
         self.pumps = (self.to_agent, self.to_client, self.stderr)
         self.stopping = Latch()
         self.drained = Latch()

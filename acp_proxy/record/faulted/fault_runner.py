@@ -110,9 +110,7 @@ class FaultRunner(Interceptor):
         engine = FaultEngine(self.plan, self.seed, origin_ns)
         self._engine = EngineGuard(engine, self.give_up)
 
-    def pump(
-        self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
-    ) -> Pump:
+    def pump(self, stream: int, source: int, sink: int, log: Log) -> Pump:
         """Makes the pump of a stream: one with faults, one whose log is tapped, or a plain pump.
 
         Args:
@@ -120,7 +118,6 @@ class FaultRunner(Interceptor):
             source: the descriptor to read.
             sink: the descriptor to write to.
             log: the log of the recording.
-            keep_sink: whether the sink stays open at the end.
         """
         if stream in self.streams or (stream == STDERR and self.streams):
             outbox = self._schedule.outboxes[_OUTLETS[stream]]
@@ -131,7 +128,7 @@ class FaultRunner(Interceptor):
             return FaultedPump(stream, source, sink, log, self.queues[stream], self)
         if stream in _DIRECTIONS and self.streams:
             log = TappedLog(log, self.follow)
-        return Pump(stream, source, sink, log, keep_sink=keep_sink)
+        return Pump(stream, source, sink, log)
 
     def follow(self, stream: int, t_ns: int, chunk: bytes) -> None:
         """Keeps a chunk of a direction without faults until the engine gets it.

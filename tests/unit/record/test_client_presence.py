@@ -46,7 +46,7 @@ def test_overstaying(client: ClientPresence, open_request: bool | None, why: str
 def presence_of(sink: int, *, lost_parent: bool = False) -> ClientPresence:
     """Looks for the client of a relay that writes to a descriptor."""
     scene = Scene(cast("MockClock", None))
-    scene.relay.to_client._sink = sink
+    scene.relay.to_client.sink = sink
     if lost_parent:
         scene.relay.parent = -1
     return look_for_client(scene.relay)

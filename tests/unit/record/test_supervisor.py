@@ -109,7 +109,7 @@ class Scene:
         """The client closes the pipe that it reads."""
         reading, writing = os.pipe()
         os.close(reading)
-        self.relay.to_client._sink = writing
+        self.relay.to_client.sink = writing
 
     def agent_says(self) -> None:
         """A byte is read from the agent and forwarded at once."""
@@ -492,7 +492,7 @@ async def test_a_slow_disk_is_no_stall_of_a_peer(clock: MockClock) -> None:
     try:
 
         def waits_for_the_disk(scene: Scene) -> None:
-            scene.relay.to_client._sink = writing
+            scene.relay.to_client.sink = writing
             blocks(scene)
 
         def fills(_: Scene) -> None:
