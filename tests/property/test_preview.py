@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_proxy.explain.describe.method_texts import METHODS as METHOD_TABLE
-from acp_proxy.explain.describe.update_texts import UPDATES
+from acp_proxy.explain.describe.session_texts import UPDATES
 from acp_proxy.explain.preview import preview
 from acp_proxy.protocol.jsonrpc import Kind
 from tests.support.protocol_documents import draft, official

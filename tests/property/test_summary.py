@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from acp_proxy.explain.describe.method_texts import METHODS
 from acp_proxy.explain.describe.peer_texts import auth_method_ids
-from acp_proxy.explain.describe.update_texts import UPDATES
+from acp_proxy.explain.describe.session_texts import UPDATES
 from acp_proxy.explain.show.conversation_summary import capabilities
 from acp_proxy.explain.show.summary import find_quickly, summarize
 from acp_proxy.recording import log_format as capture_log

@@ -24,7 +24,7 @@ from acp_proxy.explain.describe.phrases import (
     quantity,
     word,
 )
-from acp_proxy.explain.describe.update_texts import session_update
+from acp_proxy.protocol.dialects import INITIALIZE, LOGIN, OPENING, SUCCESSOR
 
 MCP_ERROR = "MCP error"
 _LISTS = ("tools", "resources", "prompts", "resourceTemplates")
@@ -286,32 +286,22 @@ def _quoted(argument: object) -> str:
     return shlex.quote(argument) if isinstance(argument, str) else str(argument)
 
 
-_OPEN = Method(session_texts.opened, session_texts.open_result)
 _WHICH = Method(_named("sessionId"))
-_LOGIN = Method(peer_texts.login, peer_texts.login_result)
 _LOGOUT = Method(_constant("log out"))
-_PEER = Method(peer_texts.peer, peer_texts.peer)
 _TERMINAL = Method(_terminal, _done)
-_WRAPPED = Method(_wrapped)
 _MCP = Method(_mcp_message, _mcp_result)
 _MCP_SERVER = _named("serverId", "acpId", "connectionId")
 _MODE = _named("modeId", "mode", "modelId")
 
 METHODS: dict[str, Method] = {
-    "initialize": _PEER,
-    "_proxy/initialize": _PEER,
-    "proxy/initialize": _PEER,
-    "authenticate": _LOGIN,
-    "auth/login": _LOGIN,
+    **dict.fromkeys(INITIALIZE, Method(peer_texts.peer, peer_texts.peer)),
+    **dict.fromkeys(LOGIN, Method(peer_texts.login, peer_texts.login_result)),
     "logout": _LOGOUT,
     "auth/logout": _LOGOUT,
     "providers/list": Method(_constant("all providers"), peer_texts.providers),
     "providers/set": Method(peer_texts.provider),
     "providers/disable": Method(peer_texts.provider),
-    "session/new": _OPEN,
-    "session/load": _OPEN,
-    "session/resume": _OPEN,
-    "session/fork": _OPEN,
+    **dict.fromkeys(OPENING, Method(session_texts.opened, session_texts.open_result)),
     "session/list": Method(session_texts.list_params, session_texts.list_result),
     "session/delete": _WHICH,
     "session/close": _WHICH,
@@ -320,7 +310,7 @@ METHODS: dict[str, Method] = {
     "session/set_mode": Method(_MODE, session_texts.set_mode_result),
     "session/set_model": Method(_MODE),
     "session/set_config_option": Method(session_texts.set_option, session_texts.set_option_result),
-    "session/update": Method(session_update),
+    "session/update": Method(session_texts.session_update),
     "session/request_permission": Method(tool_texts.permission, tool_texts.permission_result),
     "elicitation/create": Method(tool_texts.elicitation, tool_texts.elicitation_result),
     "elicitation/complete": Method(_named("elicitationId")),
@@ -345,8 +335,7 @@ METHODS: dict[str, Method] = {
     "mcp/disconnect": Method(_MCP_SERVER),
     "mcp/message": _MCP,
     "_mcp/request": _MCP,
-    "_proxy/successor": _WRAPPED,
-    "proxy/successor": _WRAPPED,
+    **dict.fromkeys(SUCCESSOR, Method(_wrapped)),
     "$/cancel_request": Method(lambda params: f"request #{word(params, 'requestId')}"),
 }
 """The methods of all dialects; a message of any other method is described by its payload."""

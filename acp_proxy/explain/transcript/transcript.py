@@ -16,8 +16,7 @@ from acp_proxy.explain.choice import row_of
 from acp_proxy.explain.describe.content_texts import content as describe
 from acp_proxy.explain.describe.event_texts import describe_event
 from acp_proxy.explain.describe.phrases import Value, message_of, part
-from acp_proxy.explain.describe.session_texts import prompt_result
-from acp_proxy.explain.describe.update_texts import is_hidden
+from acp_proxy.explain.describe.session_texts import is_hidden, prompt_result
 from acp_proxy.explain.message_pass import HISTORY, opened_before
 from acp_proxy.explain.observed_faults import mark
 from acp_proxy.explain.origins import known_value

@@ -9,7 +9,7 @@ import pytest
 
 from acp_proxy.explain.describe.content_texts import BLOCKS
 from acp_proxy.explain.describe.method_texts import METHODS
-from acp_proxy.explain.describe.update_texts import UPDATES
+from acp_proxy.explain.describe.session_texts import UPDATES
 from acp_proxy.explain.preview import preview
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.updates import kind_and_update

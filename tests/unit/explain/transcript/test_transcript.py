@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.explain.describe.update_texts import session_update
+from acp_proxy.explain.describe.session_texts import session_update
 from acp_proxy.explain.transcript.entries import (
     FULL,
     EntryKind,
