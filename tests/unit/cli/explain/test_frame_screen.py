@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.explain.log.line_views import TokenKind, hex_view, pretty, unfolded
+from acp_proxy.cli.explain.frame_screen import hex_view, pretty, unfolded
+from acp_proxy.cli.screens.styled_text import Ink
 from tests.support.command_line import run
 from tests.support.log_writer import LogWriter, handshake, line, request, result, text, update
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def shown(raw: bytes, *, elide: bool = False) -> str:
     """Returns all lines, without their colours."""
-    return "\n".join("".join(text for _, text in line) for line in pretty(raw, elide=elide))
+    return "\n".join("".join(text for text, _, _ in line) for line in pretty(raw, elide=elide))
 
 
 @pytest.mark.parametrize(
@@ -66,22 +67,22 @@ def test_escaped_letters_are_written_out() -> None:
     )  # fmt: skip
 
 
-def test_each_piece_has_its_kind() -> None:
-    """`log --seq` gives names, strings, words, numbers and signs of JSON colours of their own."""
+def test_each_piece_has_its_colour() -> None:
+    """`log --seq` gives names, strings, words and numbers of JSON colours of their own."""
     lines = list(pretty(b'{"a":["b",1,true]}'))
-    roles = [(text, role) for line in lines for role, text in line if role is not TokenKind.SPACE]
-    assert roles == [
-        ("{", TokenKind.SIGN),
-        ('"a"', TokenKind.KEY),
-        (": ", TokenKind.SIGN),
-        ("[", TokenKind.SIGN),
-        ('"b"', TokenKind.STRING),
-        (",", TokenKind.SIGN),
-        ("1", TokenKind.NUMBER),
-        (",", TokenKind.SIGN),
-        ("true", TokenKind.WORD),
-        ("]", TokenKind.SIGN),
-        ("}", TokenKind.SIGN),
+    inks = [(text, ink) for line in lines for text, ink, _ in line if text.strip()]
+    assert inks == [
+        ("{", None),
+        ('"a"', Ink.TO_AGENT),
+        (": ", None),
+        ("[", None),
+        ('"b"', Ink.TO_CLIENT),
+        (",", None),
+        ("1", Ink.STDERR),
+        (",", None),
+        ("true", Ink.PERMISSION),
+        ("]", None),
+        ("}", None),
     ]
 
 
