@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING
 
 from acp_proxy.cli.explain.log_screen import TimelineLayout, fold_ends
 from acp_proxy.cli.screens.styled_text import Screen
-from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import fold
-from acp_proxy.explain.pauses import Pauses
-from acp_proxy.store.queries.frames import last_number
 from acp_proxy.store.reader import RecordingReader
 from tests.support.log_writer import (
     MS,
@@ -55,11 +52,8 @@ def screens(directory: Path) -> Iterator[tuple[str, str]]:
 def screen(path: Path, columns: int | None, *, color: bool) -> str:
     """The timeline of a recording."""
     with RecordingReader(path) as reader:
-        hints_of = HintReader(reader).of
-        shown = Screen(columns, color)
-        newest, pauses = last_number(reader), Pauses(reader)
-        layout = TimelineLayout(shown, newest=newest, hints_of=hints_of, pauses=pauses)
-        items = fold(reader.rows(), pauses=pauses)
+        layout = TimelineLayout(Screen(columns, color), reader)
+        items = fold(reader.rows(), pauses=layout.pauses)
         folded = items if columns is None else fold_ends(items)
         lines = [line for item in folded for line in layout.lines(item)]
     return "".join(f"{line}\n" for line in lines)

@@ -28,7 +28,6 @@ from acp_proxy.explain.search.search_patterns import ESCAPE, undone
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS
 from acp_proxy.protocol.updates import kind_and_update
-from acp_proxy.recording.recording import Recording
 from acp_proxy.store.tables.checked_values import Row, is_excerpt
 
 _TERMINAL_LONGEST = 100_000
@@ -74,7 +73,6 @@ Unfolded = tuple[str, list[str]]
 class FramePage:
     """Prints frames in full."""
 
-    recording: Recording
     layout: TimelineLayout
 
     def lines(self, row: Row, pair: Row | None) -> Iterator[str]:
@@ -87,7 +85,7 @@ class FramePage:
         yield self._title(row)
         for member in self.layout.member_lines(row):
             yield self.layout.text(member)
-        for name, value in facts(row, self.recording, live=self.layout.live):
+        for name, value in facts(row, self.layout.recording, live=self.layout.live):
             if value not in (None, ""):
                 label = piece(f"{name:<{LABEL}}", Ink.FAINT)
                 yield self.layout.screen.whole(piece("  "), label, piece(str(value)))

@@ -24,12 +24,10 @@ from acp_proxy.explain.choice import (
     row_of,
     why_nothing,
 )
-from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import ChunkRun, fold
 from acp_proxy.explain.log.frame_json import event_json, frame_json, large_frame_json, line_parts
 from acp_proxy.explain.log.timeline import pair_of
 from acp_proxy.explain.origins import known_members
-from acp_proxy.explain.pauses import Pauses
 from acp_proxy.recording.filters import Filter, all_of
 from acp_proxy.store.queries.frames import last_number
 from acp_proxy.store.reader import RecordingReader
@@ -277,8 +275,7 @@ class _TimelineScreen(_JsonTimeline):
     def print_one(self, row: Row) -> None:
         from acp_proxy.cli.explain.frame_screen import FramePage
 
-        page = FramePage(self.reader.recording, self.layout)
-        number = pair_of(row)
+        page, number = FramePage(self.layout), pair_of(row)
         pair = None if number is None else row_of(self.reader, number)
         for line in page.lines(row, pair):
             self.out.line(line)
@@ -306,8 +303,4 @@ def _form(
         return _JsonTimeline(reader, Writer())
     if raw:
         return _RawTimeline(reader, Writer())
-    layout = TimelineLayout(
-        stdout_screen(), newest=last_number(reader), live=reader.is_open, times=times,
-        hints_of=HintReader(reader).of, recording=reader.recording, pauses=Pauses(reader),
-    )  # fmt: skip
-    return _TimelineScreen(reader, Writer(), layout, folded)
+    return _TimelineScreen(reader, Writer(), TimelineLayout(stdout_screen(), reader, times), folded)

@@ -1,7 +1,7 @@
 """Lays the timeline out: columns that fit the terminal, colours, turns, pauses and marks."""
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from enum import StrEnum
 
 from attrs import evolve
@@ -19,7 +19,7 @@ from acp_proxy.cli.screens.styled_text import (
     piece,
 )
 from acp_proxy.cli.screens.table import WIDE
-from acp_proxy.explain.hints import NONE, Hints
+from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import ChunkRun, run_line
 from acp_proxy.explain.log.timeline import (
     Cells,
@@ -32,7 +32,9 @@ from acp_proxy.explain.log.timeline import (
 )
 from acp_proxy.explain.pauses import Pauses
 from acp_proxy.explain.waits import LEAST_NS
-from acp_proxy.recording.recording import Fact, Recording
+from acp_proxy.recording.recording import Fact
+from acp_proxy.store.queries.frames import last_number
+from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 _WITH_SIZES = 140
@@ -104,42 +106,27 @@ class TimelineLayout:
     """
 
     def __init__(
-        self,
-        screen: Screen,
-        *,
-        newest: int = 0,
-        live: bool = False,
-        hints_of: Callable[[Row], Hints] = lambda _: NONE,
-        times: TimeForm = TimeForm.RELATIVE,
-        recording: Recording | None = None,
-        pauses: Pauses | None = None,
+        self, screen: Screen, reader: RecordingReader, times: TimeForm = TimeForm.RELATIVE
     ) -> None:
         """Begins a timeline.
 
         Args:
             screen: the screen that the lines have to fit.
-            newest: the number of the last frame or event so far.
-            live: whether an answer may still come.
-            hints_of: looks up facts about a frame in other frames.
+            reader: the recording.
             times: how times are written.
-            recording: the recording; defines the local time and which facts are not known.
-            pauses: finds the pauses that have a line on a terminal.
         """
-        self.pauses = pauses
+        self.screen, self.recording, self.pauses = screen, reader.recording, Pauses(reader)
+        self.hints_of = HintReader(reader).of
+        self.live = reader.is_open
+        """Whether an answer may still come."""
         self._times = times
-        self._recording = recording
-        self._notes = {} if recording is None else recording.row_notes
-        self._step_ns = 0 if recording is None else recording.step_ns
         needed: dict[str, Fact] = {"time": _NEEDED[times], "size": "bytes"}
-        unknown = (name for name, fact in needed.items() if recording and not recording.knows(fact))
+        unknown = (name for name, fact in needed.items() if not self.recording.knows(fact))
         self._unknown = dict.fromkeys(unknown, "")
-        self.live = live
-        self.hints_of = hints_of
         columns = screen.columns
-        self.screen = screen
         self._wide = columns is None or columns >= WIDE
         self._has_sizes = columns is None or columns >= _WITH_SIZES
-        digits = len(str(newest))
+        digits = len(str(last_number(reader)))
         self._number = max(6, digits * 2 + 1) if columns is None else max(5, digits + 3)
         self._time = 9 if self._has_sizes else 7
         self._id = _ID[self._has_sizes]
@@ -159,7 +146,7 @@ class TimelineLayout:
     @property
     def marked(self) -> Container[int]:
         """The numbers of the marked frames, and of the rows with a note."""
-        return self._marks.keys() | self._notes.keys()
+        return self._marks.keys() | self.recording.row_notes.keys()
 
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
         """Yields the line of a row or run, and the lines that belong directly before or after it.
@@ -180,7 +167,7 @@ class TimelineLayout:
         yield self.text(line, self._marks.get(row["seq"], "  ") if self._marks else "")
         for member in self.member_lines(row):
             yield self.text(member, "  " if self._marks else "")
-        for seq, note in self._notes.items():
+        for seq, note in self.recording.row_notes.items():
             for text in note.split("\n") if row["seq"] <= seq <= self._before[0] else ():
                 yield self.screen.whole(piece(f"{'':{self._number}} ✎ {text}", Ink.PERMISSION))
 
@@ -191,13 +178,11 @@ class TimelineLayout:
             line: the line.
             mark: the margin of the line.
         """
-        if self._unknown:
-            line = evolve(line, cells=line.cells._replace(**self._unknown))
         return self.screen.line((mark, None, True), *self._pieces(line))
 
     def _line(self, item: Row | ChunkRun) -> TimelineLine:
         if isinstance(item, ChunkRun):
-            return run_line(item, self._recording)
+            return run_line(item, self.recording)
         if "raw" not in item:
             line, seq = event_line(item), item["seq"]
             if item.get("last", seq) != seq:
@@ -208,15 +193,17 @@ class TimelineLayout:
     def frame_line(self, row: Row) -> TimelineLine:
         """Returns the line of a frame."""
         hints = self.hints_of(row)
-        return frame_line(row, live=self.live, hints=hints, step_ns=self._step_ns)
+        return frame_line(row, live=self.live, hints=hints, step_ns=self.recording.step_ns)
 
     def member_lines(self, row: Row) -> Iterator[TimelineLine]:
         """Yields the lines of the messages of a batch; yields nothing for another frame."""
-        return member_lines(row, live=self.live, hints_of=self.hints_of, step_ns=self._step_ns)
+        return member_lines(
+            row, live=self.live, hints_of=self.hints_of, step_ns=self.recording.step_ns
+        )
 
     def _time_of(self, t_ns: int) -> str:
-        if self._times is TimeForm.CLOCK and self._recording is not None:
-            return f"{self._recording.clock(t_ns):%H:%M:%S.%f}"[:-3]
+        if self._times is TimeForm.CLOCK:
+            return f"{self.recording.clock(t_ns):%H:%M:%S.%f}"[:-3]
         before_ns = t_ns if self._before is None else self._before[1]
         return f"{(t_ns - before_ns) / 1e9:.6f}"
 
@@ -224,9 +211,9 @@ class TimelineLayout:
         assert self._before is not None
         if row["seq"] != self._before[0] + 1:  # the frames between the two are not shown
             yield from [self._note("⋮", Ink.FAINT)] if self._marks else ()
-        elif pause := self.pauses and self.pauses.between(self._before, row):
+        elif pause := self.pauses.between(self._before, row):
             ink = Ink.TROUBLE if pause.never_ended else Ink.STDERR
-            yield self._note(f"··· {pause.text(self._step_ns)} ···", ink)
+            yield self._note(f"··· {pause.text(self.recording.step_ns)} ···", ink)
         if line.tone is Tone.PROMPT and row["turn"] is not None:
             yield self._rule(" · ".join(filter(None, (f"turn {row['turn']}", row["session"]))))
 
@@ -234,8 +221,6 @@ class TimelineLayout:
         size = "size" if self._has_sizes else ""
         cells = Cells("#", _TIMES[self._times], " ", "message", "id", "pair", size)
         line = TimelineLine(cells, "content", "title")
-        if self._unknown:
-            line = evolve(line, cells=line.cells._replace(**self._unknown))
         margin = piece("  " if self._marks else "")
         titles = [(text, Ink.FAINT, False) for text, _, _ in self._pieces(line)]
         return self.screen.line(margin, *titles)
@@ -249,6 +234,8 @@ class TimelineLayout:
         return self.screen.line(piece(" " * (self._number + 1) + text, ink))
 
     def _pieces(self, line: TimelineLine) -> list[Piece]:
+        if self._unknown:
+            line = evolve(line, cells=line.cells._replace(**self._unknown))
         cells, tone = line.cells, line.tone
         number = cells.number if self.screen.columns is None else _short(cells.number)
         ink = _TONES.get(tone, STREAM_INKS.get(line.stream))

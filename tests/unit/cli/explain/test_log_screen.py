@@ -10,7 +10,6 @@ import pytest
 from acp_proxy.cli.explain.log_screen import TimelineLayout
 from acp_proxy.cli.screens.styled_text import Screen, clusters, columns_of
 from acp_proxy.explain.log.folding import fold
-from acp_proxy.explain.pauses import Pauses
 from acp_proxy.recording import log_format as capture_log
 from acp_proxy.store.reader import RecordingReader
 from tests.support.log_writer import (
@@ -139,8 +138,8 @@ def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
         recorder.stderr("a")
         recorder.close()
     with RecordingReader(recorder.path) as reader:
-        rows, pauses = list(reader.rows()), Pauses(reader)
-        every, some = (TimelineLayout(Screen(80), pauses=pauses) for _ in range(2))
+        rows = list(reader.rows())
+        every, some = (TimelineLayout(Screen(80), reader) for _ in range(2))
         lines = [line.strip() for row in rows for line in every.lines(row)]
         assert len([line for row in (rows[0], rows[3]) for line in some.lines(row)]) == 3
     pause = "··· 6.0 s, waiting for the client's next message ···"
@@ -157,9 +156,9 @@ def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
         recorder.close()
     with RecordingReader(recorder.path) as reader:
         rows = list(reader.rows())
-    layout = TimelineLayout(Screen(80))
-    layout.mark(4, 6)
-    _, *lines = [line for row in (rows[2], rows[3], rows[5]) for line in layout.lines(row)]
+        layout = TimelineLayout(Screen(80), reader)
+        layout.mark(4, 6)
+        _, *lines = [line for row in (rows[2], rows[3], rows[5]) for line in layout.lines(row)]
     assert [line[:7] for line in lines] == ["      3", "▸     4", "      ⋮", "▹     6"]
     assert 4 in layout.marked
     assert 6 in layout.marked
@@ -180,9 +179,9 @@ def test_a_span_of_numbers_is_short_on_a_terminal(
         recorder.close()
     with RecordingReader(recorder.path) as reader:
         rows = [{**row, "seq": seq} for row, seq in zip(reader.frames(), numbers, strict=True)]
-    (run,) = fold(rows)
-    assert [*TimelineLayout(Screen(80)).lines(run)][1].startswith(shown)
-    assert next(TimelineLayout(Screen()).lines(run)).split()[0] == f"{first}–{last}"
+        (run,) = fold(rows)
+        assert [*TimelineLayout(Screen(80), reader).lines(run)][1].startswith(shown)
+        assert next(TimelineLayout(Screen(), reader).lines(run)).split()[0] == f"{first}–{last}"
 
 
 def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
