@@ -1,14 +1,19 @@
 """Checks a whole conversation for failures that no single message shows.
 
-A wait for a person or a program is never an error: both may take as long as they need.
+A wait for a person or a program is never an error: both may take as long as they need. Here are the
+table of all checks, and the checks of silences and of reported tokens: long silences, hanging tool
+calls, ignored cancels, clients that stop, and tokens that cannot be true or are read wrongly.
 """
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
-from acp_proxy.explain.findings import Finding, in_order
+from acp_proxy.base.limits import LAST_NUMBER, LINE_EDGE, LISTED
+from acp_proxy.base.wording import duration, named_cancels
+from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, Finding, Severity, in_order
 from acp_proxy.explain.show.agent_end import agent_end, empty_recording
-from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
+from acp_proxy.explain.show.diagnosis_context import DiagnosisContext, named_calls, named_turn
+from acp_proxy.explain.show.environment import launcher, stderr_line
 from acp_proxy.explain.show.failures import (
     empty_turns,
     errors_without_requests,
@@ -18,12 +23,171 @@ from acp_proxy.explain.show.failures import (
     refused_logins,
 )
 from acp_proxy.explain.show.losses import fault_effects, gaps, stalls, undelivered
-from acp_proxy.explain.show.silences import given_up, late_cancels, long_silences, silent_client
-from acp_proxy.explain.show.token_checks import full_contexts, running_totals, uncounted_turns
-from acp_proxy.explain.show.unanswered import unanswered
+from acp_proxy.explain.show.unanswered import silence_text, unanswered
+from acp_proxy.explain.waits import Party
+from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording.recording import Fact
+from acp_proxy.store.queries.exchanges import TurnRow, exchanges, first_cancel
+from acp_proxy.store.queries.frames import first_message, frames_before, updates_with
 
 Check = Callable[[DiagnosisContext], Iterable[Finding]]
+_MINUTE_NS = 60 * 10**9
+_GIVEN_UP_NS = 2 * _MINUTE_NS
+"""A person who cancels after a silence of this length has given up on the agent."""
+_LATE_NS = 30 * 10**9
+"""A turn that ends at least this long after a cancel was not ended by the cancel."""
+
+
+def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds hangs outside of tool calls that are not reported as unanswered requests."""
+    if context.messages is None:
+        return
+    cut = {turn.prompt_seq for turn in context.cut_turns}
+    known = {finding.seq for finding in given_up(context)}
+    first = context.first_of_agent
+    for silence in context.messages.intervals.silences.long:
+        request = silence.request
+        if (silence.to_seq is None and request.seq not in cut) or silence.from_seq in known:
+            continue
+        is_agents = silence.party is Party.AGENT
+        if is_agents and context.running_calls(request.turn, request.seq, silence.from_seq):
+            continue
+        lasted = " until the end" if silence.to_seq is None else ""
+        seq, more = silence.from_seq, tuple(filter(None, (silence.to_seq,)))
+        text = f"{silence_text(silence, context.recording.step_ns)}{lasted}"
+        program = launcher(context) if first is not None and silence.to_seq == first.seq else None
+        if program is not None:
+            length = duration(silence.length_ns, context.recording.step_ns)
+            text = f"{program} took {length} before the agent's first message (#{silence.to_seq})"
+            yield Finding("agent.slow-start", Severity.WARNING, ENVIRONMENT, seq, text, more)
+        else:
+            yield Finding("wait.silence", Severity.INFO, silence.party.value, seq, text, more)
+
+
+def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds turns that went on long after a cancel, although the client sent nothing new."""
+    for turn in context.turns:
+        if turn.end_seq is None or (turn.duration_ns or 0) < _LATE_NS:
+            continue
+        end_ns = context.time_of(turn.end_seq)
+        ignored = context.ignored_cancels(turn, end_ns, _LATE_NS)
+        sent = frames_before(context.reader, "to-agent", turn.end_seq, LISTED) if ignored else ()
+        is_held = any(frame.seq not in ignored and end_ns - frame.t_ns < _LATE_NS for frame in sent)
+        if ignored and not is_held:
+            length = duration(end_ns - context.time_of(ignored[0]))
+            text = f"the agent ignored {named_cancels(ignored)}: turn {turn.id} ended only {length}"
+            yield Finding("wait.cancel-ignored", Severity.WARNING, AGENT, ignored[0],
+                          f"{text} later (#{turn.end_seq})",
+                          (*ignored[1:], turn.end_seq, turn.prompt_seq))  # fmt: skip
+
+
+def given_up(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds turns that a client cancelled after a long silence of the agent or of a tool call."""
+    for turn in context.turns:
+        if turn.end_seq is None or turn.stop_reason != "cancelled":
+            continue
+        cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
+        if cancel is None or cancel > turn.end_seq:
+            continue
+        last = context.last_of_agent(turn, cancel)
+        silent_ns = 0 if last is None else context.time_of(cancel) - last.t_ns
+        running = context.running_calls(turn.id, turn.prompt_seq, cancel)
+        if last is not None and silent_ns >= _MINUTE_NS and running:
+            _, line = stderr_line(context)
+            said = f'; stderr says "{line}"' if line else ""
+            text = (
+                f"{named_calls(running)} ran for {duration(silent_ns)} in silence, until the client"
+                f" cancelled the turn (#{cancel}){said}"
+            )
+            is_stuck = context.is_stuck(turn, cancel)
+            by, why = (AGENT, None) if is_stuck else (None, "a tool call was running")
+            text += "; its permission had been answered" if is_stuck else ""
+            yield Finding("wait.call-hung", Severity.WARNING, by, max(running), text,
+                          (cancel, turn.prompt_seq), why)  # fmt: skip
+        elif not running and (last is None or silent_ns >= _GIVEN_UP_NS):
+            yield from _silent_agent(context, turn, cancel)
+
+
+def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iterator[Finding]:
+    """Finds a silence of minutes before a cancel during which only the agent had to act."""
+    mine = (turn.session, None)
+    frames = [frame for way in ("to-agent", "to-client")
+              for frame in frames_before(context.reader, way, cancel, LISTED)
+              if frame.session in mine]  # fmt: skip
+    last, cancel_ns = max(frames, default=None), context.time_of(cancel)
+    if last is None or cancel_ns - last.t_ns < _GIVEN_UP_NS:
+        return
+    asked = (row for row in exchanges(context.reader, direction="to-client") if row.session in mine)
+    if any(row.request_seq < cancel < (row.response_seq or LAST_NUMBER) for row in asked):
+        return
+    text = (
+        f"the agent sent nothing for {duration(cancel_ns - last.t_ns)} in turn {turn.id},"
+        f" from #{last.seq} until the client cancelled it (#{cancel})"
+    )
+    seqs = (cancel, turn.end_seq or cancel, turn.prompt_seq)
+    yield Finding("wait.silence", Severity.WARNING, AGENT, last.seq, text, seqs)
+
+
+def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds a client that never went on after the initialization or after opening a session.
+
+    The recording must go on for at least a minute after the answer to that request.
+    """
+    opened = context.first_opened
+    if opened is None or opened.response_seq is None:
+        return
+    end_ns = context.first_end.t_ns if context.first_end is not None else context.end_ns
+    waited_ns = end_ns - context.time_of(opened.response_seq)
+    later = first_message(context.reader, "to-agent", opened.response_seq)
+    if later is not None or waited_ns < _MINUTE_NS or context.turns:
+        return
+    is_new = opened.method not in INITIALIZE
+    what = "session/prompt" if is_new else "session/new"
+    until = "so far" if context.reader.live else "until the end"
+    text = (
+        f"the client sent nothing for {duration(waited_ns)} after the answer to {opened.method}"
+        f" (#{opened.response_seq}), {until}: no {what}"
+    )
+    severity = Severity.INFO if is_new else Severity.WARNING
+    yield Finding("wait.client-silent", severity, CLIENT, opened.response_seq, text)
+
+
+def full_contexts(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds updates with more tokens in the context than the context can hold."""
+    for seq, tokens in context.tokens.beyond.items():
+        text = f"the agent reported {tokens.used:,} used of {tokens.window:,} tokens (#{seq})"
+        yield Finding("answer.usage-beyond-size", Severity.WARNING, AGENT, seq, text)
+
+
+def running_totals(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds sessions in which the usage of each turn includes the turns before."""
+    ends = {turn.id: turn.end_seq or 0 for turn in context.turns}
+    for ids in context.tokens.totals.values():
+        every = [context.tokens.turns[turn] for turn in ids]
+        counts = [(t.total if t.input is None else t.input) or 0 for t in every]
+        if len(set(counts)) > 1:
+            shown, seq = ", ".join(f"{count:,}" for count in counts[:3]), ends[ids[-1]]
+            what = f"the usage in the answers to {len(ids)} prompts never falls"
+            why = "so it is of the session so far, not of the turn"
+            text = f"{what} ({shown} … {counts[-1]:,} tokens), {why} (#{seq})"
+            related = tuple(ends[turn] for turn in ids[:-1])
+            yield Finding("answer.usage-total", Severity.INFO, AGENT, seq, text, related)
+
+
+def uncounted_turns(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds turns with text whose usage is 0; a command may be answered without a model."""
+    for turn in context.turns:
+        tokens, prompt = context.tokens.turns.get(turn.id), context.prompts.get(turn.id, "")
+        if tokens is None or turn.stop_reason != "end_turn" or prompt.startswith("/"):
+            continue
+        if (tokens.input, tokens.output, tokens.total or 0) != (0, 0, 0):
+            continue
+        span = turn.prompt_seq, turn.end_seq or LAST_NUMBER
+        if any(updates_with(context.reader, b'"agent_message', [span], LINE_EDGE)):
+            what = f"{named_turn(context, turn)} has text, but a usage of 0 tokens"
+            text = f"{what} (#{turn.end_seq})"
+            yield Finding("answer.usage-zero", Severity.INFO, AGENT, span[1], text, span[:1])
+
 
 CHECKS: dict[Check, tuple[Fact, ...]] = {
     unanswered: (),
