@@ -102,7 +102,6 @@ def stats(
         require("--turn", turn, reader)
         chosen_turn = _turn(reader, result, turn)
         if chosen_turn is not None:
-            (chosen_turn,) = with_texts(reader, [chosen_turn])
             most = _STEPS if turn is None else None
             result = evolve(result, waterfall=waterfall(reader, chosen_turn, most))
         listed = result.turns if json else slowest(result.turns, top)
@@ -133,7 +132,7 @@ def _compare(where: Path, words: str, by: str, *, as_json: bool) -> None:
     elif not rows:
         warn(f"no recordings in {where}" + (f" match {words}" if words else ""))
     else:
-        from acp_proxy.cli.explain.versions_screen import show_versions
+        from acp_proxy.cli.explain.stats_screen import show_versions
 
         show_versions(stdout_screen(), rows)
 

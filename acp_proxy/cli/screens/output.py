@@ -278,43 +278,36 @@ def progress(
         size: returns how much an item adds to the progress; None if each item adds one.
         clock: returns seconds, from any origin.
     """
-    return _shown(items, total, label, size, clock) if sys.stderr.isatty() else iter(items)
 
+    def shown() -> Iterator[T]:
+        began = drawn = clock()
+        bar: Any = None
+        undrawn = 0
+        try:
+            for item in items:
+                yield item
+                undrawn += 1 if size is None else size(item)
+                now = clock()
+                if now - began < _PATIENCE_S or now - drawn < _REDRAW_S:
+                    continue
+                if getattr(sys.stdout, "hides_progress", False):  # see `pager`
+                    if bar is not None:
+                        _print_error(_CLEAR)
+                        bar = None
+                    continue
+                bar = bar or _bar(total, label)
+                bar.update(undrawn)
+                drawn, undrawn = now, 0
+        finally:
+            if bar is not None:
+                _print_error(_CLEAR)
 
-def _shown(
-    items: Iterable[T],
-    total: int | None,
-    label: str,
-    size: Callable[[T], int] | None,
-    clock: Callable[[], float],
-) -> Iterator[T]:
-    began = drawn = clock()
-    bar: Any = None
-    undrawn = 0
-    try:
-        for item in items:
-            yield item
-            undrawn += 1 if size is None else size(item)
-            now = clock()
-            if now - began < _PATIENCE_S or now - drawn < _REDRAW_S:
-                continue
-            if getattr(sys.stdout, "hides_progress", False):  # see `pager`
-                if bar is not None:
-                    _print_error(_CLEAR)
-                    bar = None
-                continue
-            bar = bar or _bar(total, label)
-            bar.update(undrawn)
-            drawn, undrawn = now, 0
-    finally:
-        if bar is not None:
-            _print_error(_CLEAR)
+    return shown() if sys.stderr.isatty() else iter(items)
 
 
 def _bar(total: int | None, label: str) -> Any:
     """Returns a bar that never finishes itself; the caller erases it."""
-    nothing: tuple[Any, ...] = ()
-    unknown = (item for item in nothing) if total is None else None  # an iterable without a length
+    unknown: Any = chain() if total is None else None  # an iterable without a length
     return click.progressbar(
         unknown, length=total, label=label, file=sys.stderr, show_pos=True, width=0
     )

@@ -198,7 +198,7 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
 
     Args:
         reader: the recording of the turn.
-        turn: the turn, from `with_texts`.
+        turn: the turn.
         most: the largest number of steps; the longest steps are kept. None for all steps.
     """
     messages = MessagePass(reader, _first_beside(reader, turn))
