@@ -6,7 +6,9 @@ import { EmbeddedSource, decodeText } from "../data/source.js";
 async function loadPage() {
   const element = document.createElement("script");
   // While this frame is open, the page is not yet loaded, and browsers that print it wait.
-  const frame = /** @type {HTMLIFrameElement} */ (document.getElementById("unfinished"));
+  const frame = document.createElement("iframe");
+  [frame.id, frame.hidden] = ["unfinished", true];
+  document.body.append(frame);
   frame.contentDocument?.open();
   try {
     const text = decodeText(await new EmbeddedSource().bytes("script"));
