@@ -2,6 +2,7 @@
 // The colour of a bar shows who was waited for.
 import { durationInWords } from "../shell/words.js";
 import { button, clear, div, h, setAttribute, span } from "../shell/dom.js";
+import { readable } from "../list/texts.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { tickStep } from "./time_axis.js";
 
@@ -33,7 +34,7 @@ const USUAL = new Set([null,
 /** @type {Record<string, string>} */
 const WAITED_FOR = {
   agent: "agent works", silent: "agent is silent", person: "waits for a person",
-  terminals: "for a terminal", files: "for files", other: "for the client",
+  terminals: "waits for a terminal", files: "waits for files", other: "waits for the client",
 };
 
 /**
@@ -203,7 +204,7 @@ export class WaterfallView {
     setAttribute(node, "title", `${name} ${step.title ?? ""}\n${outcome}`);
     node.append(
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),
-        ` ${step.title ?? ""}${times}`),
+        " ", ...readable(step.title?.replace(/\\n$/, "") ?? ""), times),
       cell("field",
         span("visually-hidden", `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
         h("i", { class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style }),
