@@ -12,7 +12,7 @@ import { OverviewStrip } from "../pictures/overview.js";
 import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
 import { applyFilter, misread, search } from "../search/search.js";
-import { button, clear, div, h } from "./dom.js";
+import { button, clear, div, h, span } from "./dom.js";
 import { keepLink } from "./link.js";
 import { State } from "./state.js";
 import { tabList } from "./tabs.js";
@@ -208,10 +208,10 @@ class App {
     clear(ofFilter, state.error && "still ", part(shown.length, recording.rows));
     const [noun, all] = state.query ? ["hit", state.matched] : ["finding", state.problems];
     for (const step of this.steps) step.hidden = stops.length === 0;
-    const place = stops.indexOf(state.row) + 1;
-    const which = `${noun} ${place.toLocaleString("en")}/${stops.length.toLocaleString("en")}`;
-    const words = place ? which : part(stops.length, all.length, noun);
-    clear(ofSteps, words, state.isSearching && "…");
+    const [place, { length }] = [(stops.indexOf(state.row) + 1).toLocaleString("en"), stops];
+    const which = [span("noun", `${noun} `), `${place}/${length.toLocaleString("en")}`];
+    clear(ofSteps, place === "0" ? part(length, all.length, noun) : which,
+      state.isSearching && "…");
     // A link may have set the filter and the search.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
     if (document.activeElement !== this.search) this.search.value = state.query;
