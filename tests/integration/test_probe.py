@@ -82,9 +82,9 @@ def test_prompts_are_announced_before_an_agent_starts(trials: Trials) -> None:
     """`try --probe` prints the number of prompts on stderr, even if the agent does not start."""
     process = trials.start("--probe", agent=["/no/such/agent"])
     printed, stderr = process.communicate()
-    assert (process.returncode, printed) == (127, b"")
-    assert b"the probes send at most 4 prompts" in stderr.splitlines()[0]
-    assert b"/no/such/agent" in stderr
+    assert (process.returncode, printed) == (127, "")
+    assert "the probes send at most 4 prompts" in stderr.splitlines()[0]
+    assert "/no/such/agent" in stderr
 
 
 def test_a_mute_agent_is_not_probed(trials: Trials) -> None:
@@ -101,7 +101,7 @@ def test_what_an_agent_has_said_on_stderr_is_shown_if_it_fails(trials: Trials) -
     process = trials.start("--probe", agent=dying)
     _, stderr = process.communicate()
     assert process.returncode == 1
-    assert b"no key" in stderr
+    assert "no key" in stderr
 
 
 def test_a_process_that_an_agent_leaves_behind_is_named(trials: Trials) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,11 +19,13 @@ from acp_proxy.store.reader import RecordingReader
 from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
 from tests.integration.processes import DEADLINE_S, MARK, marked, needs_proc, wait_until
 from tests.integration.test_terminals import open_terminal
-from tests.integration.verifying import PLAIN_AGENT, ROOT, SDK_AGENT
+from tests.integration.verifying import PLAIN_AGENT, ROOT, SDK_AGENT, Started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from tests.support.fork_server import ForkServer
 
 pytestmark = needs_proc
 
@@ -35,45 +37,58 @@ class Trials:
     """Runs ``acp-proxy try`` in a directory with the sample file.
 
     Attributes:
+        program: the installed program, for what does not run in a fork.
         work: the directory.
         recording: the recording of the last trial.
     """
 
-    def __init__(self, acp_proxy: Path, tmp_path: Path) -> None:
-        self._program = acp_proxy
+    def __init__(self, acp_proxy: Path, tmp_path: Path, server: ForkServer) -> None:
+        self.program = str(acp_proxy)
+        self._server = server
         self._mark = uuid.uuid4().hex
         self.work = tmp_path / "work"
         self.work.mkdir()
         (self.work / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
         self.recording = tmp_path / "trial.db"
 
-    def start(
-        self, *words: str, agent: Sequence[str] = PLAIN_AGENT, **more: Any
-    ) -> subprocess.Popen[bytes]:
-        """Starts a trial."""
+    def start(self, *words: str, agent: Sequence[str] = PLAIN_AGENT, **streams: int) -> Started:
+        """Starts a trial.
+
+        Args:
+            *words: options.
+            agent: its command.
+            **streams: as `subprocess` has them; the rest is closed and two files.
+        """
         self.recording = self.recording.with_name(f"{uuid.uuid4().hex}.db")
-        environment = {
+        command = ["try", *words, "-o", str(self.recording), "--", *agent]
+        outputs = [self.recording.with_suffix(f".{name}") for name in ("stdout", "stderr")]
+        with outputs[0].open("wb") as out, outputs[1].open("wb") as err:
+            usual = {"stdin": subprocess.DEVNULL, "stdout": out.fileno(), "stderr": err.fileno()}
+            process = self._server.start(
+                command, **{**usual, **streams}, env=self._environment(), cwd=self.work
+            )
+        return Started(process, outputs)
+
+    def run(
+        self, *words: str, agent: Sequence[str] = PLAIN_AGENT, **streams: int
+    ) -> tuple[int, str]:
+        """Runs a trial; returns its exit code and what it has printed."""
+        started = self.start(*words, agent=agent, **streams)
+        stdout, stderr = started.communicate()
+        assert "Traceback" not in stderr, stderr
+        assert started.returncode is not None
+        return started.returncode, stdout
+
+    def verify(self, *words: str, agent: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+        """Runs ``acp-proxy verify`` with options and a recording."""
+        command = ["verify", *words, "--", *agent]
+        return self._server.run(command, b"", env=self._environment(), cwd=self.work)
+
+    def _environment(self) -> dict[str, str]:
+        return {
             **os.environ, MARK: self._mark, "PYTHONPATH": str(ROOT),
             "ACP_PROXY_RECORDINGS": str(self.recording.parent),
         }  # fmt: skip
-        command = [str(self._program), "try", *words, "-o", str(self.recording), "--", *agent]
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(command, cwd=self.work, env=environment, **{**pipes, **more})
-
-    def run(
-        self, *words: str, agent: Sequence[str] = PLAIN_AGENT, stdin: str | None = None
-    ) -> tuple[int, str]:
-        """Runs a trial; returns its exit code and what it has printed."""
-        more: dict[str, Any] = {} if stdin is None else {"stdin": subprocess.PIPE}
-        process = self.start(*words, agent=agent, **more)
-        typed = None if stdin is None else stdin.encode()
-        stdout, stderr = process.communicate(typed, timeout=DEADLINE_S)
-        assert b"Traceback" not in stderr, stderr.decode()
-        return process.returncode, stdout.decode()
-
-    def leave(self) -> None:
-        """Removes the directory of a trial that has not begun."""
-        shutil.rmtree(self.work)
 
     @property
     def text(self) -> str:
@@ -93,9 +108,9 @@ class Trials:
 
 
 @pytest.fixture
-def trials(acp_proxy: Path, tmp_path: Path) -> Iterator[Trials]:
+def trials(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator[Trials]:
     """Runs trials; fails if one leaves a process behind."""
-    result = Trials(acp_proxy, tmp_path)
+    result = Trials(acp_proxy, tmp_path, fork_server)
     yield result
     wait_until(lambda: not result.living(), "no process to be left")
 
@@ -107,11 +122,9 @@ def test_a_turn_is_printed_recorded_and_played_again(trials: Trials, agent: list
     assert code == 0
     assert "Hello! Grüße, café, 你好, 😀." in printed
     assert trials.findings() == []
-    recorded, proxy = str(trials.recording), str(trials._program)
+    recorded, proxy = str(trials.recording), trials.program
     assert trials.run("--prompt", "hello", agent=[proxy, "replay", recorded])[0] == 0
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    verify = [proxy, "verify", recorded, "--", *agent]
-    assert subprocess.run(verify, env=environment, capture_output=True).returncode == 0
+    assert trials.verify(recorded, agent=agent).returncode == 0
 
 
 def test_a_file_is_written_only_with_consent(trials: Trials) -> None:
@@ -216,16 +229,24 @@ def test_a_command_runs_in_the_directory(trials: Trials) -> None:
 
 def test_a_removed_directory_is_wrong_use(trials: Trials) -> None:
     """`try` in a directory that was removed ends with one line and exit code 2."""
-    process = trials.start("--prompt", "x", agent=SILENT, preexec_fn=lambda: trials.leave())
-    _, complaint = process.communicate(timeout=DEADLINE_S)
-    assert (process.returncode, complaint.count(b"\n")) == (2, 1)
+    ended = subprocess.run(
+        [trials.program, "try", "--prompt", "x", "--", *SILENT],
+        cwd=trials.work,
+        preexec_fn=lambda: shutil.rmtree(trials.work),
+        capture_output=True,
+        timeout=DEADLINE_S,
+    )
+    assert (ended.returncode, ended.stderr.count(b"\n")) == (2, 1)
 
 
 def test_standard_input_is_the_prompt(trials: Trials) -> None:
     """`try` without an option and a terminal takes all of standard input as one prompt."""
-    code, printed = trials.run(stdin="hello\n")
-    assert (code, "Grüße" in printed) == (0, True)
-    assert trials.run(stdin=" \n")[0] == 2
+    typed = trials.work / "typed.txt"
+    for text, ended in (("hello\n", 0), (" \n", 2)):
+        typed.write_text(text)
+        with typed.open("rb") as file:
+            code, printed = trials.run(stdin=file.fileno())
+        assert (code, "Grüße" in printed) == (ended, ended == 0)
 
 
 @pytest.mark.parametrize("agent", [PLAIN_AGENT, SILENT], ids=["in-a-turn", "at-once"])
@@ -250,7 +271,7 @@ def test_the_last_words_of_an_agent_are_shown(trials: Trials) -> None:
     """Text that an agent writes to its stderr after its input has ended is not lost."""
     agent = ["sh", "-c", f"{shlex.join(PLAIN_AGENT)}; echo last words >&2"]
     process = trials.start("--prompt", "hello", agent=agent)
-    assert process.communicate(timeout=DEADLINE_S)[1] == b"last words\n"
+    assert process.communicate()[1] == "last words\n"
 
 
 def test_an_agent_that_cannot_start_is_not_a_conversation(trials: Trials) -> None:
@@ -263,13 +284,13 @@ def test_ctrl_c_cancels_the_turn_and_then_ends(trials: Trials) -> None:
     process = trials.start("--prompt", "slow")
     wait_until(lambda: b"session/prompt" in _log(trials), "the prompt to be sent")
     process.send_signal(signal.SIGINT)
-    printed, _ = process.communicate(timeout=DEADLINE_S)
+    printed, _ = process.communicate()
     assert process.returncode == 0
-    assert b"cancelled" in printed
+    assert "cancelled" in printed
     process = trials.start("--prompt", "x", agent=SILENT)
     wait_until(lambda: b"initialize" in _log(trials), "the handshake to begin")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=DEADLINE_S)
+    process.communicate()
     assert process.returncode == 130
 
 
@@ -284,7 +305,7 @@ def test_an_interrupt_at_the_end_leaves_a_complete_recording(trials: Trials) -> 
     process = trials.start("--prompt", "hello", agent=stubborn)
     wait_until((trials.work / "ended").exists, "the end to begin")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=DEADLINE_S)
+    process.communicate()
     assert process.returncode == 130
     assert trials.findings() == []
 
@@ -293,8 +314,8 @@ def test_a_killed_trial_leaves_nothing_behind(trials: Trials) -> None:
     """If `try` is killed, the recorder ends the agent, and the recording has all frames."""
     process = trials.start("--prompt", "slow")
     wait_until(lambda: b"session/prompt" in _log(trials), "the prompt to be sent")
-    process.kill()
-    process.communicate(timeout=DEADLINE_S)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
     wait_until(lambda: not trials.living(), "the agent to end")
     with RecordingReader(trials.recording) as reader:
         assert any(row.get("method") == "session/prompt" for row in reader.rows())
@@ -304,8 +325,8 @@ def test_on_a_terminal_prompts_are_typed_and_changes_are_shown(trials: Trials) -
     """On a terminal, `try` asks about a permission and a write with the whole change."""
     with open_terminal() as terminal:
         with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
-            streams: dict[str, Any] = {"stdin": screen, "stdout": screen, "stderr": screen}
-            process = trials.start(**streams, start_new_session=True)
+            fd = screen.fileno()
+            process = trials.start(stdin=fd, stdout=fd, stderr=fd)
         terminal.expect(b"prompt>")
         terminal.type(b"edit\n")
         terminal.expect(b"+Hello, ACP!")
@@ -318,7 +339,7 @@ def test_on_a_terminal_prompts_are_typed_and_changes_are_shown(trials: Trials) -
         assert trials.text == CHANGED_TEXT
         terminal.type(b"\x04")
         terminal.expect(b"Next:")
-        process.wait(DEADLINE_S)
+        process.communicate()
 
 
 CURIOUS = """
@@ -363,9 +384,9 @@ def test_questions_on_a_terminal_are_whole_and_come_one_by_one(trials: Trials) -
     """A question has all that is known of its call; nothing moves it away or answers it early."""
     with open_terminal() as terminal:
         with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
-            streams: dict[str, Any] = {"stdin": screen, "stdout": screen, "stderr": screen}
+            fd = screen.fileno()
             agent = [sys.executable, "-IS", "-c", CURIOUS]
-            process = trials.start(agent=agent, **streams, start_new_session=True)
+            process = trials.start(agent=agent, stdin=fd, stdout=fd, stderr=fd)
         terminal.expect(b"prompt>")
         terminal.type(b"go\n1\n1\n")  # the answers are typed too early to count
         terminal.expect(b"command: rm -r important")
@@ -386,7 +407,7 @@ def test_questions_on_a_terminal_are_whole_and_come_one_by_one(trials: Trials) -
         terminal.expect(b"End of the turn")
         terminal.expect(b"prompt>")
         terminal.type(b"\x04")
-        process.wait(DEADLINE_S)
+        process.communicate()
 
 
 @pytest.mark.slow
@@ -396,23 +417,21 @@ def test_an_agent_on_the_typescript_sdk(
     """Turns, consent, a cancel, a death and a hang of the agent are what the recording says."""
     monkeypatch.setenv("ACP_SDK_DIR", str(npm_packages / "@agentclientprotocol/sdk"))
     agent = ["node", str(ROOT / "tests" / "agents" / "ts_agent.mjs")]
-    environment = {**os.environ, "ACP_PROXY_RECORDINGS": str(trials.recording.parent)}
     words = ["--prompt", "hello", "--prompt", "edit"]
     for option, text in (("--reject", SAMPLE_TEXT), ("--allow", CHANGED_TEXT)):
         code, printed = trials.run(*words, option, agent=agent)
         assert (code, trials.text, trials.findings()) == (0, text, [])
         assert "Grüße, 你好, 😀." in printed
-        proxy, recorded = str(trials._program), str(trials.recording)
+        proxy, recorded = trials.program, str(trials.recording)
         (trials.work / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
-        verify = [proxy, "verify", "--cwd", str(trials.work), recorded, "--", *agent]
-        result = subprocess.run(verify, env=environment, capture_output=True, text=True)
-        assert result.returncode == 0, result.stdout
+        verified = trials.verify("--cwd", str(trials.work), recorded, agent=agent)
+        assert verified.returncode == 0, verified.stdout
         assert trials.run(*words, option, agent=[proxy, "replay", recorded])[0] == 0
         (trials.work / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
     process = trials.start("--prompt", "slow", "--prompt", "hello", agent=agent)
     wait_until(lambda: "Slow…".encode() in _log(trials), "the turn to begin")
     process.send_signal(signal.SIGINT)
-    assert "Grüße" in process.communicate(timeout=DEADLINE_S)[0].decode()
+    assert "Grüße" in process.communicate()[0]
     assert (process.returncode, trials.findings()) == (0, [])
     assert trials.run("--prompt", "die", agent=agent)[0] == 1
     assert trials.findings() == ["agent.ended"]

@@ -57,10 +57,10 @@ class Verified:
 
 
 class Started:
-    """A verification that runs.
+    """A verification or a trial that runs.
 
     Attributes:
-        process: the verifier.
+        process: the verifier, or the client of the trial.
     """
 
     def __init__(self, process: subprocess.Popen[bytes] | Forked, outputs: list[Path]) -> None:
