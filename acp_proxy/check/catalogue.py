@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 
+import msgspec
 from attrs import frozen
 
 from acp_proxy.base.errors import NoSuchRule
-from acp_proxy.base.forms import converter
 from acp_proxy.base.wording import did_you_mean
 from acp_proxy.check.check_values import Rule, UncheckedRules
 from acp_proxy.explain.findings import CONVERSATION
@@ -125,7 +125,7 @@ def no_such_rule(name: str) -> NoSuchRule:
 
 @cache
 def _read() -> _Catalogue:
-    return converter.loads(Path(__file__).with_suffix(".json").read_bytes(), _Catalogue)
+    return msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=_Catalogue)
 
 
 def _named(words: Iterable[str]) -> Iterable[str]:

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from attrs import AttrsInstance, evolve, fields
 
-from acp_proxy.base.forms import converter
 from acp_proxy.base.wording import counted, duration, step
 from acp_proxy.recording.recording import LOST, Fact, Recording, needs
 
@@ -64,6 +63,8 @@ def known_json(recording: Recording, value: Any) -> Any:
         value: the value. A size of a file must not be named `size` or `bytes`, since members with
             these names are sizes of recorded lines.
     """
+    from acp_proxy.base.forms import converter  # late: text for people needs no converter
+
     return known_members(recording, converter.unstructure(value))
 
 

@@ -81,7 +81,6 @@ PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|ra
 """A member of an error from a model's provider, also in JSON within a string."""
 _POINTER = "complete log of this run"
 """Words in npm's last line, which does not tell what has failed."""
-_PATTERNS = [(reason, re.compile(pattern, re.IGNORECASE)) for reason, pattern in _REASONS]
 
 
 def outside_reason(text: str) -> str | None:
@@ -90,7 +89,9 @@ def outside_reason(text: str) -> str | None:
     Args:
         text: a line of stderr, or the message of an error.
     """
-    return next((reason for reason, pattern in _PATTERNS if pattern.search(text)), None)
+    # The patterns are compiled here, since this takes a while, and few recordings need them.
+    found = (reason for reason, words in _REASONS if re.search(words, text, re.IGNORECASE))
+    return next(found, None)
 
 
 def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
