@@ -71,7 +71,7 @@ class AgentConnection:
     """Set when the agent's output has ended."""
     _numbers: Iterator[int] = field(init=False, factory=count)
     _pending: dict[str, trio.MemorySendChannel[Any]] = field(init=False, factory=dict)
-    """Takes the answer to each open request, by the JSON text of the request's id."""
+    """Takes what is expected of the agent: an answer, by the JSON text of its request's id."""
     _lock: trio.Lock = field(init=False, factory=trio.Lock)
     """Held while a line is written, so that lines do not mix."""
 
@@ -95,21 +95,17 @@ class AgentConnection:
         for answers in self._pending.values():
             answers.close()
 
-    async def fall_silent(
-        self, limit_s: float, is_awaited: Callable[[], bool], is_held_up: Callable[[], bool]
-    ) -> None:
+    async def fall_silent(self, limit_s: float, is_held_up: Callable[[], bool]) -> None:
         """Returns when the agent has to act, and has been silent for too long.
 
-        The agent has to act while a request of ours is open, but not while it waits for us.
+        The agent has to act while something is expected of it, but not while it waits for us.
 
         Args:
             limit_s: the seconds of silence.
-            is_awaited: returns whether something else than an answer is expected of the agent.
             is_held_up: returns whether something else than our answer holds the agent up.
         """
         while True:
-            has_to_act = self._pending or is_awaited()
-            is_idle = has_to_act and not self.answering and not is_held_up()
+            is_idle = self._pending and not self.answering and not is_held_up()
             silent_s = (now_ns() - self.moved_ns) / 1e9 if is_idle else 0.0
             if silent_s >= limit_s:
                 return
@@ -128,16 +124,39 @@ class AgentConnection:
         """
         number = next(self._numbers) if name is None else name
         token = encode_json(number).decode()
-        self._pending[token], answers = trio.open_memory_channel[Any](1)
-        try:
+        with self.expected(token) as answers:
             await self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
             if self.has_left.is_set() and token in self._pending:
                 raise AgentLeft
             return await answers.receive()
+
+    @contextlib.contextmanager
+    def expected(self, token: str) -> Iterator[trio.MemoryReceiveChannel[Any]]:
+        """Expects something of the agent while the context is entered.
+
+        Args:
+            token: the name under which it is given.
+
+        Raises:
+            AgentLeft: the agent's output ends while it is waited for.
+        """
+        self._pending[token], things = trio.open_memory_channel[Any](1)
+        try:
+            yield things
         except trio.EndOfChannel:
             raise AgentLeft from None
         finally:
             self._pending.pop(token, None)
+
+    def give(self, token: str | None, thing: Any) -> None:
+        """Gives what is expected under a name; nothing happens if nothing is expected.
+
+        Args:
+            token: the name: for an answer, the JSON text of the id of its request.
+            thing: the thing.
+        """
+        if (things := self._pending.pop(token or "", None)) is not None:
+            things.send_nowait(thing)
 
     async def notify(self, method: str, params: Any) -> None:
         """Sends a notification.
@@ -169,8 +188,8 @@ class AgentConnection:
             if label.kind is Kind.REQUEST and label.method is not None:
                 self.answering += 1
                 await nursery.start(self._answer, label.rpc_id, label.method, member)
-            elif label.kind in (Kind.RESPONSE, Kind.ERROR) and label.rpc_id in self._pending:
-                self._pending.pop(label.rpc_id).send_nowait(member)
+            elif label.kind in (Kind.RESPONSE, Kind.ERROR):
+                self.give(label.rpc_id, member)
 
     async def _answer(
         self, token: str | None, method: str, message: Any, *, task_status: trio.TaskStatus[None]

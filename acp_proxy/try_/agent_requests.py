@@ -13,11 +13,11 @@ from attrs import define, field, frozen
 
 from acp_proxy.base.plain_files import reason
 from acp_proxy.playback.verify.composer import cancellation, denial
-from acp_proxy.protocol.dialects import DRAFT, PERMISSION
+from acp_proxy.protocol.dialects import DRAFT, PERMISSION, V1
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.permissions import is_draft, options_of, unambiguous
 from acp_proxy.try_.agent_connection import INVALID_PARAMS, METHOD_NOT_FOUND, RequestError
-from acp_proxy.try_.running_commands import RunningCommand, RunningCommands
+from acp_proxy.try_.running_command import RunningCommand
 from acp_proxy.try_.work_files import WorkFiles
 
 NOT_FOUND = -32002
@@ -72,16 +72,19 @@ class AgentRequests:
     Args:
         policy: who decides.
         ask: asks the user; called only if the policy is to ask.
-        files: the directory.
-        terminals: the terminals.
-        dialect: the dialect, which is set when the agent has answered ``initialize``.
+        root: the directory that the agent may read, write, and run commands in.
+        nursery: has a task for each command; when it is cancelled, the commands are killed.
+
+    Attributes:
+        dialect: the dialect of the requests, which the answer to ``initialize`` decides.
     """
 
     _policy: Policy
     _ask: Ask
-    _files: WorkFiles
-    _terminals: RunningCommands
-    dialect: str
+    _files: WorkFiles = field(converter=WorkFiles, alias="root")
+    _nursery: trio.Nursery
+    dialect: str = field(init=False, default=V1)
+    _terminals: dict[str, RunningCommand] = field(init=False, factory=dict)
     _open_questions: set[trio.CancelScope] = field(init=False, factory=set)
     _turn: trio.Lock = field(init=False, factory=trio.Lock)
     """Held while the user is asked, so that there is one question at a time."""
@@ -90,6 +93,11 @@ class AgentRequests:
     def writes(self) -> bool:
         """Whether files may be written, and terminals may run."""
         return self._policy is not Policy.REJECT
+
+    @property
+    def are_running(self) -> bool:
+        """Whether a command of the agent is running."""
+        return any(not command.ended.is_set() for command in self._terminals.values())
 
     def cancel(self) -> None:
         """Withdraws all questions, also those that wait, because the turn was cancelled."""
@@ -133,11 +141,11 @@ class AgentRequests:
             return await self._write(message, params)
         if self.writes and self.dialect != DRAFT:
             if method == _CREATE:
-                cwd = self._files.place(params.get("cwd") or ".")
-                await self._allowed(_CREATE, message)
-                return {"terminalId": await self._terminals.create(params, cwd)}
+                return await self._run(message, params)
             if method in _OF_TERMINAL:
-                terminal = self._terminals.named(params.get("terminalId"))
+                terminal = self._terminals.get(name := str(params.get("terminalId")))
+                if terminal is None or terminal.life.cancel_called:
+                    raise ValueError(f"there is no terminal {name}")
                 if method == _WAIT:
                     await terminal.ended.wait()
                 return _OF_TERMINAL[method](terminal) or {}
@@ -176,6 +184,14 @@ class AgentRequests:
         if self.dialect == DRAFT:
             return {"bytesWritten": len(str(text).encode()), "created": is_new}
         return {}
+
+    async def _run(self, message: Any, params: dict[str, Any]) -> dict[str, Any]:
+        command = RunningCommand(params, self._files.place(params.get("cwd") or "."))
+        await self._allowed(_CREATE, message)
+        await self._nursery.start(command.run)
+        name = f"terminal-{len(self._terminals) + 1}"
+        self._terminals[name] = command
+        return {"terminalId": name}
 
     async def _allowed(self, method: str, message: Any) -> None:
         """Asks the user about a request if the policy says so.

@@ -7,28 +7,22 @@ method. Agents read their input in order, so its answer shows that they have rea
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import trio
 from attrs import define, evolve, field, frozen
-from trio.abc import ReceiveStream
 
-from acp_proxy.base.limits import CHUNK
 from acp_proxy.protocol.capabilities import normalized
 from acp_proxy.protocol.dialects import CANCEL, OPENING
 from acp_proxy.protocol.json_text import encode_json, member
-from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft
-from acp_proxy.try_.agent_requests import AgentRequests, ConsentQuestion, Policy
+from acp_proxy.try_.agent_connection import AgentLeft
+from acp_proxy.try_.agent_requests import ConsentQuestion, Policy
+from acp_proxy.try_.connected_agent import GRACE_S, ConnectedAgent, RunningAgent, connected
 from acp_proxy.try_.forms import CLIENT, Forms, filled
 from acp_proxy.try_.probe_tape import NEXT, LinePlace, ProbeTape
 from acp_proxy.try_.probes import Probe, ProbeStep, brief, misfit, probes
-from acp_proxy.try_.running_commands import RunningCommands
-from acp_proxy.try_.trial import GRACE_S, StartedAgent
-from acp_proxy.try_.work_files import WorkFiles
 
 _UNKNOWN = "_acp-proxy/no_such_method"
 _MOMENT_S = 1.0
@@ -85,7 +79,7 @@ class Prober:
     """Plays all probes.
 
     Args:
-        start: starts an agent, which ends with the context.
+        start: starts an agent.
         tell: receives a few words about each probe before it is played.
         dialect: the dialect to begin with; the answer to ``initialize`` is followed.
         prompts: the texts of the prompts of a turn that ends, and of a turn that is cancelled.
@@ -98,7 +92,7 @@ class Prober:
         left_behind: processes of the agents that outlived them; they were ended.
     """
 
-    _start: Callable[[], AbstractAsyncContextManager[StartedAgent]]
+    _start: Callable[[], RunningAgent]
     _tell: Callable[[str], None]
     dialect: str
     _prompts: tuple[str, str]
@@ -111,8 +105,7 @@ class Prober:
     """Whether the agent does not answer requests with an unknown method."""
     _tapes: list[ProbeTape] = field(init=False, factory=list)
     _tape: ProbeTape = field(init=False)
-    _peer: AgentConnection = field(init=False)
-    _requests: AgentRequests = field(init=False)
+    _agent: ConnectedAgent = field(init=False)
     _state: int = field(init=False, default=0)
     """The rank of the probes that can be played."""
     _end: str = field(init=False, default="")
@@ -145,18 +138,15 @@ class Prober:
         self._tape = ProbeTape()
         self._tapes.append(self._tape)
         self.stderr.clear()
-        async with self._start() as agent, trio.open_nursery() as nursery:
-            work = Path.cwd()
-            commands = RunningCommands(nursery)
-            self._requests = AgentRequests(
-                Policy.REJECT, _nobody, WorkFiles(work), commands, self.dialect
-            )
-            self._peer = AgentConnection(
-                agent.source, agent.sink, self._requests.answer, self._tape.watch
-            )
-            nursery.start_soon(self._peer.run)
-            nursery.start_soon(self._ring, agent)
-            nursery.start_soon(self._drain, agent.stderr)
+        async with connected(
+            self._start(),
+            Policy.REJECT,
+            _nobody,
+            self._tape.watch,
+            self._hear,
+            self._timeout_s,
+        ) as self._agent:
+            self._agent.requests.dialect = self.dialect
             is_fresh = not queue[0].rank
             while queue and is_fresh == (not queue[0].rank):
                 await self._reach(queue.pop(0))
@@ -164,13 +154,12 @@ class Prober:
                 if is_fresh or is_lost or self.is_mute:
                     break
             if not self._end:
-                await agent.sink.aclose()
+                await self._agent.recorder.sink.aclose()
                 with trio.move_on_after(GRACE_S) as patience:
-                    await self._peer.has_left.wait()
+                    await self._agent.peer.has_left.wait()
                 if patience.cancelled_caught:
                     self._tape.blame("end", None, f"its output is still open after {GRACE_S:g} s")
-            nursery.cancel_scope.cancel()
-        self.left_behind += agent.left_behind
+        self.left_behind += self._agent.recorder.left_behind
 
     async def _reach(self, probe: Probe) -> None:
         """Plays a probe of the dialect, after those that lead to its start."""
@@ -181,17 +170,9 @@ class Prober:
                     await self._play(opener)
             await self._play(probe)
 
-    async def _ring(self, agent: StartedAgent) -> None:
-        """Ends the conversation when the agent is silent for too long."""
-        await self._peer.fall_silent(self._timeout_s, lambda: False, lambda: False)
-        agent.is_hopeless = True
-        self._end = f"the agent was silent for {self._timeout_s:g} s"
-        self._peer.leave()
-
-    async def _drain(self, stderr: ReceiveStream) -> None:
-        while text := await stderr.receive_some(CHUNK):
-            self.stderr += text
-            del self.stderr[:-_KEPT]
+    def _hear(self, text: bytes) -> None:
+        self.stderr += text
+        del self.stderr[:-_KEPT]
 
     async def _play(self, probe: Probe) -> None:
         """Plays one probe, and keeps the verdict."""
@@ -203,10 +184,10 @@ class Prober:
                 detail = await self._steps(probe)
                 verdict = ProbeVerdict.BROKEN if detail else ProbeVerdict.HOLDS
             except* AgentLeft:
-                is_hung = bool(self._end)
+                is_hung = bool(self._agent.silence)
                 self.is_mute |= is_hung and probe.opens and not self._state
                 self._ignores_unknown |= is_hung and probe.steps[0].request == _UNKNOWN
-                self._end = detail = self._end or "the agent ended"
+                self._end = detail = self._agent.silence or "the agent ended"
                 verdict, probe = ProbeVerdict.BROKEN, evolve(probe, severity="error")
             except* _NotTested as e:
                 detail = str(e.exceptions[0])
@@ -283,7 +264,8 @@ class Prober:
             self._facts[step.keep] = result
         elif probe.opens and not step.keep and isinstance(result, dict):
             self._facts |= normalized(result)
-            self.dialect = self._requests.dialect = Forms(self.dialect).following(result).dialect
+            self.dialect = Forms(self.dialect).following(result).dialect
+            self._agent.requests.dialect = self.dialect
         else:
             return
         self._state += probe.opens
@@ -291,13 +273,13 @@ class Prober:
     async def _ask(self, name: str, method: str, params: Any) -> Any:
         """Sends a request, and returns the message that answers it."""
         self._tape.open[_token(name)] = member(params, "sessionId")
-        return await self._peer.request(method, params, name)
+        return await self._agent.peer.request(method, params, name)
 
     async def _send(self, name: str, step: ProbeStep, params: Any) -> str | None:
         """Sends a notification or a line, and returns how its answer differs, or None."""
         strays = self._tape.strays = []
         message = {"jsonrpc": "2.0", "method": step.notify, "params": params}
-        await self._peer.send(message if step.send is None else step.send.encode())
+        await self._agent.peer.send(message if step.send is None else step.send.encode())
         if self._ignores_unknown:
             await self._ask(name + NEXT, OPENING[0], self._values()["new"])
         else:
@@ -333,8 +315,8 @@ class Prober:
             await self._tape.moved.wait()
         if session := self._tape.open.get(_token(name)):
             self._cancelled_s = trio.current_time()
-            await self._peer.notify(CANCEL, {"sessionId": session})
-            self._requests.cancel()
+            await self._agent.peer.notify(CANCEL, {"sessionId": session})
+            self._agent.requests.cancel()
 
 
 def _token(name: str) -> str:

@@ -1,172 +1,30 @@
-"""Starts an agent with a recorder, and runs a conversation with it, prompt by prompt.
+"""A conversation with a recorded agent: the handshake, a session, and one prompt after another."""
 
-The recorder is the one of ``acp-proxy record``, so the recording is like any other. If we are
-killed, the recorder reads the end of its input and ends the agent.
-"""
-
-import contextlib
 import os
 import signal
-import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from enum import StrEnum
-from functools import partial
-from pathlib import Path
-from subprocess import PIPE
-from typing import Protocol
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from typing import Any, Protocol
 
 import trio
-from attrs import define, field, frozen
-from trio.abc import ReceiveStream, SendStream
+from attrs import define, field
 
-from acp_proxy.base.limits import CHUNK
-from acp_proxy.playback.drivers.event_loop import received, run_alone
-from acp_proxy.playback.drivers.recorder_shutdown import Orphans, RecorderShutdown
-from acp_proxy.playback.drivers.verifier import environment
-from acp_proxy.protocol.jsonrpc import Direction
-from acp_proxy.try_.agent_connection import AgentConnection, AgentLeft, Watch
-from acp_proxy.try_.agent_requests import AgentRequests, Ask, Policy
-from acp_proxy.try_.dialogue import Dialogue, Refused
+from acp_proxy.playback.drivers.event_loop import received
+from acp_proxy.protocol.dialects import CANCEL, INITIALIZE, OPENING, PROMPT, V2
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.jsonrpc import Direction, read
+from acp_proxy.try_.agent_connection import AgentLeft, Watch
+from acp_proxy.try_.agent_requests import Ask, Policy
+from acp_proxy.try_.connected_agent import ConnectedAgent, RunningAgent, connected
 from acp_proxy.try_.forms import Forms, McpServer
-from acp_proxy.try_.running_commands import RunningCommands
-from acp_proxy.try_.work_files import WorkFiles
 
-_MOMENT_S = 0.5
-"""Seconds until the stderr counts as complete after the agent has ended."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE_S = 5.0
-"""Seconds in which an agent ends after its input was closed."""
+_IDLE = "idle"
+"""The name under which the end of a turn of v2 is expected, which is an update."""
 
 
-class Ending(StrEnum):
-    """How a conversation ended."""
-
-    COMPLETE = "complete"
-    """All prompts have been answered."""
-    REFUSED = "refused"
-    """The agent has refused to open a conversation."""
-    LEFT = "left"
-    """The agent has ended its output before it had answered."""
-    NO_ANSWER = "no answer"
-    """The agent was silent for too long while it had to answer."""
-    STOPPED = "stopped"
-    """A signal has stopped us."""
-
-
-@frozen
-class TrialOptions:
-    """The options of a conversation.
-
-    Attributes:
-        command: the command of the agent.
-        recording: the path of the new recording, which must not exist.
-        dialect: the dialect to begin with.
-        policy: who decides what the agent may do.
-        servers: the MCP servers of the session.
-        timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
-        grace_s: the seconds that the agent has to end after its input was closed.
-    """
-
-    command: Sequence[str]
-    recording: str
-    dialect: str
-    policy: Policy
-    servers: Sequence[McpServer]
-    timeout_s: float
-    grace_s: float = GRACE_S
-
-
-@frozen
-class TrialOutcome:
-    """How a conversation ended.
-
-    Attributes:
-        ending: the kind of the end.
-        detail: a sentence about it, or "".
-        signum: the signal that stopped us, or None.
-        exit_code: the exit code of the recorder, which is the agent's own.
-        left_behind: processes of the agent that outlived it; they were ended.
-    """
-
-    ending: Ending
-    detail: str
-    signum: int | None
-    exit_code: int | None
-    left_behind: list[str]
-
-
-@define(eq=False)
-class StartedAgent:
-    """A recorder that is our child, and its agent.
-
-    Attributes:
-        process: the recorder; when it has ended, its exit code is the agent's own.
-        source: the agent's output.
-        sink: the agent's input.
-        stderr: the agent's stderr, and messages of the recorder.
-        signum: the signal that stopped us, or None.
-        is_hopeless: whether the agent will not end by itself.
-        left_behind: processes of the agent that outlived it; they were ended.
-    """
-
-    process: trio.Process
-    source: ReceiveStream
-    sink: SendStream
-    stderr: ReceiveStream
-    signum: int | None = None
-    is_hopeless: bool = False
-    left_behind: list[str] = field(factory=list)
-
-
-@asynccontextmanager
-async def started_agent(
-    command: Sequence[str],
-    recording: str,
-    grace_s: float = GRACE_S,
-    signals: AsyncIterator[int] | None = None,
-) -> AsyncIterator[StartedAgent]:
-    """Starts a recorder with an agent; ends both when the context is left.
-
-    Args:
-        command: the command of the agent.
-        recording: the path of the new recording, which must not exist.
-        grace_s: the seconds that the agent has to end after its input was closed.
-        signals: signals that kill both while they are being ended; None if there are none.
-    """
-    recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
-    recorder += ["-o", recording, "--grace", str(grace_s), "--", *command]
-    with Orphans() as orphans:
-        process = await trio.lowlevel.open_process(
-            recorder,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            env=environment(os.environ),
-            start_new_session=True,  # a terminal's Ctrl-C is ours, and becomes session/cancel
-        )
-        source, sink, stderr = process.stdout, process.stdin, process.stderr
-        assert source is not None
-        assert sink is not None
-        assert stderr is not None
-        agent = StartedAgent(process, source, sink, stderr)
-        try:
-            yield agent
-        finally:
-            with trio.CancelScope(shield=True):
-                await _end(agent, grace_s, signals)
-                agent.left_behind = await orphans.end(grace_s)
-
-
-async def _end(agent: StartedAgent, grace_s: float, signals: AsyncIterator[int] | None) -> None:
-    shutdown = RecorderShutdown(agent.process, grace_s)
-    shutdown.signum, shutdown.is_hopeless = agent.signum, agent.is_hopeless
-    async with trio.open_nursery() as nursery:
-        if signals is not None:
-            nursery.start_soon(shutdown.kill_on_signal, signals)
-        await shutdown.end()
-        nursery.cancel_scope.cancel()
-    agent.signum = shutdown.signum
+class Refused(Exception):
+    """The agent has answered a request with an error, so the conversation cannot go on."""
 
 
 class TrialScreen(Protocol):
@@ -175,7 +33,7 @@ class TrialScreen(Protocol):
     watch: Watch
     ask: Ask
 
-    def prompts(self) -> AsyncIterator[str]:
+    def prompts(self) -> AsyncGenerator[str, None]:
         """Yields the prompts, each when the turn before it has ended."""
         ...
 
@@ -196,115 +54,115 @@ class TrialScreen(Protocol):
         ...
 
 
-def try_agent(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
-    """Talks to an agent, and records the conversation.
+@define(eq=False)
+class Trial:
+    """Talks to an agent as its client, prompt by prompt.
 
     Args:
-        options: the options.
+        start: starts the agent; takes the signals that stop us.
         screen: shows the conversation, and has the prompts.
+        policy: who decides what the agent may do.
+        forms: the messages of the dialect to begin with; the answer to ``initialize`` is followed.
+        servers: the MCP servers of the session.
+        timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
+
+    Attributes:
+        agent: the agent, which has ended when the conversation has been played.
+        detail: why the conversation ended too early; empty if all prompts were answered.
     """
-    return run_alone(partial(_run, options, screen))
 
-
-async def _run(options: TrialOptions, screen: TrialScreen) -> TrialOutcome:
-    with received(*_SIGNALS) as signals:
-        async with trio.open_nursery() as nursery:
-            async with started_agent(
-                options.command, options.recording, options.grace_s, signals
-            ) as agent:
-                nursery.start_soon(_read_stderr, agent.stderr, screen)
-                run = _Run(options, screen, agent)
-                await run.play(signals)
-            # A process may keep stderr open: what comes soon is still part of it.
-            nursery.cancel_scope.deadline = trio.current_time() + _MOMENT_S
-    code = agent.process.returncode
-    return TrialOutcome(run.ending, run.detail, agent.signum, code, agent.left_behind)
-
-
-async def _read_stderr(stderr: ReceiveStream, screen: TrialScreen) -> None:
-    """Shows the agent's stderr until its end, also while the agent is being ended."""
-    with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-        while text := await stderr.receive_some(CHUNK):
-            screen.stderr(bytes(text))
-
-
-@define(eq=False)
-class _Run:
-    """One run of a recorder, an agent, and a conversation."""
-
-    _options: TrialOptions
+    _start: Callable[[AsyncIterator[int]], RunningAgent]
     _screen: TrialScreen
-    _agent: StartedAgent
-    ending: Ending = field(init=False, default=Ending.COMPLETE)
+    _policy: Policy
+    _forms: Forms
+    _servers: Sequence[McpServer]
+    _timeout_s: float
+    agent: ConnectedAgent = field(init=False)
     detail: str = field(init=False, default="")
-    _conversation: Dialogue = field(init=False)
+    _turn: str | None = field(init=False, default=None)
+    """The session of the open turn; None if there is no turn that can be cancelled."""
 
-    async def play(self, signals: AsyncIterator[int]) -> None:
-        """Plays the conversation to its end."""
-        async with trio.open_nursery() as nursery:
-            terminals = RunningCommands(nursery)
-            requests = AgentRequests(
-                self._options.policy,
-                self._screen.ask,
-                WorkFiles(Path.cwd()),
-                terminals,
-                self._options.dialect,
-            )
-            peer = AgentConnection(
-                self._agent.source, self._agent.sink, requests.answer, self._watch
-            )
-            forms = Forms(self._options.dialect)
-            self._conversation = Dialogue(peer, requests, forms, self._options.servers)
-            scope = nursery.cancel_scope
-            nursery.start_soon(self._read, peer)
-            nursery.start_soon(self._tick, peer)
-            nursery.start_soon(self._stop_on_signal, signals, scope)
-            nursery.start_soon(self._watch_silence, peer, terminals, scope)
-            try:
-                await self._conversation.play(self._screen.prompts())
-            except AgentLeft:
-                self._end(Ending.LEFT, "the agent ended before it had answered")
-            except Refused as e:
-                self._end(Ending.REFUSED, str(e))
-            scope.cancel()
+    async def play(self) -> None:
+        """Starts the agent, plays the conversation to its end, and ends the agent."""
+        with received(*_SIGNALS) as signals:
+            async with (
+                connected(
+                    self._start(signals),
+                    self._policy,
+                    self._screen.ask,
+                    self._watch,
+                    self._screen.stderr,
+                    self._timeout_s,
+                ) as self.agent,
+                trio.open_nursery() as nursery,
+            ):
+                nursery.start_soon(self._tick)
+                nursery.start_soon(self._stop_on_signal, signals, nursery.cancel_scope)
+                try:
+                    await self._converse()
+                except AgentLeft:
+                    ended = "the agent ended before it had answered"
+                    self.detail = self.agent.silence or ended
+                except Refused as e:
+                    self.detail = str(e)
+                nursery.cancel_scope.cancel()
 
-    def _end(self, ending: Ending, detail: str) -> None:
-        """Notes why the conversation ended; only the first reason counts."""
-        if self.ending is Ending.COMPLETE:
-            self.ending, self.detail = ending, detail
+    async def _converse(self) -> None:
+        """Opens a session, and sends each prompt when the turn before it has ended.
+
+        Raises:
+            AgentLeft: the agent's output has ended, or the agent was silent for too long.
+            Refused: the agent has refused to go on.
+        """
+        peer, requests = self.agent.peer, self.agent.requests
+        requests.dialect = self._forms.dialect
+        result = await self._asked(INITIALIZE[0], self._forms.initialize(writes=requests.writes))
+        self._forms = self._forms.following(result)
+        requests.dialect = self._forms.dialect
+        params = self._forms.session(os.getcwd(), self._servers)  # noqa: PTH109
+        session = member(await self._asked(OPENING[0], params), "sessionId")
+        if not isinstance(session, str):
+            raise Refused("the answer to session/new has no sessionId")
+        async with aclosing(self._screen.prompts()) as prompts:
+            async for prompt in prompts:
+                self._turn = session
+                with peer.expected(_IDLE) as idle:
+                    answer = await peer.request(PROMPT, self._forms.prompt(session, prompt))
+                    if self._forms.dialect == V2 and member(answer, "error") is None:
+                        await idle.receive()
+                self._turn = None
+
+    async def _asked(self, method: str, params: Any) -> Any:
+        """Sends a request, and returns the result.
+
+        Raises:
+            AgentLeft: the agent's output has ended, or it ends before the answer.
+            Refused: the answer is an error.
+        """
+        answer = await self.agent.peer.request(method, params)
+        if (error := member(answer, "error")) is not None:
+            words = member(error, "message")
+            raise Refused(f"the agent answered {method} with an error: {words}")
+        return member(answer, "result")
 
     def _watch(self, direction: Direction, raw: bytes) -> None:
-        if direction is Direction.TO_CLIENT:
-            self._conversation.note(raw)
+        is_update = direction is Direction.TO_CLIENT and b"state_update" in raw
+        if is_update and read(raw).state == "idle":
+            self.agent.peer.give(_IDLE, None)
         self._screen.watch(direction, raw)
 
-    async def _read(self, peer: AgentConnection) -> None:
-        await peer.run()
-        self._conversation.leave()
-
-    async def _tick(self, peer: AgentConnection) -> None:
+    async def _tick(self) -> None:
         while True:
             await trio.sleep(1)
-            self._screen.tick(peer.moved_ns)
+            self._screen.tick(self.agent.peer.moved_ns)
 
     async def _stop_on_signal(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
         """Cancels the open turn on the first Ctrl-C, and stops on any other signal."""
         async for signum in signals:
-            if signum == signal.SIGINT and await self._conversation.cancel():
+            if signum == signal.SIGINT and self._turn is not None:
+                session, self._turn = self._turn, None
+                await self.agent.peer.notify(CANCEL, {"sessionId": session})
+                self.agent.requests.cancel()
                 continue
-            self._agent.signum = signum
-            self._end(Ending.STOPPED, "stopped")
+            self.agent.recorder.signum, self.detail = signum, "stopped"
             scope.cancel()
-
-    async def _watch_silence(
-        self, peer: AgentConnection, terminals: RunningCommands, scope: trio.CancelScope
-    ) -> None:
-        """Stops the conversation when the agent has to answer and is silent for too long."""
-        await peer.fall_silent(
-            self._options.timeout_s,
-            lambda: self._conversation.is_turn_open,
-            lambda: terminals.are_running,
-        )
-        self._agent.is_hopeless = self.ending is Ending.COMPLETE
-        self._end(Ending.NO_ANSWER, f"the agent was silent for {self._options.timeout_s:g} s")
-        scope.cancel()

@@ -18,8 +18,6 @@ from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.try_.agent_connection import RequestError
 from acp_proxy.try_.agent_requests import AgentRequests, ConsentQuestion, Policy
-from acp_proxy.try_.running_commands import RunningCommands
-from acp_proxy.try_.work_files import WorkFiles
 
 METHODS = (
     "session/request_permission", "fs/read_text_file", "fs/write_text_file", "terminal/create",
@@ -67,8 +65,8 @@ def test_every_request_of_an_agent_has_an_answer(
 
         async with trio.open_nursery() as nursery:
             root = Path("/dev/null/nothing")  # where nothing can be read, written or run
-            commands = RunningCommands(nursery)
-            client = AgentRequests(policy, ask, WorkFiles(root), commands, dialect)
+            client = AgentRequests(policy, ask, root, nursery)
+            client.dialect = dialect
             with contextlib.suppress(RequestError):
                 assert encode_json(await client.answer(method, message))
             nursery.cancel_scope.cancel()

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
-from trio.testing import memory_stream_pair
+from trio.testing import memory_stream_one_way_pair, memory_stream_pair
 
 from acp_proxy.try_.agent_connection import AgentConnection
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from trio.abc import ReceiveStream, SendStream
+
+    from acp_proxy.playback.drivers.recorder_shutdown import RecorderShutdown
     from acp_proxy.try_.agent_connection import Handler, Watch
 
 
@@ -18,16 +25,26 @@ async def refuse_all(method: str, _message: Any) -> Any:
     raise AssertionError(f"expected no request, got {method}")
 
 
+@asynccontextmanager
+async def running(source: ReceiveStream, sink: SendStream) -> AsyncIterator[RecorderShutdown]:
+    """Gives an agent in this process the form of a recorded one; it has noise on its stderr."""
+    noise, stderr = memory_stream_one_way_pair()
+    await noise.send_all(b"noise")
+    noise.close()
+    process = SimpleNamespace(stderr=stderr)
+    recorder = SimpleNamespace(process=process, source=source, sink=sink, left_behind=[])
+    yield cast("RecorderShutdown", recorder)
+
+
 class LiveAgent:
     """The agent's end, and the client's connection to it."""
 
     def __init__(
         self, handler: Handler = refuse_all, watch: Watch = lambda _direction, _raw: None
     ) -> None:
-        client, agent = memory_stream_pair()
-        self._stream = agent
+        self.client, self._stream = memory_stream_pair()
         self._rest = b""
-        self.connection = AgentConnection(client, client, handler, watch)
+        self.connection = AgentConnection(self.client, self.client, handler, watch)
 
     async def read(self) -> dict[str, Any]:
         """Returns the client's next message."""

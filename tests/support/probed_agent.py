@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import trio
-from trio.testing import memory_stream_one_way_pair, memory_stream_pair
+from trio.testing import memory_stream_pair
 
-from acp_proxy.try_.trial import StartedAgent
+from tests.support.live_agent import running
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from acp_proxy.playback.drivers.recorder_shutdown import RecorderShutdown
 
 LONG = "long"
 """The text of a prompt whose turn only ends when it is cancelled."""
@@ -143,13 +145,12 @@ class ProbedAgent:
 
 
 @asynccontextmanager
-async def started(kind: type[ProbedAgent]) -> AsyncIterator[StartedAgent]:
+async def started(kind: type[ProbedAgent]) -> AsyncIterator[RecorderShutdown]:
     """Starts an agent in this process, in the form of a recorded one."""
     client, theirs = memory_stream_pair()
-    sink, stderr = memory_stream_one_way_pair()
     async with trio.open_nursery() as nursery:
         agent = kind(theirs, nursery)
         nursery.start_soon(agent.serve)
-        await sink.send_all(b"noise")
-        yield StartedAgent(cast("Any", None), client.receive_stream, client.send_stream, stderr)
+        async with running(client.receive_stream, client.send_stream) as recorder:
+            yield recorder
         nursery.cancel_scope.cancel()

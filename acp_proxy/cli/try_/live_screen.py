@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ class LiveScreen(TrialScreen):
         the agent cannot push the question off the screen."""
         self._input = TerminalInput()
 
-    async def prompts(self) -> AsyncIterator[str]:
+    async def prompts(self) -> AsyncGenerator[str, None]:
         """Yields the prompts; the next prompt is requested when the previous turn has ended."""
         for prompt in self._prompts:
             yield prompt

@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,17 +38,11 @@ from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.store.files.directory import recording_at
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.try_.agent_requests import Policy
-from acp_proxy.try_.forms import McpServer
+from acp_proxy.try_.connected_agent import RunningAgent, started_agent
+from acp_proxy.try_.forms import Forms, McpServer
 from acp_proxy.try_.probe import Prober, ProbeVerdict
 from acp_proxy.try_.probes import probes
-from acp_proxy.try_.trial import (
-    Ending,
-    StartedAgent,
-    TrialOptions,
-    TrialOutcome,
-    started_agent,
-    try_agent,
-)
+from acp_proxy.try_.trial import Trial
 
 _PROBE_PROMPTS = (
     "Answer with the word hello, and use no tool.",
@@ -150,17 +144,17 @@ def try_(
         sys.exit(_probe(command, output, junit, json, dialect, texts, limit_s))
     is_asked = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
     new = new_path(command, output)
-    options = TrialOptions(
-        command=command,
-        recording=str(new),
-        dialect=dialect,
+    trial = Trial(
+        partial(started_agent, command, str(new)),
+        screen=(screen := LiveScreen(prompt)),
         policy=Policy(policy or (Policy.ASK if is_asked else Policy.REJECT)),
+        forms=Forms(dialect),
         servers=[_server(words) for words in mcp_server],
         timeout_s=limit_s,
     )
-    outcome = try_agent(options, screen := LiveScreen(prompt))
+    run_alone(trial.play)
     screen.close()
-    sys.exit(_conclude(new, outcome))
+    sys.exit(_conclude(new, trial))
 
 
 def _server(text: str) -> McpServer:
@@ -185,7 +179,7 @@ def _probe(
     starts = [new_path(command, output)]
     spare_recordings([junit], starts)
 
-    def start() -> AbstractAsyncContextManager[StartedAgent]:
+    def start() -> RunningAgent:
         if recording_at(starts[-1]) is not None:
             starts.append(new_path(command, starts[0]))
         return started_agent(command, str(starts[-1]))
@@ -231,21 +225,22 @@ def _start_failure(path: Path, code: int) -> int | None:
     return recording.exit_code or 127
 
 
-def _conclude(new: Path, outcome: TrialOutcome) -> int:
+def _conclude(new: Path, trial: Trial) -> int:
     """Prints the verdict on the recording, and returns the exit code."""
-    _warn_of(outcome.left_behind)
-    if (code := _start_failure(new, outcome.exit_code or 1)) is not None:
+    recorder = trial.agent.recorder
+    _warn_of(recorder.left_behind)
+    if (code := _start_failure(new, recorder.process.returncode or 1)) is not None:
         return code
-    if outcome.detail:
-        warn(outcome.detail)
+    if trial.detail:
+        warn(trial.detail)
     with RecordingReader(new) as reader:
         summary = summarize_whole(reader, time.monotonic_ns())
     page = RecordingPage(stdout_screen())
     page.line("")
     show_summary(summary, str(new), page, is_brief=True)
-    if outcome.signum is not None:
-        return 128 + outcome.signum
-    if outcome.ending is Ending.NO_ANSWER:
+    if recorder.signum is not None:
+        return 128 + recorder.signum
+    if trial.agent.silence:
         return 3
     is_clean = all(finding.severity is Severity.INFO for finding in summary.findings)
-    return 0 if is_clean and outcome.ending is Ending.COMPLETE else 1
+    return 0 if is_clean and not trial.detail else 1

@@ -42,6 +42,9 @@ class RecorderShutdown:
         is_hopeless: whether we gave up on the agent, since it will not end by itself.
         was_stopped: whether the recorder got a signal to stop.
         last_read_ns: when the agent last sent something.
+        source: the agent's output.
+        sink: the agent's input.
+        left_behind: processes of the agent that outlived it; they were ended.
         hurried: set when a signal comes while we wait for the recorder.
     """
 
@@ -51,14 +54,17 @@ class RecorderShutdown:
         self.was_stopped = False
         self.hurried = trio.Event()
         self.last_read_ns = now_ns()
-        self._process = process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.process, self.source, self.sink = process, process.stdout, process.stdin
+        self.left_behind: list[str] = []
         self._grace = grace
         self._patience = 2 * grace + _MORE_S
 
     @property
     def killed_by(self) -> int | None:
         """Returns the signal that ended the recorder or its agent; None if we sent one."""
-        code = self._process.returncode
+        code = self.process.returncode
         return None if self.was_stopped or code is None or code >= 0 else -code
 
     async def cancel_on_signal(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
@@ -87,16 +93,15 @@ class RecorderShutdown:
 
         SIGALRM comes first if the agent is hopeless, so that the recording says who gave up.
         """
-        assert self._process.stdin is not None
         steps = [signal.SIGALRM if self.is_hopeless else signal.SIGTERM, signal.SIGKILL]
         if self.signum is not None or self.is_hopeless:
             self._send(steps.pop(0))
         with contextlib.suppress(trio.BrokenResourceError):
-            await self._process.stdin.aclose()
+            await self.sink.aclose()
         while True:
             with trio.move_on_after(self._patience if steps else inf):
                 await self._read_rest()
-                await self._process.wait()
+                await self.process.wait()
                 return
             self._send(steps.pop(0))
 
@@ -106,17 +111,15 @@ class RecorderShutdown:
         When nothing has come for the grace time, we close the pipe, which shows the recorder that
         its client is gone. The agent's output is recorded whether we read it or not.
         """
-        out = self._process.stdout
-        assert out is not None
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             while True:
                 left = max(0.0, self._grace - (now_ns() - self.last_read_ns) / 1e9)
                 with trio.move_on_after(left) as silence:
-                    if not await out.receive_some(CHUNK):
+                    if not await self.source.receive_some(CHUNK):
                         break
                     self.last_read_ns = now_ns()
                 if silence.cancelled_caught:
-                    await out.aclose()
+                    await self.source.aclose()
                     break
                 if self.was_stopped:  # a flood must not keep us busy
                     await trio.sleep(_PAUSE_S)
@@ -124,7 +127,7 @@ class RecorderShutdown:
     def _send(self, signum: int) -> None:
         self.was_stopped = True
         with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(signum)
+            self.process.send_signal(signum)
 
 
 class Orphans:

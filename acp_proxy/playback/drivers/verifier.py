@@ -164,13 +164,11 @@ async def _verify(
             # group, so that we can end the processes in the order below.
             start_new_session=True,
         )
-        assert process.stdin is not None
-        assert process.stdout is not None
         shutdown = RecorderShutdown(process, grace)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(shutdown.cancel_on_signal, signals, nursery.cancel_scope)
-                verifier = Verifier(engine, process.stdout, process.stdin, show, grace=grace)
+                verifier = Verifier(engine, shutdown.source, shutdown.sink, show, grace=grace)
                 await verifier.run()
                 shutdown.is_hopeless = engine.is_hopeless
                 shutdown.last_read_ns = verifier.moved_at

@@ -11,8 +11,6 @@ from trio.testing import wait_all_tasks_blocked
 from acp_proxy.protocol.dialects import DRAFT, V1
 from acp_proxy.try_.agent_connection import INVALID_PARAMS, METHOD_NOT_FOUND, RequestError
 from acp_proxy.try_.agent_requests import NOT_FOUND, AgentRequests, ConsentQuestion, Policy
-from acp_proxy.try_.running_commands import RunningCommands
-from acp_proxy.try_.work_files import WorkFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,8 +43,8 @@ class Client:
     def __init__(
         self, nursery: trio.Nursery, root: Path, policy: Policy, ask: Asked, dialect: str = V1
     ) -> None:
-        self.commands = RunningCommands(nursery)
-        self.requests = AgentRequests(policy, ask, WorkFiles(root), self.commands, dialect)
+        self.requests = AgentRequests(policy, ask, root, nursery)
+        self.requests.dialect = dialect
 
     async def ask(self, method: str, **params: Any) -> Any:
         """Returns the result, or the code of the error."""

@@ -1,4 +1,4 @@
-"""Runs the commands that an agent asks for, each in a process group that ends with us.
+"""Runs a command that an agent asks for, in a process group that ends with us.
 
 A guardian process, as of a recorded agent, leads the group: when our process ends, even by SIGKILL,
 the guardian kills the group.
@@ -7,7 +7,6 @@ the guardian kills the group.
 import contextlib
 import os
 import signal
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import PIPE, STDOUT
 from typing import Any
@@ -30,16 +29,12 @@ class RunningCommand:
     """A command that runs or has ended.
 
     Args:
-        words: the command.
-        env: the environment of the command.
+        params: the params of ``terminal/create``.
         cwd: the directory of the command.
-        limit: the number of bytes of output that are kept.
     """
 
-    _words: Sequence[str]
-    _env: Mapping[str, str]
+    _params: dict[str, Any]
     _cwd: Path
-    _limit: int
     ended: trio.Event = field(init=False, factory=trio.Event)
     _guardian: trio.Process = field(init=False)
     _process: trio.Process = field(init=False)
@@ -57,6 +52,10 @@ class RunningCommand:
         Raises:
             OSError, TypeError, ValueError: the command cannot be started.
         """
+        env = {**os.environ}
+        for item in self._params.get("env") or []:
+            env[member(item, "name")] = member(item, "value")
+        words: list[Any] = [self._params.get("command")] + (self._params.get("args") or [])
         self._guardian = await trio.lowlevel.open_process(
             [SHELL, "-c", GUARDIAN], stdin=PIPE, process_group=0
         )
@@ -64,7 +63,7 @@ class RunningCommand:
         try:
             with self.life:
                 self._process = await trio.lowlevel.open_process(
-                    self._words, stdout=PIPE, stderr=STDOUT, cwd=self._cwd, env=self._env,
+                    words, stdout=PIPE, stderr=STDOUT, cwd=self._cwd, env=env,
                     process_group=self._guardian.pid,
                 )  # fmt: skip
                 processes.append(self._process)
@@ -91,9 +90,11 @@ class RunningCommand:
             nursery.cancel_scope.deadline = trio.current_time() + _MOMENT_S
 
     async def _collect(self, out: trio.abc.ReceiveStream) -> None:
+        limit = self._params.get("outputByteLimit")
+        most = limit if isinstance(limit, int) and limit >= 0 else _MOST_OUTPUT
         while chunk := await out.receive_some(CHUNK):
             self._output += chunk
-            if (beyond := len(self._output) - self._limit) > 0:
+            if (beyond := len(self._output) - most) > 0:
                 # The beginning is left out, at a boundary of characters.
                 while beyond < len(self._output) and self._output[beyond] & 0xC0 == 0x80:
                     beyond += 1
@@ -120,55 +121,3 @@ class RunningCommand:
         """Kills the command and the processes that it has started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._guardian.pid, signal.SIGKILL)
-
-
-@define(eq=False)
-class RunningCommands:
-    """The commands of one conversation.
-
-    Args:
-        nursery: has a task for each command; when it is cancelled, the commands are killed.
-    """
-
-    _nursery: trio.Nursery
-    _terminals: dict[str, RunningCommand] = field(init=False, factory=dict)
-
-    @property
-    def are_running(self) -> bool:
-        """Whether a command is running."""
-        return any(not terminal.ended.is_set() for terminal in self._terminals.values())
-
-    async def create(self, params: dict[str, Any], cwd: Path) -> str:
-        """Starts a command, and returns the id of its terminal.
-
-        Args:
-            params: the params of ``terminal/create``.
-            cwd: the directory of the command.
-
-        Raises:
-            OSError, TypeError, ValueError: the command cannot be started.
-        """
-        limit, env = params.get("outputByteLimit"), {**os.environ}
-        for item in params.get("env") or []:
-            env[member(item, "name")] = member(item, "value")
-        words: list[Any] = [params.get("command")] + (params.get("args") or [])
-        most = limit if isinstance(limit, int) and limit >= 0 else _MOST_OUTPUT
-        command = RunningCommand(words, env, cwd, most)
-        await self._nursery.start(command.run)
-        name = f"terminal-{len(self._terminals) + 1}"
-        self._terminals[name] = command
-        return name
-
-    def named(self, name: object) -> RunningCommand:
-        """Returns a terminal that was not released.
-
-        Args:
-            name: the id in the agent's request.
-
-        Raises:
-            ValueError: there is no such terminal.
-        """
-        terminal = self._terminals.get(name) if isinstance(name, str) else None
-        if terminal is None or terminal.life.cancel_called:
-            raise ValueError(f"there is no terminal {name}")
-        return terminal

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import trio
 
-from acp_proxy.try_.running_commands import RunningCommands
+from acp_proxy.try_.running_command import RunningCommand
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def _commands() -> AsyncIterator[RunningCommands]:
+async def _run(params: dict[str, Any], cwd: Path) -> AsyncIterator[RunningCommand]:
     async with trio.open_nursery() as nursery:
-        commands = RunningCommands(nursery)
-        yield commands
+        await nursery.start((command := RunningCommand(params, cwd)).run)
+        yield command
         nursery.cancel_scope.cancel()
 
 
@@ -34,23 +34,20 @@ async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None
         "import os, sys; print(os.environ['X'], flush=True);"
         " print('e', file=sys.stderr); sys.exit(3)"
     )
-    async with _commands() as commands:
-        name = await commands.create(_python(code, env=[{"name": "X", "value": "v"}]), tmp_path)
-        command = commands.named(name)
+    params = _python(code, env=[{"name": "X", "value": "v"}])
+    async with _run(params, tmp_path) as command:
         await command.ended.wait()
         assert command.output() == {
             "output": "v\ne\n",
             "truncated": False,
             "exitStatus": {"exitCode": 3, "signal": None},
         }
-        assert not commands.are_running
 
 
 async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
     """The output limit of a command in `try` counts bytes and never cuts a character."""
-    async with _commands() as commands:
-        params = _python("print('é' * 10, end='')", outputByteLimit=5)
-        command = commands.named(await commands.create(params, tmp_path))
+    params = _python("print('é' * 10, end='')", outputByteLimit=5)
+    async with _run(params, tmp_path) as command:
         await command.ended.wait()
         assert command.output()["output"] == "éé"
         assert command.output()["truncated"] is True
@@ -62,11 +59,10 @@ async def test_a_killed_command_takes_its_children_along(tmp_path: Path) -> None
         "import subprocess, sys; child = subprocess.Popen(['sleep', '1000']);"
         " print(child.pid, flush=True); child.wait()"
     )
-    async with _commands() as commands:
-        command = commands.named(await commands.create(_python(code), tmp_path))
+    async with _run(_python(code), tmp_path) as command:
         while not command.output()["output"].endswith("\n"):
             await trio.lowlevel.checkpoint()
-        assert commands.are_running
+        assert not command.ended.is_set()
         command.kill()
         await command.ended.wait()
         assert command.exit_status() == {"exitCode": None, "signal": "SIGKILL"}
@@ -84,15 +80,12 @@ def _is_running(pid: int) -> bool:
         return False
 
 
-async def test_a_released_command_is_forgotten(tmp_path: Path) -> None:
-    """After its release, a terminal of `try` has no id, and its command does not run."""
-    async with _commands() as commands:
-        name = await commands.create(_python("input()"), tmp_path)
-        command = commands.named(name)
+async def test_a_released_command_ends(tmp_path: Path) -> None:
+    """A command of `try` that is released does not run any more."""
+    async with _run(_python("input()"), tmp_path) as command:
         command.release()
         await command.ended.wait()
-        with pytest.raises(ValueError, match="there is no terminal"):
-            commands.named(name)
+        assert command.life.cancel_called
 
 
 @pytest.mark.parametrize(
@@ -113,7 +106,6 @@ async def test_a_released_command_is_forgotten(tmp_path: Path) -> None:
 )
 async def test_a_bad_request_is_refused(tmp_path: Path, params: dict[str, Any]) -> None:
     """For wrong values and programs that cannot be started, `try` starts no command."""
-    async with _commands() as commands:
+    async with trio.open_nursery() as nursery:
         with pytest.raises((OSError, TypeError, ValueError)):
-            await commands.create(params, tmp_path)
-        assert not commands.are_running
+            await nursery.start(RunningCommand(params, tmp_path).run)
