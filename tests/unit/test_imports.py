@@ -35,6 +35,7 @@ LOADED_WITH = {
 
 LATER = {
     "shlex",
+    "shutil",
     "_thread",
     "_signal",
     "_blake2",

@@ -13,22 +13,6 @@ if TYPE_CHECKING:
     ]
 
 
-def find_program(name: str, environ: "Mapping[str, str]") -> "str | None":
-    """Returns the path of the file that would be executed for a program; starts nothing.
-
-    Args:
-        name: the program; a path is checked without a search.
-        environ: the environment, whose PATH is searched.
-    """
-    if "/" in name:
-        return name if _is_executable(name) else None
-    for directory in environ.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(directory or os.curdir, name)
-        if _is_executable(path):
-            return path
-    return None
-
-
 def replace_name(command: "Sequence[str]", expand: "Expand") -> "list[str] | None":
     """Replaces ``@NAME`` by the command of a known agent, and sets the variables for this agent.
 
@@ -42,7 +26,9 @@ def replace_name(command: "Sequence[str]", expand: "Expand") -> "list[str] | Non
     Returns:
         The command; None if no agent has this name.
     """
-    expansion = expand(command, lambda name: find_program(name, os.environ) is not None)
+    from shutil import which  # late: it is slow to import
+
+    expansion = expand(command, lambda name: which(name) is not None)
     if expansion is None:
         return None
     for name, value in expansion[1].items():
@@ -50,7 +36,3 @@ def replace_name(command: "Sequence[str]", expand: "Expand") -> "list[str] | Non
     if expansion[2]:
         warn(f"{command[0]}: {expansion[2]}")
     return expansion[0]
-
-
-def _is_executable(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
