@@ -12,8 +12,7 @@ from acp_proxy import __version__
 from acp_proxy.cli.editors.doctor import read_record
 from acp_proxy.cli.removed import of_variable
 from acp_proxy.editors.agents import Machine
-from acp_proxy.editors.doctor.context import DoctorContext
-from acp_proxy.editors.doctor.programs import VersionAnswer
+from acp_proxy.editors.doctor.context import DoctorContext, VersionAnswer
 from tests.support.log_writer import ORIGIN_NS
 
 if TYPE_CHECKING:

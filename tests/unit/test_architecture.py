@@ -44,7 +44,6 @@ TESTED_BY = {
     "try_/terminal_input": "integration/test_try.py",
     "try_/trial": "integration/test_try.py",
     "diff/place_rules": "property/test_place_rules.py",
-    "editors/doctor/context": "unit/editors/doctor/test_doctor_checks.py",
     "playback/replay/message_matcher": "playbooks/test_divergences.py",
     "playback/replay/frame_sender": "playbooks/test_typed_values.py",
     "playback/verify/request_matcher": "playbooks/test_verify_asking.py",

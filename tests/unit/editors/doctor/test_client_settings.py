@@ -10,7 +10,7 @@ from attrs import evolve
 
 from acp_proxy.editors.doctor import client_settings as module
 from acp_proxy.editors.doctor.client_settings import client_settings
-from acp_proxy.editors.doctor.programs import VersionAnswer
+from acp_proxy.editors.doctor.context import VersionAnswer
 from tests.support.client_homes import VALUE, make_home
 from tests.support.doctor_machine import SETTINGS, configure, healthy, lines, machine, program
 

@@ -8,8 +8,8 @@ import pytest
 from attrs import evolve
 
 from acp_proxy import __version__
-from acp_proxy.editors.doctor import installation
-from acp_proxy.editors.doctor.installation import start_script, version
+from acp_proxy.editors.doctor import doctor_checks
+from acp_proxy.editors.doctor.doctor_checks import start_script, version
 from tests.support.doctor_machine import lines, machine, program
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def system_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes a directory with acp-proxy the PATH of graphical editors."""
-    monkeypatch.setattr(installation, "SYSTEM_PATH", f"{tmp_path}/bin")
+    monkeypatch.setattr(doctor_checks, "SYSTEM_PATH", f"{tmp_path}/bin")
 
 
 def test_the_versions(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
 
 def test_what_an_editor_may_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`doctor` reports a temporary directory, another PATH, a missing permission or script."""
-    monkeypatch.setattr(installation, "SYSTEM_PATH", "/nowhere")
+    monkeypatch.setattr(doctor_checks, "SYSTEM_PATH", "/nowhere")
     context = machine(tmp_path)
     path = context.own[0]
     fine, absent = lines(start_script(context))

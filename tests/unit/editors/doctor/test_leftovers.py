@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from attrs import evolve
 
-from acp_proxy.editors.doctor.leftovers import leftovers
+from acp_proxy.editors.doctor.recordings_check import leftovers
 from tests.support.command_line import run
 from tests.support.doctor_machine import lines, machine
 from tests.support.log_writer import LogWriter, handshake, record_conversation, write_conversation

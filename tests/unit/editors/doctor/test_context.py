@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.editors.doctor.programs import VersionAnswer, ask_version
+from acp_proxy.editors.doctor.context import VersionAnswer, ask_version
 from tests.support.doctor_machine import program
 
 if TYPE_CHECKING:
