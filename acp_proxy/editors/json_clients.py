@@ -11,8 +11,8 @@ from attrs import evolve
 from acp_proxy.base.errors import BadSettings
 from acp_proxy.editors.acp_client import AcpClient, strings
 from acp_proxy.editors.agents import ConfiguredAgent, Machine, RecordedAgent
+from acp_proxy.editors.settings_changes import read
 from acp_proxy.editors.settings_edits import document, entries, format_json
-from acp_proxy.editors.settings_file import read
 
 _FLATPAK = ".var/app/dev.zed.Zed/config/zed"
 

@@ -11,7 +11,7 @@ from acp_proxy.editors.acp_client import AcpClient
 from acp_proxy.editors.agents import ConfiguredAgent, Machine
 from acp_proxy.editors.json_clients import Acpx, JetBrains, Obsidian, VsCode, Zed
 from acp_proxy.editors.script_clients import AgentShell, Avante, CodeCompanion, Marimo, Toad
-from acp_proxy.editors.settings_file import read
+from acp_proxy.editors.settings_changes import read
 
 CLIENTS: Sequence[AcpClient] = (
     Zed(),

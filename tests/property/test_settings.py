@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from acp_proxy.base.errors import BadSettings
 from acp_proxy.editors.jsonc import decode, parse
-from acp_proxy.editors.settings_changes import ChangeLog, add, restored, undo
+from acp_proxy.editors.settings_changes import ChangeLog, SettingsFile, add, read, restored, undo
 from acp_proxy.editors.settings_edits import entries, insertion, without
-from acp_proxy.editors.settings_file import SettingsFile, read
 from tests.support.jsonc_oracle import value_of
 
 SECTION, NAME = "agent_servers", "OpenCode (recorded)"

@@ -19,9 +19,8 @@ from acp_proxy.editors.hiding import hidden_agent
 from acp_proxy.editors.json_clients import JsonClient
 from acp_proxy.editors.known_agents import AGENTS, agent_id, known_names
 from acp_proxy.editors.known_clients import CLIENTS, FoundClient, find_clients, look_at
-from acp_proxy.editors.settings_changes import ChangeLog, add, undo
+from acp_proxy.editors.settings_changes import ChangeLog, add, check_writable, read, undo
 from acp_proxy.editors.settings_edits import entries, insertion
-from acp_proxy.editors.settings_file import check_writable, read
 from acp_proxy.recording.agent_names import agent_name
 from acp_proxy.recording.file_names import recordings_directory
 

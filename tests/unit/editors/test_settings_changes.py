@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.base.errors import BadSettings
-from acp_proxy.editors.settings_changes import ChangeLog, add, undo
+from acp_proxy.editors.settings_changes import ChangeLog, add, read, undo
 from acp_proxy.editors.settings_edits import insertion
-from acp_proxy.editors.settings_file import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
