@@ -204,7 +204,7 @@ export class WaterfallView {
     setAttribute(node, "title", `${name} ${step.title ?? ""}\n${outcome}`);
     node.append(
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),
-        " ", ...readable(step.title?.replace(/\\n$/, "") ?? ""), times),
+        " ", ...readable(step.title ?? ""), times),
       cell("field",
         span("visually-hidden", `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
         h("i", { class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style }),
