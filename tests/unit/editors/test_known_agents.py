@@ -39,13 +39,13 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_table_is_as_it_was_made() -> None:
-    """The table of known agents is as `make agents` writes it, with its source's checksum."""
+    """The table of known agents equals the output of `make agents`, with its source's checksum."""
     text = TABLE.read_text("utf-8")
     assert text == written(AGENTS, json.loads(text)["sha256"])
 
 
 def test_the_manual_has_every_agent() -> None:
-    """The manual's table of known agents has the rows made from the list of known agents."""
+    """The manual's table of known agents has the rows that the list of known agents makes."""
     lines = MANUAL.read_text("utf-8").splitlines()
     assert [line for line in lines if line.startswith("| `@")] == manual_rows(AGENTS)
 
@@ -68,7 +68,7 @@ def test_an_installed_agent_is_preferred() -> None:
 
 
 def test_a_package_that_was_not_compared_is_only_named() -> None:
-    """If nobody has compared a known agent's package, its command is printed and not run."""
+    """If nobody has compared a known agent's package, acp-proxy prints its command only."""
     assert advice("opencode", lambda _: False) == (
         "opencode is not in PATH, and nobody has compared the package @opencode/cli with the"
         " project of the agent; if you trust it, type: npx -y @opencode/cli acp"
@@ -113,7 +113,7 @@ def comparison(agent: KnownAgent) -> tuple[str, str]:
 
 
 def test_rows_are_made_of_the_registry() -> None:
-    """The table of known agents is made of the registry, with packages without versions."""
+    """The table of known agents is made from the registry; its packages have no versions."""
     agent = {
         "id": "x",
         "name": "X",
@@ -140,7 +140,7 @@ def test_rows_are_made_of_the_registry() -> None:
 
 
 def test_a_package_is_compared_by_its_repository() -> None:
-    """A known agent's package is compared by its repository, however the address is spelled."""
+    """A known agent's package is compared by its repository, in any spelling of the address."""
     agent = {"id": "x", "name": "X", "version": "1", "distribution": {"uvx": {"package": "a"}}}
     named = [plain_repository("git+https://github.com/Them/x.git")]
     assert comparison(row(agent, lambda _: named)) == ("", "")
@@ -175,7 +175,7 @@ def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
 def test_an_agent_whose_package_was_not_compared_is_not_run(
     words: list[str], code: int, tmp_path: Path
 ) -> None:
-    """If nobody has compared a known agent's package, npx does not run it either."""
+    """If nobody has compared a known agent's package, `@NAME` does not run it with npx."""
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\ntouch ran\n")
     npx.chmod(0o755)

@@ -51,7 +51,7 @@ def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
-    """Without settings of a plugin, `setup` finds no client, but knows where to write settings."""
+    """Without settings of a plugin, `setup` finds no client, but knows where to write an entry."""
     machine = Machine({"HOME": str(tmp_path), "PATH": ""}, "linux", tmp_path)
     (tmp_path / ".config/nvim").mkdir(parents=True)
     (tmp_path / ".config/nvim/init.lua").write_text("-- nothing")
@@ -62,7 +62,7 @@ def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
 
 
 def test_directories_of_the_environment_count(tmp_path: Path) -> None:
-    """`setup` respects XDG_CONFIG_HOME and NVIM_APPNAME, but ignores a relative path."""
+    """`setup` looks for settings in XDG_CONFIG_HOME and NVIM_APPNAME, unless they are relative."""
     environ = {
         "HOME": str(tmp_path),
         "XDG_CONFIG_HOME": str(tmp_path / "c"),
@@ -101,7 +101,7 @@ def test_what_is_printed_starts_the_agent(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["zed", "jetbrains", "vscode", "acpx"])
 def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> None:
-    """For each client whose settings are JSON, `setup` finds the agent in its own entry again."""
+    """`setup` finds the agent again in each JSON entry that it printed for a client."""
     client = BY_NAME[name]
     agent = RecordedAgent("é \u2028", (*OWN, "record", "--", "a b", '"\\'), {"A": "b c"})
     (actual,) = client.agents(tmp_path, client.snippet([agent]).encode())
@@ -113,7 +113,7 @@ def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> No
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=3))
 def test_strings_are_quoted(words: list[str]) -> None:
-    """In an entry by `setup`, each word of a command is a valid string of the client's language."""
+    """`setup` writes each word of a command as a valid string of the client's language."""
     agent = RecordedAgent("x", (*OWN, "record", "--", "opencode", *words), id="opencode")
     for name in ("codecompanion", "avante", "agent-shell"):
         path = Path("x.el" if name == "agent-shell" else "x.lua")
@@ -133,7 +133,7 @@ CONTROLS = [chr(n) for n in (*range(32), 127) if chr(n) != "\n"]
 
 
 def test_each_known_agent_has_a_snippet() -> None:
-    """`setup` has an entry for each client with each known agent that the client supports."""
+    """`setup` can print an entry for each client and each known agent that the client supports."""
     agent = recorded(known_agent("gemini", NOBODY), OWN, NOBODY, is_graphical=True)
     assert agent.notes == ("npx was not found in PATH; put its absolute path there",)
     agent = recorded(known_agent("nova", NOBODY), OWN, NOBODY, is_graphical=True)
@@ -149,7 +149,7 @@ def test_each_known_agent_has_a_snippet() -> None:
 
 
 def test_a_script_gets_a_path_with_its_interpreter(tmp_path: Path) -> None:
-    """In an entry by `setup` for a graphical client, a script gets a PATH to its interpreter."""
+    """If an agent is a script, `setup` gives a graphical client a PATH with its interpreter."""
     machine = make_home(tmp_path)
     npx = ConfiguredAgent("x", ("npx", "x"), tmp_path / "settings.json")
     path = {"PATH": f"{tmp_path}/bin:/usr/local/bin:/usr/bin:/bin"}
@@ -164,7 +164,7 @@ def test_a_script_gets_a_path_with_its_interpreter(tmp_path: Path) -> None:
 
 
 def test_agents_are_recognized() -> None:
-    """In settings, a known agent is recognized by its program, or by the package that is run."""
+    """`setup` recognizes a known agent in settings by its program, or by the package it runs."""
     assert known_id(["/opt/bin/opencode", "acp"]) == "opencode"
     assert known_id(["npx", "-y", "@google/gemini-cli@1.2", "--acp"]) == "gemini"
     assert known_id(["uvx", "fast-agent-acp==1", "-x"]) == "fast-agent"
@@ -173,7 +173,7 @@ def test_agents_are_recognized() -> None:
 
 
 def test_acp_proxy_is_recognized() -> None:
-    """In settings, acp-proxy is recognized as a program and as a module, but not after `--`."""
+    """`setup` recognizes acp-proxy in settings as a program and a module, but not after `--`."""
     for words, proxy in (
         (("env", "A=b", "/x/acp-proxy", "record", "--", "a"), ("env", "A=b", "/x/acp-proxy")),
         (("python3", "-m", "acp_proxy", "record", "a"), ("python3", "-m", "acp_proxy")),

@@ -37,7 +37,7 @@ def checked(home: Path, *words: str, **env: str) -> list[str]:
 
 
 def test_no_client_names_it(tmp_path: Path) -> None:
-    """If no settings name acp-proxy, `doctor` suggests the command that lists the clients."""
+    """If no client's settings name acp-proxy, `doctor` suggests the command that lists clients."""
     (result,) = client_settings(machine(tmp_path))
     assert lines([result]) == ["! no settings of an ACP client were found that name acp-proxy"]
     assert result.commands == ["acp-proxy setup"]
@@ -53,14 +53,14 @@ def test_no_client_names_it(tmp_path: Path) -> None:
     ],
 )
 def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """The result of `doctor` for an entry without problems has the version and the agent."""
+    """The result of `doctor` about a client's entry without problems has version and agent."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 records HOME/bin/agent"
     ]
 
 
 def test_a_recording_may_be_played(tmp_path: Path) -> None:
-    """For `doctor`, an entry may start `acp-proxy replay` in place of an agent."""
+    """For `doctor`, a client's settings may start `acp-proxy replay` in place of an agent."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", "replay", "tour") == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 plays a recording"
     ]
@@ -93,13 +93,13 @@ def test_a_recording_may_be_played(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_wrong_arguments(tmp_path: Path, words: str, text: str) -> None:
-    """For `doctor`, each wrong argument is an error that says what is expected, and where."""
+    """`doctor` reports each wrong argument in a client's settings, with what is expected there."""
     (tmp_path / "data").touch()
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words.split()) == [f"✗ Zed 'Mine': {text}"]
 
 
 def test_arguments_in_one_string(tmp_path: Path) -> None:
-    """For `doctor`, arguments that are one string are an error; it advises to split the string."""
+    """If a client's settings have all arguments in one string, `doctor` advises to split it."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", "record -- agent") == [
         "✗ Zed 'Mine': its arguments are one string"
     ]
@@ -138,7 +138,7 @@ def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
 
 
 def test_relative_paths(tmp_path: Path) -> None:
-    """A relative path in the settings is an error, and `doctor` does not start its program."""
+    """`doctor` reports a relative path in a client's settings, and does not start its program."""
     program(tmp_path / "project/acp-proxy")
     context = machine(tmp_path)
     configure(tmp_path, "./acp-proxy", "record", "--", f"{tmp_path}/bin/agent")
@@ -155,14 +155,14 @@ def never(_words: Sequence[str], _environ: Mapping[str, str]) -> VersionAnswer:
 
 
 def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
-    """Some clients replace `~`, so `doctor` warns and asks the acp-proxy in the home directory."""
+    """`doctor` warns of `~` in settings: only some clients replace it by the home directory."""
     fine, line = checked(tmp_path, "~/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert fine.startswith("✓")
     assert line == ("! Zed 'Mine': ~/bin/acp-proxy begins with ~, which not every client replaces")
 
 
 def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
-    """`doctor` reports an acp-proxy that is missing, is silent, or has another version."""
+    """`doctor` reports an acp-proxy in the settings that is missing, silent or another version."""
     entry = ("record", "--", "HOME/bin/agent")
     assert checked(tmp_path, "HOME/gone/acp-proxy", *entry) == [
         "✗ Zed 'Mine': HOME/gone/acp-proxy was not found"
@@ -177,7 +177,7 @@ def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
 
 
 def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
-    """`doctor` asks acp-proxy with the variables of the entry and of ``env``, without an agent."""
+    """`doctor` starts acp-proxy as a client does, with the entry's variables and no agent."""
     asked = []
 
     def ask(words: Sequence[str], environ: Mapping[str, str]) -> VersionAnswer:
@@ -197,7 +197,7 @@ def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
 
 
 def test_what_is_not_started(tmp_path: Path) -> None:
-    """`doctor` starts no wrapper, and no program or settings of the working directory."""
+    """`doctor` starts no wrapper program, and nothing that lies in the working directory."""
     agent = f"{tmp_path}/bin/agent"
     configure(tmp_path, "uvx", "acp-proxy", "record", "--", agent)
     assert lines(client_settings(machine(tmp_path, never))) == [
@@ -214,7 +214,7 @@ def test_what_is_not_started(tmp_path: Path) -> None:
 
 
 def test_variables_of_an_entry(tmp_path: Path) -> None:
-    """`doctor` reports problems with variables of an entry without their values."""
+    """`doctor` reports problems with the variables of a client's entry without their values."""
     entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert checked(tmp_path, *entry, ACP_PROXY_OFF="1", ACP_PROXY_GRACE=VALUE) == [
         "✗ Zed 'Mine': ACP_PROXY_OFF switches recording off",
@@ -226,7 +226,7 @@ def test_variables_of_an_entry(tmp_path: Path) -> None:
 
 
 def test_all_clients(tmp_path: Path) -> None:
-    """`doctor` reports an entry that two plugins read once; unreadable settings have a reason."""
+    """If two plugins read an entry, `doctor` reports it once; unreadable settings have a reason."""
     make_home(tmp_path)
     (tmp_path / SETTINGS).write_text("{ broken")
     results = lines(client_settings(machine(tmp_path)))

@@ -29,7 +29,7 @@ def test_the_versions(tmp_path: Path) -> None:
 
 
 def test_a_path_that_all_is_well_with(tmp_path: Path) -> None:
-    """If the installed path is absolute and has no problems, `doctor` has one result about it."""
+    """If the path of the installed acp-proxy has no problems, `doctor` has one result about it."""
     assert lines(start_script(machine(tmp_path))) == [f"✓ {tmp_path}/bin/acp-proxy"]
 
 
@@ -63,7 +63,7 @@ def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
 
 
 def test_what_an_editor_may_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` reports a temporary directory, another PATH, a missing permission or script."""
+    """`doctor` reports an acp-proxy that editors may not find or start, with the reason."""
     monkeypatch.setattr(doctor_checks, "SYSTEM_PATH", "/nowhere")
     context = machine(tmp_path)
     path = context.own[0]

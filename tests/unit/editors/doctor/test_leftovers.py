@@ -53,7 +53,7 @@ def state(directory: Path) -> list[tuple[str, bytes, int, int]]:
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:
-    """`doctor` does not report ended, running and just begun recordings as leftovers."""
+    """`doctor` calls no ended, running or just begun recording a leftover."""
     context = machine(tmp_path)
     assert lines(leftovers(context)) == NOTHING
     record_conversation(context.recordings / "x.db")
@@ -81,7 +81,7 @@ def test_an_unfinished_log(tmp_path: Path, indexed: bool) -> None:
 
 
 def test_unfinished_logs(tmp_path: Path) -> None:
-    """One command that `doctor` suggests finishes the recordings of several logs."""
+    """If several recordings are unfinished, `doctor` suggests one command that finishes all."""
     context = machine(tmp_path)
     for number in range(5):
         killed(context.recordings / f"{number}.db")

@@ -67,7 +67,7 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
-    """If `record` does not work in the directory, the result of `doctor` has its message."""
+    """If `record` does not work in the recordings directory, `doctor` repeats its message."""
     context = machine(tmp_path)
     (tmp_path / "acp_proxy.py").write_text("import sys; sys.exit('acp-proxy: no luck today')")
     context = with_environment(context, PYTHONPATH=str(tmp_path))
@@ -84,7 +84,7 @@ def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
     ],
 )
 def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
-    """The command that `doctor` suggests for wrong permissions of the directory corrects them."""
+    """The command that `doctor` suggests for wrong permissions of a directory corrects them."""
     context = machine(tmp_path)
     context.recordings.chmod(mode)
     *fine, actual = recordings_directory(context)
@@ -97,7 +97,7 @@ def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
 
 
 def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For `doctor`, a directory of another user or a read-only one is an error, except for root."""
+    """For `doctor`, a recordings directory of another user is an error, except for root."""
     context = machine(tmp_path)
     owner = context.recordings.stat().st_uid
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
@@ -110,7 +110,7 @@ def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If space is scarce, `doctor` suggests to delete the oldest half of the recordings."""
+    """If disk space is scarce, `doctor` suggests to delete the oldest half of the recordings."""
     context = machine(tmp_path)
     statvfs = SimpleNamespace(f_bavail=500, f_frsize=10**6)
     monkeypatch.setattr(os, "statvfs", lambda _: statvfs)
