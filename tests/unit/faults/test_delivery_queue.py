@@ -10,13 +10,13 @@ CLIENT = Direction.TO_CLIENT
 
 
 def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
-    """If a direction with faults ends twice, held frames go out only once."""
+    """If a direction of a connection with faults ends twice, held frames go out only once."""
     recorded = check(["reorder after_frames=9"], "1 <- | a\n<- end\n<- 1\nend of to-client")
     assert list(recorded.engine.end(CLIENT, recorded.now)) == []
 
 
 def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
-    """At the end of a direction, held frames go out in the order of their waiting times."""
+    """When a direction ends, frames that faults hold go out in the order of their waiting times."""
     check(
         ["reorder after_frames=9 where=text:a", "reorder after_frames=3 where=text:b"],
         """
@@ -31,7 +31,7 @@ def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
 
 
 def test_held_frames_are_bounded() -> None:
-    """Beyond a megabyte of held frames, the oldest of several held frames goes out."""
+    """If faults hold more than a megabyte of frames, the oldest of several frames goes out."""
     recorded = FaultTranscript(["reorder after_frames=1000"])
     line = b"x" * 400_000 + b"\n"
     out = [
@@ -46,7 +46,7 @@ def test_held_frames_are_bounded() -> None:
 
 
 def test_a_stall_lets_out_nothing_that_is_held() -> None:
-    """Frames that are held when a fault stalls a direction are never delivered."""
+    """If a fault stalls a direction, frames that other faults hold in it are never delivered."""
     check(
         ["reorder after_frames=1 where=text:a", "stall where=text:b"],
         """

@@ -55,7 +55,7 @@ def written(schedule: DeliverySchedule, now: int, outlet: Stream = CLIENT) -> li
 
 
 def test_bytes_go_out_when_they_are_due() -> None:
-    """Faulted bytes leave in the order of their due times; equal times keep their order."""
+    """Bytes of faults go out in the order of their due times; equal times keep their order."""
     schedule = added(write(b"c", 3), write(b"a", 1), write(b"b", 1), write(b"d", 3))
     assert written(schedule, 0) == []
     assert schedule.outboxes[CLIENT].due_at == 1
@@ -77,7 +77,7 @@ def test_outlets_do_not_wait_for_each_other() -> None:
 
 
 def test_lines_on_stderr_are_due_at_once() -> None:
-    """Lines of a fault on stderr are due at once, even if bytes of other outlets are delayed."""
+    """Lines that a fault writes to stderr are due at once, even if other bytes are delayed."""
     schedule = added(write(b"late", 9))
     flood = RuleEffect("r", "stderr-flood", StderrEffect(b"lines"))
     assert schedule.add(flood, 4) is STDERR
@@ -87,7 +87,7 @@ def test_lines_on_stderr_are_due_at_once() -> None:
 
 
 def test_what_was_taken_is_written_before_more_is_taken() -> None:
-    """Faulted bytes that were taken must be written before the outlet has more bytes due."""
+    """Bytes of faults that were taken must be written before their outlet has more bytes due."""
     schedule = added(write(b"a"), write(b"b"))
     assert schedule.outboxes[CLIENT].take(0) == b"a"
     assert schedule.outboxes[CLIENT].take(0) is None
@@ -99,7 +99,7 @@ def test_what_was_taken_is_written_before_more_is_taken() -> None:
 
 
 def test_only_plain_frames_are_joined() -> None:
-    """Frames without faults that are due together are joined into one write."""
+    """Frames that no fault changed and that are due together are joined into one write."""
     schedule = added(
         plain(b"a"), plain(b"b"), write(b"c"), plain(b"d"), plain(b"e"), plain(b"late", 5)
     )
@@ -108,7 +108,7 @@ def test_only_plain_frames_are_joined() -> None:
 
 
 def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A joined write of frames without faults takes no more frames beyond the limit."""
+    """A joined write of frames that no fault changed takes no more frames beyond the limit."""
     monkeypatch.setattr(schedule_module, "_MOST_JOINED", 4)
     schedule = added(plain(b"123"), plain(b"456"), plain(b"7"))
     assert written(schedule, 0) == [b"123456", b"7"]
@@ -190,7 +190,7 @@ def test_a_side_effect_without_a_moment_is_never_due() -> None:
     ],
 )
 def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
-    """The schedule of faulted bytes ignores firings and stops, which the engine handles."""
+    """The schedule of faulted bytes ignores firings and stops of rules: the engine handles them."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []
@@ -247,7 +247,7 @@ def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
 
 
 def test_nothing_waits_once_it_is_hurried() -> None:
-    """Once the schedule of faults is told to hurry, all bytes are due at once, in order."""
+    """When the schedule of faults is told to hurry, all bytes are due at once, in order."""
     schedule = added(write(b"b", 9), write(b"a", 5))
     hurried = [schedule.outboxes[CLIENT].is_hurried]
     schedule.hurry()

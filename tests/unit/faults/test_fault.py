@@ -47,7 +47,7 @@ class NumberedFault(Fault):
 def test_a_kind_keeps_its_state_for_each_rule_and_direction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The state of a kind of fault is separate for each rule and direction, not per session."""
+    """A fault rule has a state of its own in each direction, shared by all sessions."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     rules = ["numbered where='not text:zz'", "numbered name=other where=text:zz"]
     for _ in range(2):
@@ -80,7 +80,7 @@ CHANCE = Chance(42, "rule", "to-client s", 7)
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    """The random number of a fault rule for one seed, scope and match is always the same."""
+    """The random number of a fault rule is the same for the same seed, scope and match."""
     first = CHANCE.draw("place")
     CHANCE.draw("other")
     assert CHANCE.draw("place") == first == Chance(42, "rule", "to-client s", 7).draw("place")
@@ -95,7 +95,7 @@ def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
 
 
 def test_parts_of_the_key_do_not_run_together() -> None:
-    """Two keys for random numbers of faults differ if their parts are divided differently."""
+    """The key of a fault's random numbers depends on where each of its parts ends."""
     assert Chance(1, "ab", "c", 1).draw() != Chance(1, "a", "bc", 1).draw()
     assert Chance(1, "a", "b", 11).draw("") != Chance(1, "a", "b", 1).draw("1")
 

@@ -29,7 +29,7 @@ def update(session: str = "s") -> bytes:
 
 
 def test_side_effects_name_their_rules() -> None:
-    """Side effects of a fault plan follow the firings, in the plan's order, with rule names."""
+    """The side effects of a fault plan come after its firings, with their rules' names."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
@@ -49,7 +49,7 @@ def test_side_effects_name_their_rules() -> None:
 
 
 def test_a_filter_matches_what_the_recorder_labels() -> None:
-    """A fault rule's filter matches a reply by its request's method, session and turn."""
+    """In a fault plan, a filter matches a reply by its request's method, session and turn."""
     check(
         ["drop where='dir:to-client method:session/prompt turn:1 session:s kind:response'"],
         """
@@ -98,7 +98,7 @@ def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
 
 
 def test_an_injected_line_has_one_firing_in_its_place() -> None:
-    """A fault rule that injects a line fires once, before or after the frame."""
+    """A fault rule that injects a line fires once, where the line is: before or after a frame."""
     recorded = check(
         ["stray-stdout text=x", "duplicate", "truncate keep_bytes=1"],
         r"""
@@ -130,7 +130,7 @@ def test_a_lost_frame_has_no_delivered_bytes() -> None:
 
 
 def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
-    """Frames after a fault's stop name the stopping rule, which counts as fired once."""
+    """After a fault has stopped a direction, its frames name this rule, which has fired once."""
     recorded = check(
         ["close where=text:a"],
         """

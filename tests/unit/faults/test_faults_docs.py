@@ -31,7 +31,7 @@ def row(setting: Setting) -> str:
 
 @pytest.mark.parametrize("word", KINDS)
 def test_every_kind_has_its_section(word: str) -> None:
-    """The page on faults has a section for each kind, with a summary and settings."""
+    """The manual's page on faults has a section for each kind, with a summary and settings."""
     text = section(PAGE, word)
     manual = manual_of(KINDS[word])
     assert manual.about in text
@@ -41,18 +41,18 @@ def test_every_kind_has_its_section(word: str) -> None:
 
 
 def test_each_section_is_about_a_kind() -> None:
-    """The sections of the page on faults have the order of the registry of kinds."""
+    """The sections of the manual's page on faults are in the order of the registry of kinds."""
     assert re.findall(r"^### (.*)$", section(PAGE, "Kinds"), re.MULTILINE) == list(KINDS)
 
 
 def test_every_trigger_has_its_row() -> None:
-    """On the page on faults, every trigger has a row with name, default, type and text."""
+    """The manual's page on faults has a row for every trigger, with default, type and text."""
     rows = section(PAGE, "What lets a rule fire").splitlines()
     assert [line for line in rows if line.startswith("| `")] == [row(s) for s in trigger_manual()]
 
 
 def test_every_ready_plan_has_its_row() -> None:
-    """On the page on faults, every ready plan has a row, and all named plans exist."""
+    """The manual's page on faults has a row for every ready plan, and names no other plan."""
     plans = section(PAGE, "Ready plans")
     for name in ready_plans():
         assert f"| `@{name}` | {load_plan(f'@{name}').about} |" in plans
@@ -64,13 +64,13 @@ def test_every_ready_plan_has_its_row() -> None:
 
 
 def test_the_example_is_a_plan() -> None:
-    """The example on the page on faults is a valid plan."""
+    """The example on the manual's page on faults is a valid fault plan."""
     (example,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert len(structure_plan(tomllib.loads(example), "page").rules) == 2
 
 
 def test_the_example_of_explain_is_its_output() -> None:
-    """The `faults explain` command on the page on faults prints the lines on that page."""
+    """The `faults explain` command on the manual's page on faults prints the lines below it."""
     from tests.support.command_line import run
 
     text = section(PAGE, "What a plan does")
@@ -80,7 +80,7 @@ def test_the_example_of_explain_is_its_output() -> None:
 
 
 def test_the_kind_of_the_how_to_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kind of fault in the how-to acts as described, and `faults list` describes it."""
+    """The example in the how-to about a new kind of fault works, and `faults list` shows it."""
     text = section(PAGE, "To add a kind")
     (source,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (rule,) = re.findall(r"`(shout [^`]*=[^`]*)`", text)
@@ -154,7 +154,7 @@ def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_no_kind_has_a_clock_or_a_generator_of_its_own() -> None:
-    """A kind of fault has no clock and no random generator of its own."""
+    """The code of a kind of fault uses no clock and no random generator of its own."""
     directory = ROOT / "acp_proxy" / "faults" / "kinds"
     for path in directory.glob("*.py"):
         source = path.read_text(encoding="utf-8")

@@ -83,7 +83,7 @@ def test_a_rule_of_the_command_line_equals_that_of_a_file() -> None:
 
 
 def test_a_text_setting_takes_a_number_as_text() -> None:
-    """A value for a text setting of a fault stays a text even if it looks like a number."""
+    """A text setting of a fault may be a text that looks like a number."""
     assert parse_rule("stray-stdout text=5").fault.text == "5"  # type: ignore[attr-defined]
     assert parse_rule("drop name=7").name == "7"
 
@@ -185,7 +185,7 @@ def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> 
 
 
 def test_an_escape_in_a_literal_text_ends_no_line(tmp_path: Path) -> None:
-    """An escape within a literal text of a fault plan does not end the line."""
+    """In a fault plan, a backslash and an n in a literal TOML text do not end the line."""
     (tmp_path / "p.toml").write_text("[[fault]]\nkind = 'replace'\nframe = 'a\\nb'")
     assert load_plan(tmp_path / "p.toml").rules
 
@@ -293,7 +293,7 @@ def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_wins_over_a_kind() -> None:
-    """A rule that is named like a kind of fault keeps its name; an unnamed one gets another."""
+    """A rule that is named like a kind of fault keeps the name; a rule of the kind gets another."""
     named, unnamed = plan_of("noop name=drop", "drop").rules
     assert named.name == "drop"
     assert unnamed.name.startswith("drop-")

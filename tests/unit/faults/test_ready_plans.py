@@ -162,7 +162,7 @@ def test_a_ready_plan_is_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_every_rule_of_a_ready_plan_fires(name: str) -> None:
-    """Every rule of a ready plan fires in the tour, unless the plan says that it cannot."""
+    """Every rule of a ready fault plan fires in the recording `tour`, unless the plan denies it."""
     run = applied(name)
     if "# Not on the tour: " in ready_plans()[name].read_text(encoding="utf-8"):
         assert not any(run.fired.values())
@@ -188,7 +188,7 @@ LOST = {
 
 @pytest.mark.parametrize("name", LOST)
 def test_lost_frames_never_arrive(name: str) -> None:
-    """Frames that a ready plan loses never arrive, and the others arrive unchanged."""
+    """If a ready fault plan loses frames, they never arrive; the others arrive unchanged."""
     run = applied(name)
     assert [hit.seq for hit in run.hits if hit.delivered is None] == LOST[name] == seqs(run)
 
@@ -210,7 +210,7 @@ CHANGED: dict[str, Callable[[bytes], bool]] = {
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_changed_frames_arrive_changed(name: str) -> None:
-    """Frames that a ready plan changes arrive in the form that the plan describes."""
+    """If a ready fault plan changes frames, they arrive in the form that the plan describes."""
     run = applied(name)
     assert run.hits
     for hit in run.hits:
@@ -224,14 +224,14 @@ SLOW = {"slow-agent": 300, "slow-handshake": 5000, "slow-pipe": 1000, "split-utf
 
 @pytest.mark.parametrize("name", SLOW)
 def test_slow_frames_arrive_whole_and_in_order(name: str) -> None:
-    """Frames that a ready plan slows arrive unchanged and in order, with the plan's delay."""
+    """If a ready fault plan slows frames, they arrive unchanged, in order, as late as it says."""
     run = applied(name)
     assert run.delivered(CLIENT) == original(CLIENT)
     assert max(hit.late_ms for hit in run.hits) >= SLOW[name]
 
 
 def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
-    """Updates that a ready plan delays arrive after the answer that ends their turn."""
+    """If a ready fault plan delays updates, they arrive after the answer that ends the turn."""
     run = applied("late-updates")
     delivered = run.delivered(CLIENT)
     assert sorted(delivered.splitlines()) == sorted(original(CLIENT).splitlines())
@@ -249,7 +249,7 @@ def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
     ],
 )
 def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> None:
-    """The ready plan of stray lines adds them between the agent's lines, and changes none."""
+    """The ready fault plan of stray lines adds lines between the agent's, and changes none."""
     lines = applied(name).delivered(CLIENT).splitlines()
     said = original(CLIENT).splitlines()
     assert [line for line in lines if line in said] == said
@@ -259,7 +259,7 @@ def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> N
 
 @pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
 def test_doubled_frames_follow_each_other(name: str) -> None:
-    """The ready plan of doubled frames sends each twice; `orphan-reply` changes the second id."""
+    """The ready fault plan of doubled frames sends each twice; `orphan-reply` changes an id."""
     run = applied(name)
     for hit in run.hits:
         (copy,) = hit.injected
@@ -270,7 +270,7 @@ def test_doubled_frames_follow_each_other(name: str) -> None:
 
 
 def test_an_error_is_answered_to_a_prompt() -> None:
-    """The ready plan that refuses a prompt answers with an error, so the client gets no turn."""
+    """The ready fault plan that refuses a prompt answers it with an error and starts no turn."""
     (hit,) = applied("error-on-prompt").hits
     assert json.loads(hit.injected[0])["error"]["data"] == {"details": "429 too many requests"}
     (hit,) = applied("auth-required").hits
@@ -299,13 +299,13 @@ def in_draft(name: str, said: Any = None) -> AppliedPlan:
 
 
 def test_a_needed_login_has_the_code_of_its_dialect() -> None:
-    """The error of the ready plan `auth-required` has the code of the recording's dialect."""
+    """The ready fault plan `auth-required` uses the error code of the recording's dialect."""
     (hit,) = in_draft("auth-required").hits
     assert json.loads(hit.injected[0])["error"]["code"] == -32001
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """With a draft-like initialize, `auth-required` uses the code of the agreed dialect."""
+    """If a client of v1 begins like the draft, the fault plan `auth-required` uses v1's code."""
     (initialize, *_), cwd = DRAFT_SAID, {"id": 1, "params": {"cwd": "/p", "mcpServers": []}}
     answer = (CLIENT, None, {"id": 0, "result": {"protocolVersion": 1}})
     said = [initialize, answer, (AGENT, "session/new", cwd)]
@@ -314,7 +314,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_an_unknown_update_comes_in_the_draft_too() -> None:
-    """In the draft, the ready plan `unknown-update` changes only the kind of the update."""
+    """In the draft, the ready fault plan `unknown-update` changes only the kind of an update."""
     (hit,) = in_draft("unknown-update").hits
     assert hit.delivered is not None
     params = json.loads(hit.delivered)["params"]
@@ -322,7 +322,7 @@ def test_an_unknown_update_comes_in_the_draft_too() -> None:
 
 
 def test_a_crash_leaves_half_a_frame() -> None:
-    """The ready plan of a crash ends the output with half a frame."""
+    """The ready fault plan of a crash ends the agent's output with half a frame."""
     run = applied("crash-mid-frame")
     first = run.hits[0]
     assert first.seq == 10
@@ -333,14 +333,14 @@ def test_a_crash_leaves_half_a_frame() -> None:
 
 
 def test_a_late_reply_is_the_last_of_all() -> None:
-    """If nothing is cancelled, the ready plan with a late reply delivers it at the very end."""
+    """If nothing is cancelled, the ready fault plan of a late reply sends the reply at the end."""
     run = applied("late-reply")
     assert seqs(run) == [34]
     assert run.delivered(CLIENT).endswith(run.hits[0].delivered or b"?")
 
 
 def test_side_effects_leave_the_prompt_unchanged() -> None:
-    """Ready plans with signals and lines on stderr do not change the prompt."""
+    """Ready fault plans with signals and lines on stderr do not change the prompt."""
     for name in ("agent-killed", "noisy-stderr"):
         (hit,) = applied(name).hits
         assert hit.seq == 6
@@ -355,7 +355,7 @@ def test_side_effects_leave_the_prompt_unchanged() -> None:
 
 
 def test_a_flaky_agent_is_the_same_each_time() -> None:
-    """The ready plan `flaky-agent` has a seed, so that its faults are the same each time."""
+    """The ready fault plan `flaky-agent` has a seed, so that its faults are always the same."""
     hits = applied("flaky-agent").hits
     assert hits == applied("flaky-agent").hits
     arrived = [hit for hit in hits if hit.delivered is not None]

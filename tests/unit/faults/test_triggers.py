@@ -104,7 +104,7 @@ LATE = [128.389, 85.12, 66.8, 122.929]
 
 
 def test_other_seeds_have_other_schedules() -> None:
-    """A fault plan's own seed takes precedence over another seed."""
+    """The seed in a fault plan takes precedence over a seed from elsewhere."""
     plan = plan_of("drop probability=0.3")
     schedules = {tuple(hits(FaultTranscript(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5
@@ -135,19 +135,19 @@ def test_other_seeds_have_other_schedules() -> None:
     ],
 )
 def test_what_a_rule_reaches(rule: str, expected: list[Direction]) -> None:
-    """A fault rule affects the directions that its filter and its kind allow."""
+    """A fault rule acts in the directions that its filter and its kind allow."""
     assert reached(joined([], [parse_rule(rule)], None)) == expected
 
 
 def test_what_a_plan_reaches() -> None:
-    """A fault plan affects the directions of its rules; one without rules affects none."""
+    """A fault plan acts in the directions of its rules, and without rules in none."""
     rules = [parse_rule("drop where=dir:to-agent"), parse_rule("stray-stdout")]
     assert reached(joined([], rules, None)) == [A, CLIENT]
     assert reached(joined([], [], None)) == []
 
 
 def test_rules_that_can_fire() -> None:
-    """A direction has only those fault rules that can fire in it."""
+    """For a direction, a fault plan applies only the rules that can fire in it."""
     rules = [parse_rule(f"drop name={name} {rest}") for name, rest in RULES.items()]
     plan = joined([], rules, None)
     assert [rule.name for rule in firing_in(plan, A)] == ["every", "agent"]
