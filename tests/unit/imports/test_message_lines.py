@@ -25,7 +25,7 @@ _PRETTY = json.dumps(json.loads(INITIALIZE), indent=2)
 
 
 def test_a_byte_order_mark_hides_no_message() -> None:
-    """In a foreign log, a byte order mark before the first message is ignored."""
+    """`import` ignores a byte order mark before the first message of a log."""
     _, entries = read(f"\ufeff{_PRETTY}\n{_A}\n", "acpx")
     assert [json.loads(message.raw) for message in messages(entries)] == [
         json.loads(_I),
@@ -34,7 +34,7 @@ def test_a_byte_order_mark_hides_no_message() -> None:
 
 
 def test_the_messages_of_an_array_are_read_one_by_one() -> None:
-    """In a log, an array is several messages; one with a mark of direction is a batch."""
+    """In an imported log, an array is several messages; with a direction it is a JSON-RPC batch."""
     array = f"[{_I},\n  {_A}]\n"
     assert [message.raw for message in messages(read_as("lines", array))] == [INITIALIZE, ANSWER]
     (batch,) = messages(read_as("lines", f"< {array}"))
@@ -59,7 +59,7 @@ def test_the_messages_of_an_array_are_read_one_by_one() -> None:
     ],
 )  # fmt: skip
 def test_any_other_line_is_named(line: str, reason: str) -> None:
-    """In a foreign log, a line with other text is an error, and the messages around are read."""
+    """In an imported log, a line with other text is an error; the messages around are read."""
     entries = read_as("lines", f"> {_I}\n{line}\n< {_A}\n")
     (unread,) = [entry for entry in entries if isinstance(entry, UnreadLines)]
     assert (unread.first, unread.last) == (2, 2)
@@ -68,7 +68,7 @@ def test_any_other_line_is_named(line: str, reason: str) -> None:
 
 
 def test_fences_comments_and_blanks_are_skipped() -> None:
-    """In a foreign log, fences, comments, blanks, colours and commas are skipped."""
+    """In an imported log, fences, comments, blanks, colours and commas are skipped."""
     text = f"# Report\n```json\n// one\n  \x1b[32m→\x1b[0m {_I},\n\n---\n← {_A}\n```\n"
     entries = read_as("lines", text)
     assert [message.raw for message in messages(entries)] == [INITIALIZE, ANSWER]
@@ -77,7 +77,7 @@ def test_fences_comments_and_blanks_are_skipped() -> None:
 
 
 def test_time_and_mark_may_stand_on_the_lines_before() -> None:
-    """Time and mark may be on the lines above a logged message, as in CodeCompanion's logs."""
+    """In an imported log, a message's time and direction may be on the lines above it."""
     text = "".join(
         f"[INFO] 2026-01-02 03:04:0{n}\n{mark}:\n{raw.decode()}\n\n"
         for n, (mark, raw) in enumerate((("Sent", INITIALIZE), ("Received", ANSWER)))
@@ -90,12 +90,12 @@ def test_time_and_mark_may_stand_on_the_lines_before() -> None:
 
 @pytest.mark.parametrize("tail", ['{"', '{"jsonrpc', '{"jsonrpc":"2.0","id":0,', "[{"])
 def test_a_last_message_that_is_cut_off_is_named(tail: str) -> None:
-    """In a foreign log, an incomplete last message is an error, as in one still being written."""
+    """In an imported log, an incomplete last message is an error, as in a log still written."""
     assert bad(read_as("lines", f"→ {_I}\n← {tail}")) == [(2, 2)]
 
 
 def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
-    """In a foreign log, messages after an incomplete one are read, whatever their layout is."""
+    """In an imported log, messages after an incomplete one are read, whatever their layout."""
     _, entries = read(f"    → {_I[:40]}\n    ← {_A}\n    ← {_U}\n", "lines")
     assert (bad(entries), [message.raw for message in messages(entries)]) == (
         [(1, 1)],
@@ -123,7 +123,7 @@ def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
     ],
 )  # fmt: skip
 def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None:
-    """In a foreign log, arrows, words and names of peers show directions; a time does not."""
+    """In an imported log, arrows, words and peers' names show directions; a time does not."""
     heading = read_heading(f"{prefix} ".encode())
     assert heading is not None
     assert (heading.mark and heading.mark.stream) is stream
@@ -131,26 +131,26 @@ def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None
 
 @pytest.mark.parametrize("prefix", ["See", "json", "1. ", "echo '", "It says: ", "x" * 400])
 def test_words_are_no_mark(prefix: str) -> None:
-    """In a foreign log, a sentence before a message is an error, not a mark of direction."""
+    """In an imported log, a sentence before a message is an error, and not a direction."""
     assert read_heading(prefix.encode()) is None
 
 
 def test_arrows_of_an_agents_log_are_turned_round() -> None:
-    """If the first methods of a log contradict its arrows, all arrows are reversed."""
+    """If the first methods of an imported log contradict its arrows, all arrows are reversed."""
     entries = read_as("lines", f"received {_I}\nsent {_A}\n")
     directions = [(message.stream, message.is_inferred) for message in messages(entries)]
     assert directions == [(TO_AGENT, True), (TO_CLIENT, True)]
 
 
 def test_an_arrow_is_believed_though_a_method_contradicts_it() -> None:
-    """If only one message of a log contradicts its arrow, the arrow is trusted."""
+    """If only one message of an imported log contradicts its arrow, the arrow is trusted."""
     entries = read_as("lines", f"→ {_I}\n← {_I}\n← {_A}\n")
     directions = [(message.stream, message.is_inferred) for message in messages(entries)]
     assert directions == [(TO_AGENT, False), (TO_CLIENT, False), (TO_CLIENT, False)]
 
 
 def test_a_direction_that_nothing_shows_is_asked_for() -> None:
-    """If nothing shows the direction of a message in a log, the error asks for a mark."""
+    """If nothing shows a message's direction in an imported log, the error asks for a mark."""
     text = f'{_U}\n{_A}\n{{"jsonrpc":"2.0","method":"_x/y"}}\n'
     update, *unknown = connections(read_as("lines", text))
     assert isinstance(update, Sent)
@@ -161,7 +161,7 @@ def test_a_direction_that_nothing_shows_is_asked_for() -> None:
 
 
 def test_a_line_of_many_objects_is_read_once() -> None:
-    """In a log, a megabyte of JSON after a word is read in linear time, and not as a message."""
+    """In an imported log, JSON after a word is not a message, and is skipped in linear time."""
     entries = read_as("lines", "error " + '{"a":1} ' * 20_000 + f"\n→ {_I}\n")
     assert ([message.raw for message in messages(entries)], bad(entries)) == (
         [INITIALIZE],

@@ -28,7 +28,7 @@ def imported(paste: dict[str, Any], home: Path) -> tuple[int, str]:
 
 
 def test_the_index_has_every_paste() -> None:
-    """The index of pastes lists every paste, and at least eight pastes can be read."""
+    """The index of the tests' pasted logs lists every one, and at least eight can be imported."""
     names = [paste["file"] for paste in PASTES]
     assert sorted(names) == sorted(path.stem for path in DIRECTORY.glob("*.txt"))
     assert len(_READ) >= 8
@@ -50,7 +50,7 @@ def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("paste", _REFUSED, ids=[paste["file"] for paste in _REFUSED])
 def test_the_error_says_what_to_change(paste: dict[str, Any], tmp_path: Path) -> None:
-    """The error about an unreadable pasted log is one line with advice; nothing is recorded."""
+    """If a pasted log cannot be imported, the error is one line with advice."""
     code, stderr = imported(paste, tmp_path)
     assert code == 2
     assert stderr == f"acp-proxy: cannot read standard input as a recording: {paste['refused']}\n"

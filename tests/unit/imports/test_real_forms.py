@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("recording", ["tour", "terminal"])
 def test_a_recording_comes_back_from_every_format(name: str, recording: str) -> None:
-    """Every log format gives back the directions, times and values that were written."""
+    """From a log in every known format, `import` gets the directions, times and values back."""
     writer = WRITERS[name]
     sent = conversation_of(DIRECTORY / f"{recording}.db")
     sent = [line for line in sent if line.stream is not STDERR or writer.has_stderr]
@@ -64,7 +64,7 @@ def written_logs() -> Iterator[tuple[str, str, bytes]]:
 
 
 def test_each_log_is_claimed_by_one_format() -> None:
-    """Only one format recognizes a log, except that `lines` also reads logs of other formats.
+    """Each log is recognized by only one format, except that `lines` also reads other logs.
 
     A format with a loose pattern would take logs from other formats without any error.
     """
@@ -84,7 +84,7 @@ def test_text_without_messages_has_no_format(text: bytes) -> None:
 
 
 def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
-    """JetBrains logs may have lines that are not JSON; stack traces count as remarks."""
+    """In a log of JetBrains, `import` accepts lines without JSON, and counts stack traces."""
     text = (
         "2025-11-14 19:57:12,975 [     34]   INFO - #c.i.idea - starting\n"
         "\tat java.base/java.lang.Thread.run\n"
@@ -114,13 +114,13 @@ def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_read_is_named(text: str, where: list[tuple[int, int]]) -> None:
-    """In every log format, an unreadable line is named by number, and the others are read."""
+    """In a log of any format, `import` names an unreadable line by number, and reads the others."""
     _, entries = read(text)
     assert bad(entries) == where
 
 
 def test_a_client_that_starts_again_begins_a_connection() -> None:
-    """In a log, a second ``initialize`` request of a client begins another connection."""
+    """In an imported log, a client's second ``initialize`` request begins another connection."""
     sent = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, INITIALIZE), Sent(TO_AGENT, INITIALIZE)]
     _, entries = read(WRITERS["arrows"].write(sent))
     begun = [isinstance(entry, ConnectionBegins) for entry in connections(entries)]
@@ -128,7 +128,7 @@ def test_a_client_that_starts_again_begins_a_connection() -> None:
 
 
 def test_streams_without_a_direction_are_inferred() -> None:
-    """Directions of a log are inferred even if both peers use the same id one after another."""
+    """`import` infers directions even if both peers use the same id one after another."""
     conversation: list[tuple[Stream, dict[str, Any]]] = [
         (TO_AGENT, {"id": 1, "method": "session/prompt"}),
         (TO_CLIENT, {"id": 1, "method": "fs/read_text_file"}),
@@ -145,7 +145,7 @@ def test_streams_without_a_direction_are_inferred() -> None:
 
 
 def test_the_journal_of_acpx_is_beside_its_messages() -> None:
-    """Lines of acpx's journal are remarks; only a complete stream counts as a log of acpx."""
+    """`import` takes lines of acpx's journal as remarks; only a whole stream is a log of acpx."""
     mark = '{"schema":"acpx.session.journal.v1","type":%s}\n'
     text = "".join(
         [
@@ -161,7 +161,7 @@ def test_the_journal_of_acpx_is_beside_its_messages() -> None:
 
 
 def test_stderr_is_told_apart() -> None:
-    """An import recognizes lines of stderr among Zed's messages."""
+    """`import` recognizes lines of stderr among the messages of a log of Zed."""
     sent = [Sent(STDERR, b"\x1b[2mwarn: x\x1b[0m"), Sent(TO_AGENT, INITIALIZE)]
     _, entries = read(WRITERS["zed"].write(sent))
     assert [line.stream for line in messages(entries)] == [Stream.STDERR, TO_AGENT]
