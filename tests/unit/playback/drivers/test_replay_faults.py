@@ -145,7 +145,7 @@ async def test_a_client_that_has_left_is_not_waited_for_long(
 async def test_a_signal_counts_as_leaving_when_all_is_sent(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If a signal ends the replay, delayed bytes have as much time as if the client had left."""
+    """If a signal ends a replay with faults, delayed bytes still have five seconds to go out."""
     replayed = Replayed("latency latency_ms=60000 where=dir:to-client")
     await nursery.start(let_go_on_signal, replayed.streams)
     nursery.start_soon(replayed.run)
@@ -188,7 +188,7 @@ async def test_what_ends_an_agent_ends_the_replay(
 async def test_a_pause_stops_the_output_until_it_is_resumed(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """A fault that pauses a replay's agent holds back its output, but not the client's input."""
+    """If a fault pauses a replay's agent, its output waits, but the client's input is read."""
     replayed = await started(nursery, "pause where=text:one", "resume where=text:wake")
     await replayed.out(b"one\ntwo\n")
     mock_clock.jump(60)
@@ -199,7 +199,7 @@ async def test_a_pause_stops_the_output_until_it_is_resumed(
 
 
 async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> None:
-    """If a fault closes the agent's output, the agent goes on and still receives messages."""
+    """If a fault of a replay closes the agent's output, the agent still receives messages."""
     replayed = await started(nursery, "close where=text:bye keep_frame=true")
     await replayed.out(b"bye\nmore\n")
     assert await replayed.client_heard() == b"bye\n$"
@@ -210,7 +210,7 @@ async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> Non
 
 
 async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> None:
-    """A client's line that a fault of a replay drops never arrives, and an error goes back."""
+    """If a fault of a replay drops a request of the client, the client gets an error."""
     replayed = await started(
         nursery, "error-reply where=method:m code=7 message=no", "drop where=text:gone"
     )
@@ -222,7 +222,7 @@ async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> Non
 
 
 async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
-    """The lines of a flood in a replay go to stderr; the frame still goes to the client."""
+    """If a fault floods stderr in a replay, the lines go to stderr, and the frame to the client."""
     replayed = await started(nursery, "stderr-flood lines=3")
     await replayed.out(b"x\n")
     assert await replayed.client_heard() == b"x\n"
@@ -232,7 +232,7 @@ async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
 async def test_an_agent_that_sends_too_much_waits(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If over a megabyte of its output is not written yet, a replay's agent has to wait."""
+    """If more than a megabyte of a replay's output is not written yet, its agent has to wait."""
     replayed = await started(nursery, "latency latency_ms=1000 where=dir:to-client")
     line = b"x" * 600_000 + b"\n"
     await replayed.out(line)

@@ -112,7 +112,7 @@ def at(seconds: float) -> Any:
 
 
 async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """A replayed frame comes after the recorded gap, without the client's time to think."""
+    """A replayed frame comes after the recorded gap, without the time that the client took."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, pacing=Pacing(1.0))
         await client.send(1)
@@ -135,7 +135,7 @@ async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: Moc
 async def test_a_missing_message_is_noticed_in_time(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A replay notices a missing message a second after the last line, by a requested wakeup."""
+    """A replay notices a second after the client's last line that a message is missing."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.send(1, 3)
@@ -150,7 +150,7 @@ async def test_a_missing_message_is_noticed_in_time(
 async def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A silent client ends a replay after the timeout, with the verdict of a stall."""
+    """If the client is silent for the timeout, a replay ends with the verdict of a stall."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         await client.send(1)
@@ -179,7 +179,7 @@ async def broken() -> None:
 
 
 async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """If writing to the client fails, a replay continues until the client's input ends."""
+    """If a write to the client fails, a replay continues until the end of the client's input."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         client.sink.send_stream.send_all_hook = broken
@@ -207,7 +207,7 @@ async def test_a_last_line_without_a_newline_counts(
 async def test_a_source_that_breaks_has_ended(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """For a replay, a read that fails counts as the end of input."""
+    """If a read from the client fails, a replay takes this as the end of the input."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     source.receive_stream.receive_some_hook = broken
@@ -231,7 +231,7 @@ async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
 
 
 async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If another process made a descriptor non-blocking, the driver of a replay waits for it."""
+    """If another process made a replay's descriptor non-blocking, the replay waits for it."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     for fd in (source, out, sink):
         os.set_blocking(fd, False)
@@ -299,7 +299,7 @@ def test_an_unreadable_client_gets_no_first_answer() -> None:
 async def test_a_stop_signal_is_an_end_of_input(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """For a replay, a stop signal is an end of input that the caller can recognize."""
+    """A replay takes a stopping signal as the end of its input, and the caller can tell it."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()
@@ -360,7 +360,7 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
 async def test_the_scripted_client_reads_a_last_line_without_a_newline(
     recorded: RecordedTranscript,
 ) -> None:
-    """The scripted client reads the last line of an agent even without a newline."""
+    """The scripted client of a recording reads an agent's last line even without a newline."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
     client = ScriptedClient(recorded.script())
@@ -379,7 +379,7 @@ async def test_the_scripted_client_reads_a_last_line_without_a_newline(
 async def test_all_runs_are_equal(
     recorded: RecordedTranscript, clock: MockClock, runs: int
 ) -> None:
-    """With random chunks and sleeps, two replayed lanes have exactly the recorded bytes."""
+    """With chunks and pauses at random, two sessions of a replay have the recorded bytes."""
     lanes = [{recorded.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
     hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
     for seed in range(runs):

@@ -130,7 +130,7 @@ async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockCl
 
 
 async def test_time_is_trios(record: Record, clock: MockClock) -> None:
-    """A verification ends after exactly five seconds of silence on trio's clock."""
+    """`verify` ends after exactly five silent seconds on trio's clock."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -154,7 +154,7 @@ async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
 
 
 async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None:
-    """For a verification, bytes without a newline are activity; only silence is a stall."""
+    """For `verify`, bytes without a newline are a sign of life; only silence is a stall."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
@@ -235,7 +235,7 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
 
 
 async def test_time_without_output_is_not_a_write_stall(record: Record, clock: MockClock) -> None:
-    """In a verification, time without output does not count towards a write stall."""
+    """In `verify`, time in which nothing is to be written does not count as a write stall."""
     conversation = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
@@ -275,7 +275,7 @@ async def test_an_agent_that_talks_is_not_deaf(record: Record, clock: MockClock)
 
 
 async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) -> None:
-    """In a verification without a stall timeout, an agent may read as late as it likes."""
+    """If `verify` has no stall timeout, an agent may read as late as it likes."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair, stall_ns=None)
@@ -304,7 +304,7 @@ async def test_a_line_without_an_end_counts_as_one(
 
 
 def test_a_recorder_of_ours_records_and_does_nothing_else() -> None:
-    """The recorder of a verification gets our environment without the variables of `record`."""
+    """The recorder that `verify` starts gets our environment without the variables of `record`."""
     ours = {"HOME": "/h", "ACP_PROXY_RECORDINGS": "/r", "ACP_PROXY_PARENT": "a/b"}
     others = {"ACP_PROXY_OFF": "1", "ACP_PROXY_FAULT": "garbage", "ACP_PROXY_MAX_SIZE": "1"}
     assert environment({**ours, **others}) == ours

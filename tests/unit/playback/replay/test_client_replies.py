@@ -36,11 +36,11 @@ PERMISSION = {"params": {"options": [{"optionId": "y", "kind": "allow_once"}, 7]
     ],
 )  # fmt: skip
 def test_each_outcome_has_a_description(method: str, reply: Any, words: str) -> None:
-    """In a replay, each reply of the client has an outcome with a description."""
+    """A replay has words for each possible outcome of a client's reply to a request."""
     assert described(outcome(method, PERMISSION, reply)) == words
 
 
 def test_a_cancelled_permission_is_an_outcome_of_its_own() -> None:
-    """In a replay, a cancelled permission is an outcome that a cancelled turn excuses."""
+    """In a replay, a reply that cancels a permission is an outcome of its own."""
     reply = {"result": {"outcome": {"outcome": "cancelled"}}}
     assert outcome("session/request_permission", None, reply) == CANCELLED

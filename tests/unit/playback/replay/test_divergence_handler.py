@@ -21,7 +21,10 @@ DIVERGENCE = Divergence(
 
 
 def test_a_refusal_names_the_nearest_recorded_message() -> None:
-    """A replay's refusal names the nearest recorded message and how the live one differs."""
+    """If a replay refuses a request, the error names the nearest recorded message.
+
+    It also says how the live message differs.
+    """
     error = json.loads(refusal('"a"', DIVERGENCE).data)
     assert (error["id"], error["error"]["code"]) == ("a", -31999)
     assert error["error"]["message"] == "replay: another one"
@@ -34,7 +37,7 @@ def test_a_refusal_names_the_nearest_recorded_message() -> None:
 
 
 def test_ids_stay_as_they_were_written() -> None:
-    """A replay's refusal repeats the id as it was written; a missing id becomes null."""
+    """If a replay refuses a request, the error has the id as it was written, or null."""
     assert refusal("1.0", DIVERGENCE).data.startswith(b'{"jsonrpc":"2.0","id":1.0,')
     assert refusal(None, DIVERGENCE).data.startswith(b'{"jsonrpc":"2.0","id":null,')
     assert received("7").data == b'{"jsonrpc":"2.0","id":7,"result":{"received":true}}\n'

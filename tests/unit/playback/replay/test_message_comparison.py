@@ -69,7 +69,7 @@ def recorded(record: Record) -> RecordedTranscript:
 def test_a_line_that_is_no_message_is_compared_by_its_bytes(
     recorded: RecordedTranscript, number: int, raw: bytes
 ) -> None:
-    """In a replay, lines that are not messages differ by their bytes, without a pointer."""
+    """A replay compares lines that are not messages by their bytes, and shows no pointer."""
     comparison = Comparison(recorded)
     assert comparison.compare(number, raw).is_equal
     result = comparison.compare(number, b"other \xff")
@@ -78,7 +78,7 @@ def test_a_line_that_is_no_message_is_compared_by_its_bytes(
 
 
 def test_lines_that_look_alike_may_differ(recorded: RecordedTranscript) -> None:
-    """In a replay, lines whose invalid bytes differ are different, even if they look alike."""
+    """For a replay, two lines with different invalid bytes differ, even if they look alike."""
     result = Comparison(recorded).compare(21, b"half a \xfe")
     assert result.differences == [Difference("", '"half a \ufffd"', '"half a \ufffd"')]
 
@@ -92,7 +92,7 @@ def test_json_that_is_no_message_is_compared_by_its_bytes(recorded: RecordedTran
 
 
 def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscript) -> None:
-    """In a replay, a message never equals a line that is not a message, recorded or live."""
+    """For a replay, a message never equals a line that is not a message."""
     comparison = Comparison(recorded)
     message = b'{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{}}'
     (difference,) = comparison.compare(5, message).differences
@@ -102,7 +102,7 @@ def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscri
 
 
 def test_a_member_of_a_batch_is_a_message(recorded: RecordedTranscript) -> None:
-    """A replay compares a member of a batch as a message."""
+    """A replay compares a member of a JSON-RPC batch as a message."""
     comparison = Comparison(recorded)
     first, second = comparison.steps[6, 0], comparison.steps[6, 1]
     assert comparison.comparer.value(first)["method"] == "_a"
@@ -127,7 +127,7 @@ def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -
 
 
 def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
-    """For a replay, recorded messages are alike if they differ only in their session."""
+    """A replay takes recorded messages as alike if they differ only in their session."""
     comparison = Comparison(recorded)
     alike = comparison.comparer.are_alike
     prompt, of_other, other = (comparison.steps[number, None] for number in (9, 11, 13))
@@ -140,7 +140,7 @@ def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
 
 
 def test_ignored_places_do_not_tell_recorded_messages_apart(recorded: RecordedTranscript) -> None:
-    """For a replay, recorded messages that differ only at ignored places are alike."""
+    """A replay takes recorded messages as alike if they differ only at ignored places."""
     comparison = Comparison(recorded, "/params/prompt")
     prompt, other = comparison.steps[9, None], comparison.steps[13, None]
     assert comparison.comparer.are_alike(prompt, other)

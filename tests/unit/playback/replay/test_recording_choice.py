@@ -27,5 +27,5 @@ ANSWER = ("response", "session/new")
 def test_session_ids_of_equal_lines_are_paired(
     first: str, other: str, pairs: list[tuple[str, str]] | None
 ) -> None:
-    """For a replay, session ids of two lines are paired if nothing else differs."""
+    """A replay pairs the session ids of a recorded and a live line if nothing else differs."""
     assert session_pairs(first.encode(), other.encode(), *ANSWER) == pairs

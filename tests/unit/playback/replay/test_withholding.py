@@ -47,7 +47,7 @@ def effects(*lines: bytes) -> WithheldEffects:
 
 @pytest.mark.parametrize(("terminal", "is_prevented"), [(b"t", True), (b"u", False)])
 def test_output_of_an_unmade_terminal_will_not_come(terminal: bytes, is_prevented: bool) -> None:
-    """A replay awaits no output of a terminal that was not created, alone or in a batch."""
+    """If a replay created no terminal, it awaits no request for the terminal's output."""
     line = OUTPUT % terminal
     result = effects(line, b"[1," + line + b"]")
     alone = Step(0, 0, False, "request", "terminal/output")
@@ -57,7 +57,7 @@ def test_output_of_an_unmade_terminal_will_not_come(terminal: bytes, is_prevente
 
 
 def test_a_request_that_makes_nothing_leaves_nothing_unmade() -> None:
-    """If a withheld request would create nothing, later messages are still awaited."""
+    """If a replay withholds a request that creates nothing, later messages are still awaited."""
     actual = WithheldEffects(cast("Script", Lines()))
     actual.note_unmade("terminal/create", {"error": {"code": 1}})
     actual.note_unmade("terminal/create", None)
@@ -67,7 +67,7 @@ def test_a_request_that_makes_nothing_leaves_nothing_unmade() -> None:
 
 
 def test_extension_requests_are_optional_after_a_withheld_extension() -> None:
-    """In a replay, extension requests are optional only after a withheld extension request."""
+    """A replay takes extension requests as optional after it has withheld one of them."""
     own = Step(0, 0, False, "request", "_own/x")
     result = WithheldEffects(cast("Script", Lines()))
     result.note_withheld("terminal/create")

@@ -41,7 +41,7 @@ def bound(**roots: str) -> Bindings:
     ],
 )
 def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved: str) -> None:
-    """In playback, paths below a bound directory change, not those that only begin like it."""
+    """A replay moves paths below a bound directory, but no paths that only begin like it."""
     assert bound(**roots).live(Place.PATH, path) == moved
 
 
@@ -57,7 +57,7 @@ def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved
     ],
 )
 def test_uris_are_escaped(uri: str, moved: str) -> None:
-    """In playback, a directory in a URI is recognized in any spelling; the rest stays."""
+    """A replay recognizes a directory in a URI in any spelling, and keeps the URI's rest."""
     bindings = Bindings(roots={"/srv/my app": "/x/y z"})
     assert bindings.live(Place.URI, uri) == moved
 
@@ -72,12 +72,12 @@ def test_uris_are_escaped(uri: str, moved: str) -> None:
     ],
 )
 def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
-    """Playback rewrites a directory in a text as a whole name, never within a longer name."""
+    """A replay rewrites a directory in a text as a whole name, and never within a longer name."""
     assert bound(_srv_a="/x").rewritten(text) == rewritten
 
 
 def test_a_text_is_rewritten_once() -> None:
-    """Playback does not rewrite a directory in a text a second time."""
+    """A replay does not rewrite a directory twice in the same text."""
     assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
     assert bound(_="/b").rewritten("/ /") == "/ /"
     assert Bindings().rewritten("/a") == "/a"
@@ -85,14 +85,14 @@ def test_a_text_is_rewritten_once() -> None:
 
 @pytest.mark.parametrize("root", ["", ".", "..", "src", "src/lib", "C:"])
 def test_a_relative_directory_in_a_text_stays(root: str) -> None:
-    """Playback keeps a relative directory in a text, since it may be an ordinary word."""
+    """A replay keeps a relative directory in a text, since it may be an ordinary word."""
     text = f"{root} . .. src ./src src/lib C: See src/lib."
     assert Bindings(roots={root: "/x", "/p": "/y"}).rewritten(f"{text} /p") == f"{text} /y"
     assert Bindings(roots={"C:\\p": "/x"}).rewritten(r"C:\\p") == "/x"
 
 
 def test_each_kind_of_value_is_bound_by_itself() -> None:
-    """Playback binds each value as a terminal, a session or a directory, and changes no other."""
+    """A replay binds a recorded value only as what it is: a terminal, a session or a directory."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "T")
     bindings.bind(Place.SESSION, "s", "S")
@@ -104,7 +104,7 @@ def test_each_kind_of_value_is_bound_by_itself() -> None:
 
 
 def test_equal_values_change_nothing() -> None:
-    """If the client chose the recorded values, playback does not change lines."""
+    """If the client of a replay chose the recorded values, no line is changed."""
     bindings = bound(_a="/a")
     assert not bindings.change_anything
     bindings.bind(Place.TERMINAL, "t", "u")
@@ -124,12 +124,12 @@ def test_equal_values_change_nothing() -> None:
     ],
 )
 def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> None:
-    """Playback changes a string that is a path below a bound directory, but no relative one."""
+    """A replay changes any string that is an absolute path below a bound directory."""
     assert Bindings(roots={"/srv": "/x", "src": "/y", "/": "/z"}).moved(text) == moved
 
 
 def test_sessions_are_swapped() -> None:
-    """In playback, swapped sessions exchange their live ids."""
+    """If the client of a replay swaps two sessions, they exchange their live ids."""
     bindings = Bindings()
     bindings.swap_sessions("a", "b")
     assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]
@@ -138,7 +138,7 @@ def test_sessions_are_swapped() -> None:
 
 
 def test_a_released_terminal_is_free() -> None:
-    """In playback, the id of a released terminal may be bound again."""
+    """A replay can bind the id of a released terminal again."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "live")
     assert bindings.live_terminals == {"live"}

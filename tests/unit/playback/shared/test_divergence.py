@@ -33,7 +33,7 @@ EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 
 
 def test_ranks() -> None:
-    """In a lane of a playback, the first divergence is primary, and later ones are cascades."""
+    """In a session of a replay, the first divergence is primary, and later ones are cascades."""
     log, a, b = DivergenceLog(MessageMask(None)), Lane("a"), Lane("b")
     noted = [
         log.note(kind, lane, "").rank
@@ -51,7 +51,7 @@ def test_ranks() -> None:
 
 
 def test_information_is_no_divergence() -> None:
-    """Information and harmless divergences do not make the verdict of a playback diverged."""
+    """A replay with only harmless divergences and information is not called diverged."""
     log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     log.note(DivergenceKind.EARLY, lane, "")
     log.note(DivergenceKind.MISSING_EXPECTED, lane, "", is_harmless=True)
@@ -61,14 +61,14 @@ def test_information_is_no_divergence() -> None:
 
 
 def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
-    """After a failed handshake of a playback, the divergences of all lanes are cascades."""
+    """After a failed handshake, all later divergences of a replay are cascades of it."""
     log = DivergenceLog(MessageMask(None))
     log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", of_handshake=True)
     assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "").rank is Rank.CASCADE
 
 
 def test_a_limited_number_of_divergences_is_kept() -> None:
-    """After a thousand divergences a playback keeps only primary ones, but counts all."""
+    """After a thousand divergences, a replay keeps only primary ones, but counts all."""
     log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     for _ in range(1500):
         log.note(DivergenceKind.DRIFT, lane, "")
@@ -79,7 +79,7 @@ def test_a_limited_number_of_divergences_is_kept() -> None:
 
 
 def test_moments_are_counted_from_the_beginning() -> None:
-    """In a playback report, times of divergences are milliseconds since the start."""
+    """In a replay's report, times of divergences are milliseconds since the start."""
     log = DivergenceLog(MessageMask(None))
     log.set_time(5 * 10**9)
     log.set_time(5 * 10**9 + 1_500_000)
@@ -90,7 +90,7 @@ def test_moments_are_counted_from_the_beginning() -> None:
 
 @pytest.mark.parametrize("peer", ["client", "agent"])
 def test_a_used_up_near_miss_is_marked(peer: str) -> None:
-    """A playback report marks a near miss that was used up in the same way on either side."""
+    """A report of `replay` or `verify` marks a similar recorded message that was used up."""
     assert [*DivergenceReporter(peer).lines_of(AGAIN)] == [
         "exhausted in s (primary): the file was read again",
         f'  the {peer}\'s line 3: {{"id":2}}',
@@ -100,7 +100,7 @@ def test_a_used_up_near_miss_is_marked(peer: str) -> None:
 
 
 def test_cascades_are_shown_after_primary_divergences() -> None:
-    """A playback report shows cascades after primary divergences, and no information."""
+    """A replay's report shows cascades after primary divergences, and no information."""
     shown = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
     assert [block[0].split(":")[0] for block in shown] == [
         "exhausted in s (primary)",
@@ -109,7 +109,7 @@ def test_cascades_are_shown_after_primary_divergences() -> None:
 
 
 def test_divergences_that_are_not_shown_are_counted() -> None:
-    """The last line of a playback report counts the divergences that are not shown."""
+    """The last line of a replay's report counts the divergences that are not shown."""
     assert DivergenceReporter("agent").blocks([AGAIN] * (SHOWN + 3), 2)[SHOWN:] == [
         ["... and 5 more; --report FILE has all of them"]
     ]

@@ -19,20 +19,20 @@ def written(raw: bytes, kind: str, ids: dict[str, str], **roots: str) -> bytes:
 
 
 def test_a_line_without_replacements_is_unchanged() -> None:
-    """In playback, a line without replacements goes out byte for byte, even if not UTF-8."""
+    """A replay sends a line without replacements byte for byte, even if it is not UTF-8."""
     raw = b'\xff {"id" : 1 }'
     assert written(raw, "response", {"1": "1"}) is raw
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b'{"a":"\xe9"}', b"{", b"", b'{"id":1', b"[[[["])
 def test_any_line_can_be_rewritten(raw: bytes) -> None:
-    """Playback does not rewrite bytes that are not UTF-8 and text that is not JSON."""
+    """A replay rewrites neither bytes that are not UTF-8 nor text that is not JSON."""
     for kind in ("response", "notification", "batch", "invalid", "error"):
         assert written(raw, kind, {"1": "2"}, a="/b") == raw
 
 
 def test_only_a_reply_gets_another_id() -> None:
-    """Playback writes a reply with the id of the live request; a request keeps its own id."""
+    """A replay writes a reply with the id of the live request; a request keeps its own id."""
     answer, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
     assert written(answer, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
     assert written(ask, "request", {"1": '"x"'}) == ask
@@ -43,13 +43,13 @@ def test_only_a_reply_gets_another_id() -> None:
 
 
 def test_a_batch_is_rewritten_member_by_member() -> None:
-    """Playback rewrites each member of a batch only where its method has paths or ids."""
+    """A replay rewrites each member of a JSON-RPC batch at the places that its method has."""
     raw = b'[{"method":"terminal/create","params":{"cwd":"/a/b","x":"/a/b"},"id":0}]'
     assert written(raw, "batch", {}, a="/z") == raw.replace(b'"cwd":"/a/b"', b'"cwd":"/z/b"')
 
 
 def test_a_session_is_renamed_at_its_typed_places_only() -> None:
-    """Playback renames a session only at typed places, and other bytes do not change."""
+    """A replay renames a session only at typed places, and changes no other bytes."""
     line = b'{"params":{"sessionId":"a","update":{"of":{"sessionId":"a"},"text":"\xff a"}}}\n'
     wire = Wire(line, "", 0, "notification", "session/update")
     rewriter = LineRewriter(Bindings(sessions={"a": "b"}), rewrite_text=False)
@@ -57,13 +57,13 @@ def test_a_session_is_renamed_at_its_typed_places_only() -> None:
 
 
 def test_quoted_strings_can_be_encoded() -> None:
-    """Playback writes a string as plain text if UTF-8 can encode it, and otherwise escaped."""
+    """A replay writes a string as plain text if UTF-8 can encode it, and otherwise escaped."""
     assert quoted('é"\\') == '"é\\"\\\\"'
     assert quoted("\ud800é") == '"\\ud800\\u00e9"'
 
 
 def test_ids_are_spelled_as_in_the_request() -> None:
-    """Playback writes a reply's id as in the request, and null if the request has none."""
+    """A replay spells a reply's id as the request did, and writes null if it had no id."""
     assert (
         reply("1.0", {"content": "é"}).data
         == '{"jsonrpc":"2.0","id":1.0,"result":{"content":"é"}}\n'.encode()

@@ -21,7 +21,7 @@ def message(**params: Any) -> bytes:
 
 
 def test_markers_are_numbered_and_stay_the_same() -> None:
-    """A playback report has the same markers in each run, even if the secrets differ."""
+    """A replay's report has the same markers in each run, even if the secrets differ."""
     for secrets in ((SECRET, OTHER), (OTHER, SECRET)):
         mask = MessageMask("none")
         result = [mask.masked(message(note=item)) for item in (*secrets, secrets[0])]
@@ -29,7 +29,7 @@ def test_markers_are_numbered_and_stay_the_same() -> None:
 
 
 def test_a_secret_is_known_to_both_sides() -> None:
-    """In playback, a secret of a recorded message is known by value, and masked in live ones."""
+    """If a recorded message of a replay has a secret, the secret is masked in live ones, too."""
     mask = MessageMask("none")
     mask.note(message(env={"API_KEY": "plum-rhubarb-771"}))
     assert b"plum" not in mask.masked(message(note="it is plum-rhubarb-771"))
@@ -37,7 +37,7 @@ def test_a_secret_is_known_to_both_sides() -> None:
 
 
 def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
-    """Playback searches only live messages for secrets, since a masked recording has none."""
+    """A replay searches only live messages for secrets, since a masked recording has none."""
     mask = MessageMask("secrets")
     raw = message(env={"API_KEY": "plum-rhubarb-771"})
     mask.note(raw)
@@ -47,7 +47,7 @@ def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
 
 
 def test_a_directory_stays_what_it_is() -> None:
-    """Playback never masks the value of ``cwd``, since other messages repeat it."""
+    """A replay never masks the value of ``cwd``, since other messages repeat it."""
     mask = MessageMask("none")
     places = places_of("request", "session/new")
     value = mask.value(message(cwd=f"/proj/{SECRET}", note=SECRET), places)
@@ -65,7 +65,7 @@ def test_a_directory_stays_what_it_is() -> None:
     ],
 )
 def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
-    """Playback masks a value if a name in its path is the name of a secret."""
+    """A replay masks a value of a message if a name in its path is the name of a secret."""
     mask = MessageMask("none")
     result = json.dumps(mask.part(path, value))
     assert "[redacted:" in result
@@ -74,7 +74,7 @@ def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -
 
 
 def test_a_known_secret_has_its_own_marker() -> None:
-    """In playback, a secret with a recorded marker has the same marker in live messages."""
+    """If a secret has a marker in the recording, a replay shows this marker in live messages."""
     marker = "[redacted:env:0a0b0c0d]"
     mask = MessageMask("secrets", {"pin7": marker, "plum-rhubarb-771": marker})
     assert mask.text("it is plum-rhubarb-771") == f"it is {marker}"

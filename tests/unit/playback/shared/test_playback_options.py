@@ -19,15 +19,15 @@ from acp_proxy.playback.shared.playback_options import Pacing
     ],
 )
 def test_a_gap_is_counted_from_the_live_moment(pacing: Pacing, due: int) -> None:
-    """The gap before a replayed frame is counted from the live moment of the frame before it."""
+    """A replay counts the gap before a frame from the live moment of the frame before it."""
     assert pacing.due(1000, 200, 250) == due
 
 
 def test_a_frame_is_never_due_before_its_predecessor() -> None:
-    """A replayed frame is never due before its predecessor, even if the clock went back."""
+    """A replay never sends a frame before its predecessor, even if the clock went back."""
     assert Pacing(1.0).due(1000, 250, 200) == 1000
 
 
 def test_a_pacing_without_gaps_is_instant() -> None:
-    """With the pace factor zero, all replayed frames are due at once."""
+    """With the pace factor zero, all frames of a replay are due at once."""
     assert [p.is_instant for p in (Pacing(), Pacing(0.0), Pacing(0.1))] == [True, True, False]

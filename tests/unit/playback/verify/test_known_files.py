@@ -48,7 +48,7 @@ def asking(**params: Any) -> dict[str, Any]:
 def test_a_part_of_a_file_is_some_lines(
     files: KnownFiles, params: dict[str, Any], expected: str
 ) -> None:
-    """The lines of a file that `verify` knows may be limited by numbers from 1."""
+    """`verify` answers a request for lines of a known file, counted from 1."""
     files.learn(WRITE, asking(content="1\n2\n3\n"), None)
     assert files.content(asking(**params)) == expected
 

@@ -38,7 +38,7 @@ def asking(call: dict[str, Any], **params: Any) -> dict[str, Any]:
     ],
 )
 def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, Any]) -> None:
-    """Titles, ids, times, states and empty values do not count in a permission's scope."""
+    """For `verify`, titles, ids, times and states do not count in what a permission covers."""
     assert scope(asking({**CALL, **noise}), {}) == scope(asking(CALL), {})
 
 
@@ -55,25 +55,25 @@ def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, A
     ],
 )
 def test_everything_else_counts(change: dict[str, Any]) -> None:
-    """All other members of a request count in a permission's scope, even unknown ones."""
+    """For `verify`, all other members of a request count in what a permission covers."""
     assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
 
 
 def test_announced_members_belong_to_the_request() -> None:
-    """A permission request has its announced call's members; its own take precedence."""
+    """For `verify`, a permission request also has the members of its announced tool call."""
     announced = {"kind": "read", "rawInput": {"path": "/p/f"}, "title": "T"}
     call = {"toolCallId": "c", "kind": "edit", "rawInput": None}
     assert scope(asking(call), announced) == scope(asking(CALL), {})
 
 
 def test_the_line_of_a_location_does_not_count() -> None:
-    """A location's line does not count in a permission's scope, but its path does."""
+    """For `verify`, the line of a location does not count in what a permission covers."""
     at = [scope(asking({**CALL, "locations": [{"path": "/p", "line": n}]}), {}) for n in (1, 2)]
     assert at[0] == at[1] != scope(asking(CALL), {})
 
 
 def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
-    """In the 1.0 draft, a location's line does not count in a permission's scope."""
+    """For `verify`, the line of a draft's location does not count in what a permission covers."""
     at = [scope(asking({**CALL, "location": {"path": "/p", "line": n}}), {}) for n in (1, 2)]
     assert at[0] == at[1] == scope(asking({**CALL, "location": {"path": "/p"}}), {})
     assert at[0] != scope(asking({**CALL, "location": {"path": "/q"}}), {})
@@ -81,7 +81,7 @@ def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
 
 
 def test_a_text_beside_a_command_does_not_count() -> None:
-    """In the scope of a permission, a description counts only if no command is beside it."""
+    """For `verify`, a permission covers a command, and a description only without a command."""
     with_command = [{"rawInput": {"command": "ls", "description": text}} for text in "ab"]
     without = [{"rawInput": {"path": "/p", "description": text}} for text in "ab"]
     assert scope(asking(with_command[0]), {}) == scope(asking(with_command[1]), {})
@@ -89,7 +89,7 @@ def test_a_text_beside_a_command_does_not_count() -> None:
 
 
 def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
-    """In a permission's scope, a live directory matches its recorded one."""
+    """For `verify`, a permission covers the live directory that stands for the recorded one."""
     bindings = Bindings(roots={"/old": "/new"})
     recorded, live, other = (
         scope(asking({"kind": "edit", "rawInput": {"path": path}}), {})
@@ -104,7 +104,7 @@ def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
 
 
 def test_a_scope_that_cannot_be_read_equals_none() -> None:
-    """A permission's scope that is nested too deeply is unreadable, and differs from any other."""
+    """For `verify`, a permission request that is nested too deeply equals no other request."""
     deep: Any = {}
     for _ in range(100_000):
         deep = {"a": deep}
@@ -118,7 +118,7 @@ def test_a_scope_that_cannot_be_read_equals_none() -> None:
 
 @pytest.mark.parametrize("terminal", ["term-2", 7])
 def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> None:
-    """The terminal in a permission's scope must be the bound one; else the live id is shown."""
+    """For `verify`, a permission covers a terminal only if it is bound to the recorded one."""
     recorded, live = (
         scope(asking({"content": [{"type": "terminal", "terminalId": item}]}), {})
         for item in ("term-1", terminal)
@@ -151,7 +151,7 @@ def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> N
 def test_a_scope_names_what_the_action_applies_to_or_not(
     call: dict[str, Any], expected: bool
 ) -> None:
-    """Kinds, booleans and texts for a person do not say what a permission applies to."""
+    """For `verify`, kinds, booleans and words for a person do not say what a permission covers."""
     assert names_something(scope(asking(call), {})) == expected
 
 
@@ -165,7 +165,7 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
     ],
 )
 def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, Any]) -> None:
-    """A place identifies what a permission lets read, edit or search, but not a command."""
+    """For `verify`, a path says what a permission to read, edit or search covers, not to run."""
     call = {"toolCallId": "c", "kind": kind, **where}
     assert not names_something(scope(asking(call), {}))
     assert names_something(scope(asking({**call, "rawInput": {"cmd": "ls"}}), {}))
@@ -174,7 +174,7 @@ def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, 
 
 
 def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
-    """For `verify`, params outside the tool call may also say what a permission applies to."""
+    """For `verify`, params outside the tool call may also say what a permission covers."""
     for name in ("toolCall", "subject"):
         assert not names_something({"params": {name: {"kind": "edit"}}})
         assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})

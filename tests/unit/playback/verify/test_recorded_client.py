@@ -19,7 +19,7 @@ FILLED = f"""
 
 
 def test_a_frame_has_secrets_as_json(record: Record) -> None:
-    """`verify` inserts secrets into a frame as JSON strings; a marker without one stays."""
+    """`verify` inserts secrets into a frame as JSON strings; a marker without secret stays."""
     recorded = record(FILLED)
     script, secret = recorded.script(), 'a"\\\n\u00e9'
     filled = FilledScript(script, {"0a0b0c0d": secret})
@@ -37,7 +37,7 @@ def test_markers_are_found_once_and_in_order(record: Record) -> None:
 
 
 def test_a_frame_is_filled_once_while_it_is_asked_for_again(record: Record) -> None:
-    """`verify` inserts secrets into a batch once, although several of its messages are sent."""
+    """`verify` fills secrets into a JSON-RPC batch once, even if it sends several members."""
     recorded = record(FILLED)
     filled = FilledScript(recorded.script(), {"0a0b0c0d": "secret"})
     first, other = (filled.wire(recorded.seq(at)).raw for at in (5, 6))

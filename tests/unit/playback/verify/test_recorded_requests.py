@@ -36,7 +36,7 @@ def parity(item: RecordedRequest) -> Keys:
 
 
 def test_requests_are_found_by_method_and_key() -> None:
-    """`verify` finds recorded requests by method, or by method and key, until they are made."""
+    """`verify` finds a recorded request by its method, or also its key, until it is made."""
     requests = [request(1), request(2), request(3), request(4, "other")]
     result = collection(*requests)
     assert [*result.of("m")] == requests[:3]
@@ -49,7 +49,7 @@ def test_requests_are_found_by_method_and_key() -> None:
 
 
 def test_the_first_request_that_was_made_is_found_by_key() -> None:
-    """Of equal recorded requests, `verify` finds the first that the live agent has made."""
+    """Of equal recorded requests, `verify` finds the first one that the live agent has made."""
     requests = [request(1), request(3)]
     result = collection(*requests)
     assert result.first_made("m", (1, 1), parity) is None
@@ -73,7 +73,7 @@ def test_requests_are_awaited_in_order() -> None:
 
 
 def test_requests_that_are_cleared_are_never_matched() -> None:
-    """`verify` forgets recorded requests that were cleared."""
+    """`verify` forgets recorded requests that it has cleared."""
     item = request(1)
     lane, unnamed = collection(item), collection(item)
     lane.clear()
@@ -89,7 +89,7 @@ def test_requests_that_are_cleared_are_never_matched() -> None:
     ],
 )
 def test_equal_values_have_equal_keys(first: Any, other: Any) -> None:
-    """For `verify`, two requests are equal if only spelling, order or ``_meta`` differs."""
+    """For `verify`, two requests are equal if they differ only in spelling, order or ``_meta``."""
     assert key_of(first) == key_of(other)
 
 
@@ -109,7 +109,7 @@ def test_ignored_values_do_not_count() -> None:
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """`verify` looks requests up by the live form of typed values, without sessions and ids."""
+    """`verify` finds requests by the live ids and paths in them, without sessions and ids."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}

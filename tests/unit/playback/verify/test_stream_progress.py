@@ -41,7 +41,7 @@ def measured(*lines: bytes) -> StreamProgress:
 @pytest.mark.parametrize("update", STATE_UPDATES)
 @pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
 def test_state_updates_are_counted_apart(params: str, update: str) -> None:
-    """For the progress of an agent, an update that reports a state is not counted as an item."""
+    """To measure an agent's progress, `verify` does not count a state update as an item."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
     assert increment_of(raw, UPDATE) == Increment(state=update)
 
@@ -57,25 +57,25 @@ def test_state_updates_are_counted_apart(params: str, update: str) -> None:
     ],
 )
 def test_any_other_message_is_one_item(raw: bytes) -> None:
-    """For the progress of an agent, an update of another kind counts as one item."""
+    """To measure an agent's progress, `verify` counts an update of another kind as one item."""
     assert increment_of(raw, UPDATE) == ITEM
 
 
 def test_updates_of_the_draft_are_counted() -> None:
-    """For the progress of an agent, updates of the 1.0 draft are counted like those of v1."""
+    """To measure an agent's progress, `verify` counts updates of the 1.0 draft like those of v1."""
     raw = b'{"method": "session/update", "params": {"type": "%s", "data": {"content": "abc"}}}'
     assert increment_of(raw % b"agent_message_chunk", UPDATE).characters == 3
     assert increment_of(raw % b"usage_update", UPDATE).state == "usage_update"
 
 
 def test_other_methods_are_not_read() -> None:
-    """For the progress of an agent, messages of other methods are counted without parsing."""
+    """To measure an agent's progress, `verify` counts messages of other methods unparsed."""
     assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
 def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) -> None:
-    """For the progress of an agent, it does not matter how texts were split."""
+    """To measure an agent's progress, `verify` counts a text the same however it was split."""
     whole, pieces = StreamProgress(), StreamProgress()
     total, of_pieces = TotalProgress(), TotalProgress()
     for text in texts:
@@ -98,7 +98,7 @@ def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) 
 
 
 def test_texts_differ_in_kind_and_message() -> None:
-    """For the progress of an agent, a text of another kind or message is another item."""
+    """To measure an agent's progress, `verify` takes a text of another kind as another item."""
     lines = [chunk("a"), chunk("b"), chunk("c", "agent_thought_chunk"), chunk("de", message="m")]
     assert [measured(*lines[:n]).mark for n in range(5)] == [
         ProgressMark(0, 0),
@@ -110,7 +110,7 @@ def test_texts_differ_in_kind_and_message() -> None:
 
 
 def test_state_updates_end_no_text() -> None:
-    """For the progress of an agent, a state update does not end a text."""
+    """To measure an agent's progress, `verify` takes a text as one even across a state update."""
     progress = StreamProgress()
     adds = [
         increment_of(chunk("a"), UPDATE),
@@ -128,7 +128,7 @@ def test_state_updates_end_no_text() -> None:
 
 
 def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
-    """For `verify`, over ten times the recorded lines are a flood, if at least 100,000."""
+    """`verify` calls more than ten times the recorded lines a flood, from 100,000 lines on."""
     output = AgentOutput()
     output.recent_lines += 100_000
     assert not output.is_flood(10)
@@ -139,7 +139,7 @@ def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
 
 
 def test_bytes_are_a_flood() -> None:
-    """For `verify`, too many bytes from the agent are a flood, even without any newline."""
+    """`verify` calls too many bytes of the agent a flood, even without a newline."""
     output = AgentOutput()
     output.recent_bytes += 256 << 20
     assert not output.is_flood(1)

@@ -50,7 +50,7 @@ def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest
 def test_requests_are_pending_that_were_answered_in_the_recording(
     recording: RecordedClient, recorded: RecordedTranscript
 ) -> None:
-    """In `verify`, the client's requests with recorded answers are pending, oldest first."""
+    """In `verify`, the client's requests that the recording answers are pending, oldest first."""
     pending = PendingAnswers(recording)
     assert (pending.items, pending.awaited) == ([], "the agent's last messages")
     sent(recording, pending)
@@ -66,7 +66,7 @@ def test_requests_are_pending_that_were_answered_in_the_recording(
 def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     silence_s: int, waits_s: int
 ) -> None:
-    """`verify` waits for optional messages for at least five seconds, and less than a stall."""
+    """`verify` waits at least five seconds for an optional message, but less than for a stall."""
     assert Patience(30 * S).after_silence(silence_s * S) == waits_s * S
 
 
@@ -74,7 +74,7 @@ def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     ("silence_s", "waits_s"), [(0.0, 1), (0.25, 2.5), (2, 5), (4, 8), (99, 27)]
 )
 def test_an_answer_waits_less(silence_s: float, waits_s: float) -> None:
-    """In `verify`, an answer is held back less long than other frames."""
+    """In `verify`, an answer that is held back waits less long than other frames."""
     answer = Patience(30 * S).of_answer(int(silence_s * S))
     assert answer == (waits_s * S, 10 * waits_s * S)
 
@@ -91,7 +91,7 @@ def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, st
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """In `verify`, other lanes' activity prolongs a wait to ten silence limits at most."""
+    """In `verify`, activity in other sessions prolongs a wait up to ten times its limit."""
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
@@ -104,7 +104,7 @@ def test_activity_elsewhere_prolongs_the_wait() -> None:
 
 
 def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
-    """In `verify`, a frame waits almost until a stall while a turn is open."""
+    """In `verify`, while a turn is open, a frame may wait almost as long as a stall."""
     patience, lane = Patience(30 * S), ClientLane("s")
     prompt = Step(1, 0, from_agent=False, kind="request", exchange=1)
     lane.turns.open(SentRequest(prompt, lane, 0))
@@ -112,7 +112,7 @@ def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
 
 
 def test_a_pause_is_the_time_in_which_nothing_came() -> None:
-    """In `verify`, a pause is the time in which nothing came while the frame was waiting."""
+    """In `verify`, a pause is the time in which nothing came while a frame was waiting."""
     patience, frame = Patience(30 * S), ClientFrame(ClientLane("s"), 1, 0, [])
     frame.start_waiting(10 * S)
     for last_activity_s, now_s in ((12, 12), (12, 20), (59, 60)):
