@@ -51,7 +51,7 @@ def test_messages_that_begin_a_call(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_connection_says_the_same(case: str) -> None:
-    """A connection and `LastCalls` agree about the tool call of each message."""
+    """Recorder and `log` find the same tool call for each message, even if ids are reused."""
     dialect, words, expected = CASES[case]
     connection = Connection(dialect=dialect)
     begun, turn, seq = [], "-", 0
@@ -80,7 +80,7 @@ def test_the_connection_says_the_same(case: str) -> None:
 
 
 def test_turns_count_calls_with_the_same_id() -> None:
-    """A tool call's reused id means another call, even if permission is requested first."""
+    """If a tool call's id is used again, it is another call, even if permission is asked first."""
     connection = Connection()
     said = [
         (Direction.TO_AGENT, request(1, "session/prompt", sessionId="s", prompt=[text("x")])),

@@ -27,14 +27,17 @@ from acp_proxy.protocol.capabilities import normalized
     ],
 )
 def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
-    """Of capabilities, false, null and empty groups are dropped; another empty object may stay."""
+    """In a handshake, false, null and empty groups are dropped from the capabilities.
+
+    An empty object that is not such a group may stay.
+    """
     for name in ("clientCapabilities", "agentCapabilities", "capabilities"):
         rest = {"protocolVersion": 1, "clientInfo": {"name": "x", "title": None}}
         assert normalized({**rest, name: said}) == {**rest, **({name: meant} if meant else {})}
 
 
 def test_only_capabilities_are_spelled_anew() -> None:
-    """Of a handshake only the capabilities are normalized; everything else stays unchanged."""
+    """When a handshake is normalized, only its capabilities are changed."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
     assert said["capabilities"] == {"x": False}

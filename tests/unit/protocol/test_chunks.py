@@ -30,12 +30,12 @@ def text(kind: str, words: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", sorted(CHUNKS))
 def test_each_kind_is_read(kind: str) -> None:
-    """Chunks of messages, thoughts and summaries have the same form."""
+    """A chunk has the same form in messages, thoughts and summaries of a session."""
     assert chunk_of(line(text(kind, "Hé\n"))) == Chunk(kind, None, "Hé\n")
 
 
 def test_pieces_of_one_message_have_its_id() -> None:
-    """A chunk of a message may have the message's id, and one of a summary the compaction's id."""
+    """A chunk may have the id of its message, or of the compaction that it summarizes."""
     first = chunk_of(line(text("agent_message_chunk", "a", messageId="m1")))
     assert first == Chunk("agent_message_chunk", "m1", "a")
     summary = chunk_of(line(text("compaction_summary_chunk", "a", compactionId="c1")))
@@ -83,12 +83,12 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_other_lines_are_not_chunks(raw: bytes) -> None:
-    """Requests, batches, other updates, other content and invalid lines are not chunks."""
+    """Requests, batches, other updates, other content and invalid lines are not text chunks."""
     assert chunk_of(raw) is None
 
 
 def test_the_examples_of_chunks_are_read() -> None:
-    """Every example of an update with a chunk's kind has text, unless its content is media."""
+    """Every example of a chunk in ACP's documents has text, unless its content is media."""
     for case in cases():
         params = case.message.get("params") or {}
         update = params.get("update") or {"sessionUpdate": params.get("type"), **params}
@@ -110,5 +110,5 @@ def test_the_examples_of_chunks_are_read() -> None:
     ],
 )
 def test_halves_that_belong_together_are_joined(cut: str, whole: str) -> None:
-    """`mended` joins two halves of a character in a text; a single half stays unchanged."""
+    """`mended` joins two halves of a character in a text, and does not change a single half."""
     assert mended(cut) == whole

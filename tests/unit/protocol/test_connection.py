@@ -49,7 +49,7 @@ def test_a_cancelled_turn_waits_for_its_end() -> None:
 
 
 def test_both_peers_number_from_zero() -> None:
-    """One id that is open in both directions means two exchanges, with separate answers."""
+    """If one id is open in both directions, it means two exchanges, with separate answers."""
     conversation = check("""
         -> #0 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -106,7 +106,7 @@ def test_an_id_that_is_open_twice_means_the_older_request() -> None:
     ("asked", "answered"), [("7", '"7"'), ("1", "1.0"), ("9007199254740993", "9007199254740992")]
 )
 def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None:
-    """Request ids differ if one is a string, or if numbers are equal only as floats."""
+    """Two request ids differ if only one is a string, or if only their float values are equal."""
     conversation = check(f"""
         -> #{asked} a
            a, exchange 1
@@ -133,7 +133,7 @@ def test_an_answer_to_nothing_belongs_to_nothing() -> None:
 
 
 def test_an_error_without_an_id_answers_nothing() -> None:
-    """An error with a null id or without an id, sent for invalid JSON, answers no request."""
+    """An error for invalid JSON has a null id or no id, and answers no request."""
     conversation = check("""
         -> #1 a
            a, exchange 1
@@ -190,7 +190,7 @@ def test_open_requests_are_listed_oldest_first() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
 def test_a_line_without_a_message_has_no_labels(kind: Kind) -> None:
-    """A line that is not a message has no labels and does not change a connection's state."""
+    """A line that is not a message has no labels, and does not change the connection."""
     conversation = Conversation()
     labels = conversation.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
     assert describe(labels) == "nothing"
@@ -217,7 +217,7 @@ def test_a_transition_has_the_changes_of_a_message() -> None:
 
 
 def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
-    """The frame of a batch has the labels that all of the batch's members share."""
+    """The frame of a JSON-RPC batch has the labels that all its members share."""
     line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
     batch = fed(Conversation(), line, Direction.TO_AGENT)
     assert [member.opened.id for member in batch.members if member.opened is not None] == [1, 2]
@@ -291,7 +291,7 @@ def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None
 
 
 def test_session_new_is_named_by_its_answer() -> None:
-    """An exchange has the session that its answer names, although the request named none."""
+    """If an answer names a session, its exchange has it, even if the request named none."""
     conversation = check("""
         -> #1 session/new {"cwd": "/", "mcpServers": []}
            session/new, exchange 1
@@ -476,7 +476,7 @@ def test_terminals_are_followed() -> None:
 
 
 def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
-    """In v2 the answer to a prompt only accepts it; the ``state_update`` to idle ends a turn."""
+    """In v2, the answer to a prompt accepts it; a ``state_update`` to idle ends the turn."""
     state = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": %s}}'
     conversation = check(
         f"""
@@ -568,7 +568,7 @@ def test_the_draft_reads_files_in_the_one_open_turn() -> None:
 
 
 def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
-    """With two open turns, a file's path belongs to the session whose directory contains it."""
+    """If two turns of the draft are open, a file belongs to the session with its directory."""
     check(
         """
         -> #1 session/new {"workingDirectory": "/a"}
@@ -609,7 +609,7 @@ def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
 
 
 def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
-    """If two sessions share a directory, a path belongs to the one with the only open turn."""
+    """If two sessions share a directory, a file belongs to the one with the only open turn."""
     check(
         """
         -> #1 session/load {"sessionId": "A", "workingDirectory": "/w"}
@@ -645,7 +645,7 @@ def test_the_exchange_of_a_fork_has_the_new_session() -> None:
 
 
 def test_v1_files_without_a_session_have_none() -> None:
-    """In v1, a request that names no session is not assigned to one."""
+    """In v1, a file request that names no session belongs to no session."""
     check(
         """
         -> #1 session/prompt {"sessionId": "a", "prompt": []}
@@ -808,7 +808,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 
 
 def test_a_batch_has_the_labels_that_its_members_share() -> None:
-    """The members of a batch have their own exchanges; the frame has the labels that all share."""
+    """The members of a JSON-RPC batch have their own exchanges; its frame has the common labels."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
            exchange 1, session s, turn 1

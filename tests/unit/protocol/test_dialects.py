@@ -96,7 +96,7 @@ def dialect_of_answer(method: str, **members: object) -> str | None:
     ],
 )
 def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | None) -> None:
-    """The params of initialize decide the dialect until the answer comes."""
+    """The params of initialize decide a recording's dialect until the answer comes."""
     detected = dialect_of_initialize(params, None)
     assert (detected and detected[0]) == dialect
     assert detected is None or detected[1]
@@ -127,7 +127,7 @@ def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | 
     ],
 )
 def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) -> None:
-    """The result of initialize decides the dialect if the request is nearly empty."""
+    """If the params of initialize are nearly empty, its result decides a recording's dialect."""
     detected = dialect_of_initialize(ONE, result)
     assert detected is not None
     assert detected[0] == dialect
@@ -231,7 +231,7 @@ def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
 
 
 def test_a_body_is_an_object_or_nothing() -> None:
-    """`dialects.body` decodes a member only if it is an object and the line is JSON."""
+    """`dialects.body` decodes a member only if it is an object in a line of JSON."""
     assert body(read(b'{"method":"x","params":{"a":[1]}}'), "params") == {"a": [1]}
     for raw in (b'{"method":"x","params":[1]}', b'{"method":"x"}', b"[1]", b"{", b"\xff"):
         assert body(read(raw), "params") == {}
@@ -280,7 +280,7 @@ def found_by(*messages: tuple[str | None, dict[str, Any]]) -> tuple[str, str] | 
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """As evidence of the dialect, later messages outweigh a draft-like initialize."""
+    """If only initialize looks like the draft, later messages decide that the dialect is v1."""
     assert found_by(DRAFT_INITIALIZE, BARE_RESULT) == (
         DRAFT,
         "capabilities and clientInfo in initialize",
@@ -308,7 +308,7 @@ def test_one_member_of_another_dialect_changes_nothing() -> None:
 
 
 def test_a_version_of_2_needs_both_sides() -> None:
-    """Version 2 is detected only if both sides named it; then it outweighs a few v1 messages."""
+    """Version 2 is detected only if both sides named it, even if a few messages are of v1."""
     opening = asked("initialize", protocolVersion=1), BARE_RESULT
     two = asked("initialize", protocolVersion=2), answered("initialize", protocolVersion=2)
     best = found_by(*opening, updated("state_update", state="running"))
@@ -361,5 +361,5 @@ def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
 
 
 def test_an_initialize_without_an_id_shows_nothing() -> None:
-    """An initialize without an id is never answered, so the peers agree on no version."""
+    """If initialize has no id, nobody answers it, and it shows no version of the protocol."""
     assert found_by((None, {"method": "initialize", "params": {"protocolVersion": 1}})) is None

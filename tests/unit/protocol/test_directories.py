@@ -31,7 +31,7 @@ from acp_proxy.protocol.directories import is_within
     ],
 )
 def test_a_path_within(path: str, root: str) -> None:
-    """Dots, doubled slashes and escapes are resolved before a path is compared with directories."""
+    """A path is within a directory after dots, doubled slashes and escapes are resolved."""
     assert is_within(path, ["/elsewhere", root])
 
 
@@ -80,10 +80,10 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """A path that may lead out of a directory is outside, as is any value that is not a path."""
+    """A path that may lead out of a directory is outside; a value that is not a path is, too."""
     assert not is_within(path, [root])
 
 
 def test_without_directories_no_path_is_within() -> None:
-    """A path is not within directories if there are no directories."""
+    """If no directories are known, no path is within them."""
     assert not is_within("/", [])

@@ -62,7 +62,7 @@ def test_lines_of_a_chunk() -> None:
 
 
 def test_a_newline_that_comes_in_two_parts() -> None:
-    """For the line cutter, a carriage return at a chunk's end belongs to the next newline."""
+    """If a chunk ends with a carriage return, the line cutter adds it to the next newline."""
     cutter = LineCutter()
     assert list(cutter.feed(b"a\r")) == []
     assert list(cutter.feed(b"\n")) == [Cut(b"a", b"\r\n", 1)]
@@ -70,7 +70,7 @@ def test_a_newline_that_comes_in_two_parts() -> None:
 
 @given(st.lists(_bytes))
 def test_all_bytes_come_back(chunks: list[bytes]) -> None:
-    """The cut lines and their newlines add up to the stream; only the last may lack a newline."""
+    """The lines that the cutter returns, with their newlines, add up to the stream."""
     cutter = LineCutter()
     cuts: list[Cut] = []
     for chunk in chunks:

@@ -44,18 +44,18 @@ from acp_proxy.protocol.json_text import (
     ],
 )
 def test_open_brackets_and_strings_are_closed(head: str, value: Any) -> None:
-    """In truncated JSON, a cut string is kept; other incomplete tokens are dropped."""
+    """When truncated JSON is repaired, a cut string is kept, and other cut tokens dropped."""
     assert parse_beginning(head.encode()) == value
 
 
 def test_half_of_a_character_is_dropped() -> None:
-    """In truncated JSON, a cut inside a character's bytes keeps the characters before it."""
+    """When truncated JSON is repaired, the characters before a cut character are kept."""
     assert parse_beginning('{"a": "né'.encode()[:-1]) == {"a": "n"}
 
 
 @pytest.mark.parametrize("head", ["", "words", "}", "]]", ":", "\x00{", '{"a": 12abc, "b": "'])
 def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
-    """The beginning of a JSON text is repaired only if just brackets and strings are open."""
+    """Truncated JSON is repaired only if nothing but brackets and strings is open."""
     with pytest.raises(json.JSONDecodeError):
         parse_beginning(head.encode())
     assert parse_or_begin(head.encode(), 100) is None
@@ -70,7 +70,7 @@ def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
     ],
 )
 def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
-    """NaN, half of a surrogate pair and large integers are parsed as values of JSON."""
+    """The JSON reader accepts NaN, half of a surrogate pair and large integers."""
     parsed = json_or_none(raw)["a"]
     assert str(parsed) == value if value == "nan" else parsed == value
 
@@ -83,7 +83,7 @@ def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
 
 
 def test_members_have_their_character_ranges() -> None:
-    """Members of a JSON object have keys and ranges; the key of an item in a list is a star."""
+    """`members` yields the members of a JSON object with their ranges; an item has the key `*`."""
     text = ' { "a" : [1, {"b": 2}] , "\\u0063":1e3 } '
     spans = list(members(text))
     assert [(key, text[start:end]) for key, start, end in spans] == [
@@ -98,12 +98,12 @@ def test_members_have_their_character_ranges() -> None:
 
 
 def test_a_number_of_any_length_is_passed_over() -> None:
-    """An integer of any length in JSON is skipped without computing its value."""
+    """`members` skips an integer of any length in JSON without computing its value."""
     assert list(members(f"[{'9' * 10_000}]")) == [Member("*", 1, 10_001)]
 
 
 def test_an_unfinished_token_is_not_whole() -> None:
-    """A JSON text that ends in an open string, or in a word, is not whole."""
+    """A JSON text is not whole if it ends within a string or a word."""
     assert [token.is_whole for token in tokens(b'{"a": 1, "b')] == [True] * 5 + [False]
     assert [token.is_whole for token in tokens(b"[1")] == [True, False]
 

@@ -136,7 +136,7 @@ def test_an_id_is_kept_as_it_is_written(line: str, token: str) -> None:
 @pytest.mark.parametrize("token", ["0", "1.0", '"1"', '"\\ud800"', "null", "1e5", '{"a": [1]}'])
 @pytest.mark.parametrize("junk", ["1", '{"toolCallId":7}', "[]"])
 def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -> None:
-    """The id that a cancellation names is kept in its original spelling, too."""
+    """A cancellation keeps the spelling of the id that it names."""
     raw = f'{{"method":"$/cancel_request","params":{{"x":{junk},"requestId": {token} }}}}'
     assert read(raw.encode()).target == token
     assert read(raw.replace('"x"', '"toolCall"').encode()).target == token
@@ -156,7 +156,7 @@ def test_an_error_code_is_an_integer(code: str, expected: int | None) -> None:
 
 
 def test_the_last_of_duplicate_members_counts() -> None:
-    """Among duplicate members of a message the last one counts, as for most readers."""
+    """If a message has a member twice, the last one counts, as for most readers."""
     assert labels(b'{"method":"a","method":"b"}') == {"method": "b"}
     assert labels(
         b'{"id":1,"method":"a","params":{"sessionId":"s"},"id":2,"params":{"sessionId":"t"}}'
@@ -247,13 +247,13 @@ def test_a_lone_surrogate_is_written_as_its_escape() -> None:
 
 
 def test_escapes_are_decoded_in_labels() -> None:
-    """Escapes are decoded in labels of messages and in the names of members."""
+    """Escapes in the labels of a message, and in the names of its members, are decoded."""
     raw = b'{"\\u006dethod":"a\\/b","params":{"session\\u0049d":"\\u00e9"}}'
     assert labels(raw) == {"method": "a/b", "session": "\u00e9"}
 
 
 def test_the_members_of_a_batch_are_read() -> None:
-    """Each valid member of a batch is a message, in order; other members are marked invalid."""
+    """Each valid member of a JSON-RPC batch is a message; other members are marked invalid."""
     batch = read(b' [ {"id":7,"method":"a"}, {"id":"7","result":1} ,3,{},null ]')
     assert (batch.kind, batch.method, batch.parse_error) == (Kind.BATCH, None, None)
     assert [(m.kind, m.rpc_id) for m in batch.members] == [
@@ -267,19 +267,19 @@ def test_the_members_of_a_batch_are_read() -> None:
 
 
 def test_an_empty_batch_has_a_reason() -> None:
-    """An empty batch has the kind batch, and a reason since JSON-RPC forbids it."""
+    """An empty JSON-RPC batch has the kind batch, with a reason: JSON-RPC forbids it."""
     assert read(b"[ ]") == Message(Kind.BATCH, parse_error="an empty batch", raw=b"[ ]")
 
 
 def test_a_batch_within_a_batch_is_invalid() -> None:
-    """JSON-RPC does not nest batches, so an inner batch is not read."""
+    """A JSON-RPC batch within another one is not read, since JSON-RPC forbids it."""
     (member,) = read(b'[[{"method":"x"}]]').members
     assert (member.kind, member.parse_error) == (Kind.INVALID, "a batch within a batch")
 
 
 @pytest.mark.parametrize("base", [0, 1, 5])
 def test_any_depth_is_read_or_refused(base: int) -> None:
-    """A message of any depth is read or refused at once, however deep the stack is."""
+    """A message of any depth is read or refused at once, however much of the stack is used."""
     for depth in range(1, 1100, 3 if base else 1):
         opened, closed = b"[" * depth, b"]" * depth
         for raw in (opened + closed, b'{"method":"\\ud800","id":%s%s}' % (opened, closed)):

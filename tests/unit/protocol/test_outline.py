@@ -79,7 +79,7 @@ def test_an_id_inside_is_not_the_id() -> None:
 
 
 def test_with_several_large_strings_the_head_is_used() -> None:
-    """If a huge line's end does not continue its beginning, only an id at the end is read."""
+    """If the end of a huge line does not continue its beginning, only its id is read there."""
     first = f'"content":[{{"text":"{BIG}"}}],"rawInput":{{"text":"{BIG}"}}'
     raw = f'{{"method":"x","params":{{"sessionId":"s","update":{{{first}}}}},"id":4}}'
     message = outline(raw)
@@ -87,7 +87,7 @@ def test_with_several_large_strings_the_head_is_used() -> None:
 
 
 def test_a_tail_may_begin_within_an_escape() -> None:
-    """If the tail of a huge line begins within an escape, a quote may end the string or not."""
+    """If the read end of a huge line begins within an escape, its labels are still found."""
     rest = ',"sessionId":"s"},"id":1}'
     for text in ("x" * 900 + '\\"', "x" * 900 + "\\\\", "x" * 900):
         raw = f'{{"method":"x","params":{{"a":"{text}"{rest}'
@@ -104,7 +104,7 @@ def test_a_batch_is_not_looked_into() -> None:
 
 @pytest.mark.parametrize("raw", ["x" * 900, f'"{BIG}"', f'{{"a":"{BIG}"}}', " " * 900, "{" * 900])
 def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
-    """A huge line without an envelope at its beginning is invalid, with the reason."""
+    """A huge line that does not begin like a JSON-RPC message is invalid, with the reason."""
     message = outline(raw)
     assert (message.kind, message.parse_error) == (Kind.INVALID, "no envelope in its first bytes")
 

@@ -47,13 +47,13 @@ def selected(option: Any) -> dict[str, Any]:
     ],
 )
 def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool) -> None:
-    """An answer to a permission request may allow unless it is known to refuse."""
+    """An answer to a permission request counts as permission unless it is known to refuse."""
     read = read_answer(OPTIONS, answer)
     assert (read.decision, read.may_allow) == (decision, may_allow)
 
 
 def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
-    """A selected permission option has the kind of its offer, or else its id as the kind."""
+    """The chosen option of a permission has the kind that was offered, or else its id."""
     assert read_answer(OPTIONS, selected("y")).kind == "allow_once"
     assert read_answer(OPTIONS, selected("both")).kinds == ("reject_once", "allow_always")
     assert read_answer([], selected("y")).kind == "y"
@@ -68,7 +68,7 @@ def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
 
 
 def test_options_are_distinguished_by_their_ids_alone() -> None:
-    """A permission option whose id is shared with another is not chosen to reject."""
+    """An option of a permission is not used to reject if another option has the same id."""
     assert rejecting_option({"params": {"options": [*OPTIONS, 7]}}) == "n"
     assert rejecting_option({"params": {"options": OPTIONS[2:]}}) is None
     always = {"optionId": "never", "kind": "reject_always"}

@@ -39,12 +39,12 @@ def known(**directories: str) -> SessionDirectories:
     ],
 )
 def test_a_path_is_of_the_innermost_directory(params: dict[str, Any], expected: list[str]) -> None:
-    """Among nested session directories the longest counts; a common start of names does not."""
+    """If session directories are nested, a path belongs to the session with the longest."""
     assert known(a="/a", b="/a/b/", w="C:\\w").candidates(params) == expected
 
 
 def test_everything_is_in_the_root() -> None:
-    """A session in the root directory contains every path of the draft's file requests."""
+    """If a session of the draft is in the root directory, it contains every requested path."""
     assert known(a="/", b="/b").candidates({"path": "/c/d"}) == ["a"]
 
 
@@ -94,7 +94,7 @@ def record(path: Path, *, every: int | None = None) -> Path:
 
 @pytest.mark.parametrize("every", [None, 1, 3])
 def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> None:
-    """If two draft turns are open, files and terminals get the right session, even in batches."""
+    """If two turns of the draft are open, each file and terminal gets its own session."""
     with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
         for session, expected in (("a", OF_A), ("b", OF_B)):
             seqs = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]
@@ -111,7 +111,7 @@ def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
 
 
 def test_a_trimmed_turn_has_no_frame_of_the_other_turn(tmp_path: Path) -> None:
-    """A recording trimmed to one draft turn omits the files of the other session."""
+    """An exported test of one turn of the draft has no files of another session's turn."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         exchanges = exchanges_by_own_session(reader)
         kept = trim(reader.heads(), exchanges, turns(reader)[:1])

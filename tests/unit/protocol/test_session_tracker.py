@@ -55,7 +55,7 @@ def connection(transcript: str, dialect: str = "auto") -> Connection:
     ],
 )
 def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: str | None) -> None:
-    """A session's mode is set by its opening, by a request and by an update."""
+    """The mode of a session is set by its opening, by a request and by an update."""
     start = f'-> #1 session/new {{"cwd": "/"}}\n<- #1 result {opened}\n{changed}'.strip()
     assert connection(start).state.sessions == {"s": Session(mode=expected)}
 
@@ -145,7 +145,7 @@ def test_the_number_of_unreleased_terminals_is_bounded() -> None:
 
 
 def test_the_state_of_a_session_leaves_its_mode() -> None:
-    """An update that names no mode does not change the mode of its session."""
+    """If an update of a session names no mode, the session keeps its mode."""
     opened = """
         -> #1 session/new {"cwd": "/p"}
         <- #1 result {"sessionId": "s"}
@@ -178,7 +178,7 @@ def test_a_permission_request_may_announce_a_tool_call() -> None:
 
 
 def test_tool_calls_may_have_no_session() -> None:
-    """Tool calls without a session, from a broken agent, are tracked and forgotten like others."""
+    """Tool calls that a broken agent sends without a session are tracked like others."""
     prompt = '-> #1 session/prompt {"prompt": []}'
     update = '<- session/update {"update": {"sessionUpdate": "tool_call", "toolCallId": "%s", %s}}'
     running = update % ("c", '"status": "in_progress"')

@@ -114,7 +114,7 @@ def _is_known(pointer: str, rows: tuple[Position, ...]) -> bool:
     "method", sorted({e.method for e in _all() if not e.method.startswith(_ANYBODYS)})
 )
 def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
-    """The table of typed values has a role for each id, path, URI and time of the examples."""
+    """The table of typed values has a role for each id, path, URI and time in ACP's examples."""
     for example in _all():
         if example.method == method:
             rows = positions(method, is_response=example.kind == "response")
@@ -133,7 +133,7 @@ def test_every_row_is_reached() -> None:
 
 @pytest.mark.parametrize("is_response", [False, True])
 def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None:
-    """A typed place has the same role in all updates of a method."""
+    """In all messages of one method, a typed place has the same role."""
     for method in {method for row in TABLE for method in row.methods}:
         roles: dict[str, Role] = {}
         for row in positions(method, is_response=is_response):
@@ -148,7 +148,7 @@ def test_pointers_come_once() -> None:
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:
-    """Typed places are nested in the table as they are in messages."""
+    """Typed places of a method are nested as in its messages, for all dialects together."""
     places = places_of("notification", "session/update")["params"]
     assert places["data"]["output"]["path"] is Place.PATH
     assert places["data"]["output"]["terminalId"] is Place.TERMINAL
@@ -163,5 +163,5 @@ def test_replay_knows_the_places_of_all_dialects() -> None:
 
 @pytest.mark.parametrize("message", [None, [], {"params": [1]}, {}])
 def test_params_that_are_not_an_object_are_empty(message: Any) -> None:
-    """Params that are not an object have no typed values, nor have lines without a message."""
+    """A line without a message, or whose params are not an object, has no typed values."""
     assert params_of(message) == {}
