@@ -45,7 +45,7 @@ JSON = st.recursive(
 
 @given(JSON, st.booleans(), st.integers(1, 40))
 def test_all_strings_are_found(value: object, ascii_only: bool, size: int) -> None:
-    """The walk through a line of JSON finds all strings, with their paths and offsets."""
+    """Masking finds all strings in a line of JSON, with their paths and offsets."""
     raw = json.dumps(value, ensure_ascii=ascii_only).encode()
     walk = StringWalk()
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
@@ -58,7 +58,7 @@ def test_all_strings_are_found(value: object, ascii_only: bool, size: int) -> No
 
 @given(st.text(st.characters(codec="utf-8")), st.booleans())
 def test_characters_have_places(text: str, ascii_only: bool) -> None:
-    """Each character of a JSON string has an offset, and its bytes decode to the character."""
+    """For masking, each character of a JSON string has the offset of its bytes in the line."""
     raw = json.dumps(text, ensure_ascii=ascii_only).encode()[1:-1]
     decoded = Decoded(raw)
     places = [decoded.place(n) for n in range(len(decoded.text) + 1)]
@@ -69,7 +69,7 @@ def test_characters_have_places(text: str, ascii_only: bool) -> None:
 
 
 def test_repeated_names_are_all_found() -> None:
-    """If a JSON object has two members of the same name, the strings of both are found."""
+    """If a JSON object has two members of one name, masking finds the strings of both."""
     assert strings_in(b'{"a":"x","a":"y"}') == [(("a",), "x"), (("a",), "y")]
 
 
@@ -101,7 +101,7 @@ def test_a_long_string_comes_in_parts_that_overlap(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_long_string_without_an_end_is_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long JSON string without an end is yielded to its last byte, and `is_json` is False."""
+    """Masking reads a long JSON string without an end to its last byte, as text."""
     monkeypatch.setattr(json_strings, "WINDOW", 64)
     monkeypatch.setattr(json_strings, "OVERLAP", 16)
     raw = b'{"p":"' + b"x" * 500

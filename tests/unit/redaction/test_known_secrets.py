@@ -65,7 +65,7 @@ def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: b
     ],
 )  # fmt: skip
 def test_values_that_are_not_searched_for(value: str) -> None:
-    """Short values, numbers, paths, hosts and words are not searched for as known secrets."""
+    """Short values, numbers, paths, hosts and words do not count as secrets to search for."""
     assert not values(value).forms
 
 
@@ -77,7 +77,7 @@ def test_values_that_are_not_searched_for(value: str) -> None:
     ],
 )  # fmt: skip
 def test_settings_are_secrets_only_by_name(value: str) -> None:
-    """An ordinary word in a variable with a harmless name is not searched for as a secret."""
+    """A value like a model's name counts as a secret only if its variable's name says so."""
     assert not values(value, named=False).forms
     assert values(value, named=True).forms
 
@@ -92,14 +92,14 @@ def test_anything_else_is_a_secret(value: str) -> None:
 
 
 def test_lines_of_a_key_are_secrets() -> None:
-    """Each line of a private key is searched for as a secret by itself."""
+    """Masking searches for each line of a private key by itself."""
     known = values("-----BEGIN KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJ\nq2w3e4r5t6y7u8i9o0p1\n")
     assert masked(known, "line MIIEpAIBAAKCAQEA0Z3VS5JJ") == "line <0>"
 
 
 @given(SECRETS, st.integers(3, 11), st.text(max_size=5))
 def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
-    """Three or more first characters of a known secret at the end of a text are recognized."""
+    """Three or more first characters of a known secret are recognized at the end of a text."""
     known = values(value)
     if known.forms:
         assert known.tail(before + value[:size]) <= len(before)
@@ -115,7 +115,7 @@ def test_other_ends_are_not_prefixes() -> None:
 
 @given(SECRETS)
 def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
-    """Each line that contains a known secret, even escaped, contains one of the needles."""
+    """Each line that contains a known secret, even escaped, contains one of its needles."""
     known = values(value)
     if not known.forms:
         return
@@ -127,13 +127,13 @@ def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
 
 
 def test_the_number_of_values_is_bounded() -> None:
-    """At most `REMEMBERED` secrets are kept, so a hostile recording cannot slow masking down."""
+    """Masking keeps at most `REMEMBERED` secrets, so that no recording can slow it down."""
     known = values(*(f"Zq81-plain-secret-{n}" for n in range(3000)))
     assert len(known.markers) == 1000
 
 
 def test_an_escaped_value_in_an_invalid_line() -> None:
-    """In a line that is not JSON, a secret in nested JSON is found with two levels of escapes."""
+    """In a line that is not JSON, masking finds a secret with two levels of escapes."""
     known = values(VALUE)
     line = json.dumps({"text": json.dumps({"k": VALUE})})
     assert masked(known, line) == line.replace(json.dumps(json.dumps(VALUE)[1:-1])[1:-1], "<0>")
@@ -163,7 +163,7 @@ def recognized(lines: list[str], text: str) -> list[str]:
 
 
 def test_a_hash_is_recognized_in_any_text() -> None:
-    """A secret that is known by its hash is found anywhere in a text, but not in parts."""
+    """A secret that is known by its hash is found whole anywhere in a text, but no part of it."""
     lines = secret_hashes(
         {"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY
     )
@@ -173,5 +173,5 @@ def test_a_hash_is_recognized_in_any_text() -> None:
 
 @pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
 def test_a_foreign_line_is_nothing(line: str) -> None:
-    """In a search by hashes of secrets, a line that no recorder writes is skipped."""
+    """In a search by hashes of secrets, a hash that no recorder writes is ignored."""
     assert recognized([line], "abcd" * 3) == []

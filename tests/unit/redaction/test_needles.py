@@ -12,7 +12,7 @@ WORDS = st.lists(st.text("aBc-", min_size=1, max_size=4), min_size=1, max_size=6
 
 @given(WORDS, st.text("AabBcC-.", max_size=30))
 def test_each_place_is_found(words: list[str], text: str) -> None:
-    """The automaton of needles finds the same as a search for each word at each place."""
+    """The search for needles finds the same as a search for each word at each place."""
     needles = Needles([word.encode() for word in words])
     expected = {
         (n, start)
@@ -26,12 +26,12 @@ def test_each_place_is_found(words: list[str], text: str) -> None:
 
 
 def test_any_bytes_are_searched() -> None:
-    """Bytes that are not UTF-8 can be searched for needles, too."""
+    """The search for needles also accepts bytes that are not UTF-8."""
     assert Needles([b"\xff\xfe"]).are_in(b"a\xff\xfeb")
 
 
 def test_words_that_come_later_are_found() -> None:
-    """A word can be added to the needles of secrets; one added before keeps its number."""
+    """A word can be added to the needles of secrets; the words before keep their numbers."""
     needles = GrowingNeedles(Needles([b"one", b"two"]))
     assert not needles.are_in(b"three")
     assert [needles.add(word) for word in (b"Three", b"ONE", b"three")] == [2, 0, 2]
@@ -42,13 +42,13 @@ def test_words_that_come_later_are_found() -> None:
 
 
 def test_without_words_nothing_is_found() -> None:
-    """An empty set of needles never matches, even after several searches."""
+    """The search for an empty set of needles never finds anything."""
     needles = GrowingNeedles()
     assert [needles.are_in(b"one") for _ in range(3)] == [False] * 3
     assert needles.places(b"one") == []
 
 
 def test_places_in_bytes_are_those_in_the_text() -> None:
-    """A needle is found at the same index in an encoded text as in the text itself."""
+    """The search for needles finds a needle at the same index in bytes and in text."""
     text = "é中\ud83d token"
     assert Needles([b"token"]).places(one_byte_each(text)) == [(0, text.index("token"))]

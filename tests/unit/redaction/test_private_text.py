@@ -30,7 +30,7 @@ SECRET = "Wk2mXs81qPz0"
     ],
 )
 def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, shown: str) -> None:
-    """In private text, words that a schema lists and the start of a path are not replaced."""
+    """Masking of private text keeps words that a schema lists, and the start of a path."""
     assert private_text(text, path) == shown
     assert private_text(shown, path) == shown
 
@@ -41,12 +41,12 @@ def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, sh
      ("  ", False), ("/tmp/xx", False), ("fix", False)],
 )  # fmt: skip
 def test_blanked_text_is_recognized(text: str, is_one: bool) -> None:
-    """Private text is replaced by blanks, except for the start of an absolute path."""
+    """A text is recognized as blanked if it has only blanks after the start of a path."""
     assert is_blanked(text) is is_one
 
 
 def test_a_path_with_a_secret_is_blanked_as_a_whole() -> None:
-    """A path with a secret in private text is blanked from its start."""
+    """If a path in private text has a secret, masking blanks the path from its start."""
     redactor = Redactor(
         RedactorState("00" * 16, values={f"/{SECRET}": "[redacted:key:0]"}), private=True
     )

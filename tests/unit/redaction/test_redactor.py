@@ -111,7 +111,7 @@ def test_a_secret_comes_again(server: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("value", ["1", "0", "true", "off", "production", "DEBUG", "8080"])
 def test_switches_and_words_are_not_secrets(value: str) -> None:
-    """A switch, a word or a small number in the environment of an MCP server is not masked."""
+    """Masking keeps a switch, a word or a small number in an MCP server's environment."""
     env = [{"name": "VERBOSE_MODE", "value": value}]
     line = new_session(name="x", command="y", env=env, headers={"X-Mode": value})
     assert masked(redactor(), line, TO_AGENT) == line
@@ -119,7 +119,7 @@ def test_switches_and_words_are_not_secrets(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["/srv/app", "~/app/src", "C:\\app", "."])
 def test_a_member_with_a_directory_is_not_a_password(value: str) -> None:
-    """A member named `pwd` is masked as a password unless its value is a directory."""
+    """Masking takes a member named `pwd` as a password, unless its value is a directory."""
     assert masked(redactor(), message(method="x", params={"pwd": value})) == message(
         method="x", params={"pwd": value}
     )
@@ -137,13 +137,13 @@ def test_a_member_with_a_directory_is_not_a_password(value: str) -> None:
     ],
 )
 def test_the_address_of_a_server_may_be_its_key(url: str, shown: str) -> None:
-    """In the path and the query of an MCP server's URL only plain words are not masked."""
+    """In an MCP server's URL, masking keeps only plain words of the path and the query."""
     line = masked(redactor(), new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
     assert MARKER.sub("M", json.loads(line)["params"]["mcpServers"][0]["url"]) == shown
 
 
 def test_a_key_in_an_address_is_masked_elsewhere() -> None:
-    """A likely key in the URL of an MCP server is masked everywhere; the URL's rest stays."""
+    """A likely key in the URL of an MCP server is masked everywhere; the rest of the URL stays."""
     used = redactor()
     url = "https://x.example/mcp/Zq81xplKsecR7tv/my-project"
     masked(used, new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
@@ -152,7 +152,7 @@ def test_a_key_in_an_address_is_masked_elsewhere() -> None:
 
 
 def test_a_word_is_a_secret_by_its_name() -> None:
-    """A password that is a word is only masked in its place; a switch is never a secret."""
+    """If a password is an ordinary word, it is masked only in its place; a switch never is."""
     used = redactor()
     env = {"DB_PASSWORD": "swordfish", "USE_TOKEN": "1"}
     line = masked(used, new_session(name="x", env=env), TO_AGENT)
@@ -162,7 +162,7 @@ def test_a_word_is_a_secret_by_its_name() -> None:
 
 
 def test_harmless_variables_stay() -> None:
-    """Variables with harmless names, and references to variables, are not masked."""
+    """Masking keeps variables with harmless names, and references to variables."""
     env = [{"name": "PATH", "value": "/usr/bin:/bin"}, {"name": "A_TOKEN", "value": "${A_TOKEN}"}]
     line = new_session(name="x", command="npx", args=["-y", "@scope/server"], env=env)
     assert masked(redactor(), line, TO_AGENT) == line
@@ -192,7 +192,7 @@ def test_pieces_of_other_texts_come_in_between() -> None:
 
 
 def test_a_piece_waits_for_the_next() -> None:
-    """A piece of text waits for the next piece only if a secret may begin at its end."""
+    """For masking, a piece of text waits for the next one only if its end may begin a secret."""
 
     def unknown() -> Iterator[bytes]:
         """Raises `NotYet`, as at the end of a log that is still written."""
@@ -241,7 +241,7 @@ def test_a_private_key_on_stderr() -> None:
 
 
 def test_ids_methods_and_names_stay() -> None:
-    """Ids, methods and names are not masked, even if they equal a secret."""
+    """Masking keeps ids, methods and names, even if they equal a secret."""
     used = knowing(VALUE)
     line = message(id=VALUE, method=VALUE, params={"sessionId": VALUE, VALUE: 1})
     assert masked(used, line) == line
@@ -259,7 +259,7 @@ def test_markers_are_stable() -> None:
 
 
 def test_the_next_redactor_knows_the_secrets() -> None:
-    """A new redactor continues with the stored state of the previous one."""
+    """A new redactor continues with the state that the previous one stored."""
     used = knowing(VALUE)
     expected = masked(used, chunk(VALUE))
     assert masked(Redactor(used.snapshot()), chunk(VALUE)) == expected
@@ -318,7 +318,7 @@ def test_an_invalid_line_stays_invalid(flaw: bytes, before: bytes, private: bool
 
 
 def test_private_text_keeps_its_length() -> None:
-    """In private text, all characters are replaced except for white space."""
+    """Masking of private text replaces every character, except for white space."""
     used = redactor(private=True)
     assert text_of(masked(used, chunk("Hello, wörld!\nToo"))) == "xxxxxx xxxxxx\nxxx"
     prompt = message(id=3, method="session/prompt", params={
@@ -338,7 +338,10 @@ def test_other_places_and_patterns() -> None:
 
 
 def test_a_pattern_masks_markers_in_its_matches() -> None:
-    """A secret match that contains a marker is masked as a whole; one in a marker is ignored."""
+    """A match of a user's pattern is masked whole if it contains a marker.
+
+    A match within a marker is ignored.
+    """
     used = redactor(extra=(re.compile(r"https://\S+5e7|redacted:key"),))
     for text, shown in (
         ("see https://x.example/?a=[redacted:key:fb0d15e7] now", "see M now"),
@@ -350,7 +353,7 @@ def test_a_pattern_masks_markers_in_its_matches() -> None:
 
 
 def test_a_named_place_is_masked_as_a_whole() -> None:
-    """A value at a path of the user is masked even if it is a placeholder or has a marker."""
+    """A value at a path that the user named is masked whole, even if it has a marker."""
     used = redactor(paths=(("params", "update", "title"),))
     half, whole = "curl -u bob:[redacted:password:fb0d15e7] x", "[redacted:key:fb0d15e7]"
     for title in (half, whole, "$TOKEN"):
@@ -365,7 +368,7 @@ def test_a_named_place_is_masked_as_a_whole() -> None:
 @example(b'{"token": "\\ud800abcdefgh"}', STDERR)
 @given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
 def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
-    """The edits of masking are in order and within the line, for any bytes."""
+    """The edits that masking returns are in order and within the line, for any bytes."""
     edits = knowing(VALUE).line(stream, raw)
     at = 0
     for edit in edits:
@@ -374,7 +377,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """Masking also replaces a secret before the place that reveals it."""
+    """If a place reveals a secret, masking also replaces the secret before this place."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -403,7 +406,7 @@ def test_a_line_of_stderr_may_be_a_string() -> None:
 
 @pytest.mark.parametrize("odd", ["\\ud800", "\\udc80", "\xff"])
 def test_a_secret_of_half_characters(odd: str) -> None:
-    """A secret with half of a surrogate pair is also masked in later lines."""
+    """Masking finds a secret with half of a surrogate pair also in later lines."""
     line = b'{"env":{"DB_KEY":"Zq81x%sKsecR7tv"}}' % odd.encode("latin-1")
     used = redactor()
     assert b"R7tv" not in masked(used, line)
@@ -412,7 +415,7 @@ def test_a_secret_of_half_characters(odd: str) -> None:
 
 @pytest.mark.parametrize("before", range(24, 40))
 def test_no_marker_is_masked(before: int) -> None:
-    """A marker of a masked text is not masked again, wherever the text is cut."""
+    """Masking does not mask a marker again, wherever the text is cut."""
     lines = [
         chunk("it is [redacted:secret:bea18ce0]" + " so it goes on and on"[: before - 20]),
         chunk(" password=" + "[redacted:password:1b54e34f]"),
@@ -423,7 +426,7 @@ def test_no_marker_is_masked(before: int) -> None:
 
 
 def test_a_word_that_is_cut_between_pieces_is_found() -> None:
-    """The cuts between the pieces of a large line do not change the masked line."""
+    """If a large line is masked in pieces, the cuts between them do not change the result."""
     raw = message(id=1, result={"text": f"it is {KEY}"})
     for size in (1, 2, 3, 7, 64, 65):
         pieces = [raw[at : at + size] for at in range(0, len(raw), size)]
@@ -449,7 +452,7 @@ DOCUMENT = {"a": ["one", 2, None], "b": {"c": "three"}, "d": True}
 
 
 def test_texts_are_hidden() -> None:
-    """`hidden` keeps numbers, names of members and the structure of a masked value."""
+    """`hidden` masks the texts of a value, but keeps numbers, names of members and structure."""
     assert hidden(DOCUMENT) == {"a": [HIDDEN, 2, None], "b": {"c": HIDDEN}, "d": True}
     assert hidden(3) == 3
 

@@ -17,7 +17,7 @@ from acp_proxy.redaction.secret_names import is_harmless_variable, is_secret_nam
     ],
 )  # fmt: skip
 def test_a_secret_name(name: str) -> None:
-    """For masking, a name of a secret is recognized in any spelling, also after a prefix."""
+    """Masking recognizes a secret's name in any spelling, also after a prefix."""
     assert is_secret_name(name)
 
 
@@ -31,7 +31,7 @@ def test_a_secret_name(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_harmless_name(name: str) -> None:
-    """For masking, names of counts, positions and directories are not names of secrets."""
+    """Masking takes names of counts, positions and directories for no names of secrets."""
     assert not is_secret_name(name)
 
 
@@ -50,13 +50,13 @@ def test_a_variable_may_be_a_key() -> None:
 
 
 def test_the_kind_of_a_name() -> None:
-    """The name of a secret value decides which kind of secret the marker names."""
+    """The name of a masked value decides which kind of secret its marker names."""
     assert kind_of_name("GITHUB_TOKEN") == "token"
     assert kind_of_name("set-cookie") == "cookie"
     assert kind_of_name("PATH") is None
 
 
 def test_harmless_variables() -> None:
-    """For masking, names of harmless variables are recognized in any case."""
+    """Masking recognizes names of harmless variables in upper and lower case."""
     assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "GPG_KEY"]))
     assert not is_harmless_variable("OPENAI_API_KEY")

@@ -24,7 +24,7 @@ MIXED = "Zf3D0LXCM3" + "EIMbgJpUNn" + "kRtOfOueHz"
     ],
 )  # fmt: skip
 def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> None:
-    """The range of a secret that is found in a text is exactly the secret."""
+    """The search for secrets finds exactly the secret in a text, and nothing around it."""
     text = before + secret + after
     expected = [SecretMatch(len(before), len(before) + len(secret), kind)]
     assert find(text, loose=False) == expected
@@ -34,7 +34,7 @@ def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> N
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
-    """If a quotation ends after a secret's name, the text behind it is not the secret."""
+    """If a quotation ends right after a secret's name, masking keeps the text behind it."""
     assert find("`password=` and step 3 of 4, as User 1 does", loose=loose) == []
     assert find("'?token=' for 3 Users, and 4 of Them", loose=loose) == []
     assert find(f'"token="{MIXED} x', loose=loose) == [SecretMatch(8, 38, "token")]
@@ -42,7 +42,7 @@ def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
 
 
 def test_a_named_value_is_secret_in_loose_text() -> None:
-    """In a command, an error or the like, the word after a secret's name is a secret."""
+    """In a command or an error, masking takes the word after a secret's name as the secret."""
     text = "--token abc --password=def"
     assert find(text, loose=False) == []
     assert find(text, loose=True) == [SecretMatch(8, 11, "token"), SecretMatch(23, 26, "password")]
@@ -50,7 +50,7 @@ def test_a_named_value_is_secret_in_loose_text() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_harmless_texts_are_left_alone(loose: bool) -> None:
-    """Of more than 2,000 harmless texts, at most 0.5 % are masked."""
+    """Of more than 2,000 harmless texts, the search for secrets finds one in at most 0.5 %."""
     texts = look_alikes()
     assert len(texts) >= 2000
     masked = [text for text in texts if find(text, loose=loose)]
@@ -59,7 +59,7 @@ def test_harmless_texts_are_left_alone(loose: bool) -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_each_shape_is_found(loose: bool) -> None:
-    """The range of a found generated secret begins with the secret and covers it completely."""
+    """The search for secrets finds a generated secret from its first to its last character."""
     for case in secrets():
         matches = find(case.text, loose=loose)
         assert matches, case.name
@@ -69,7 +69,7 @@ def test_each_shape_is_found(loose: bool) -> None:
 
 @pytest.mark.parametrize("case", loose_secrets(), ids=lambda case: case.name)
 def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
-    """In a command or an error, a secret's name makes the value beside it a secret."""
+    """In a command or an error, a secret's name alone makes the value beside it a secret."""
     assert [(m.start, m.end) for m in find(case.text, loose=True)] == [(case.start, case.end)]
     assert find(case.text, loose=False) == []
     assert may_hold(case.text.encode())
@@ -83,7 +83,7 @@ def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
     ],
 )  # fmt: skip
 def test_no_text_takes_quadratic_time(piece: str) -> None:
-    """Half a megabyte of one repeated piece is searched for secrets in linear time."""
+    """The search for secrets reads half a megabyte of one repeated piece in linear time."""
     text = piece * (500_000 // len(piece))
     find(text, loose=True)
     may_hold(text.encode())
@@ -101,7 +101,7 @@ def test_no_text_takes_quadratic_time(piece: str) -> None:
     ],
 )  # fmt: skip
 def test_a_password_in_a_command(before: str, after: str) -> None:
-    """A password within a command is found as a secret, but not the words around it."""
+    """The search for secrets finds a password in a command, but not the words around it."""
     matches = find(f"{before}hunter22{after}", loose=False)
     assert [(match.start, match.end) for match in matches] == [(len(before), len(before) + 8)]
 
@@ -115,7 +115,7 @@ def test_a_password_in_a_command(before: str, after: str) -> None:
     ],
 )  # fmt: skip
 def test_a_command_without_a_password(text: str) -> None:
-    """In a command without a password, references and options are not found as secrets."""
+    """The search for secrets finds nothing in a command with only references and options."""
     assert find(text, loose=False) == []
 
 

@@ -50,7 +50,7 @@ def ruling_of(path: str, method: str, *, private: bool = False) -> Ruling:
     ],
 )
 def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: str) -> None:
-    """The place of a string names its kind of secret, in each dialect that has the place."""
+    """For masking, the path of a string in a message says whether the string is a secret."""
     assert ruling_of(path, method) == (treatment, kind)
 
 
@@ -78,7 +78,7 @@ def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: s
     ],
 )
 def test_other_places(path: str, method: str, treatment: Treatment) -> None:
-    """The path of a string decides whether masking treats it as a command or another text."""
+    """For masking, the path of a string in a message says whether it is a command or a text."""
     assert ruling_of(path, method) == Ruling(treatment)
 
 
@@ -109,7 +109,7 @@ def test_private_places(path: str, method: str) -> None:
 
 
 def test_harmless_variables_are_shown() -> None:
-    """Masking treats the values of harmless variables like arguments of a command."""
+    """Masking treats the value of a harmless variable like an argument of a command."""
     assert of_variable("PATH", "env").treatment is COMMAND
     assert of_variable("Content-Type", "headers").treatment is COMMAND
     assert of_variable("FOO", "env") == (SECRET, "env")

@@ -8,7 +8,7 @@ from acp_proxy.redaction.text_search import Expressions, Search, name_end, name_
 
 
 def test_a_run_is_read_a_few_times() -> None:
-    """A search for secrets reads each character of a long run only a few times."""
+    """The search for secrets reads each character of a long run only a few times."""
     search = Search("a" * 100, [], loose=False)
     assert search.may_read("hex", 0)
     search.have_read("hex", 0, 50)
@@ -18,7 +18,7 @@ def test_a_run_is_read_a_few_times() -> None:
 
 
 def test_a_run_to_the_end_is_open() -> None:
-    """A run of characters at the end of a text may be an incomplete secret."""
+    """For masking, a run of letters at the end of a text may be the start of a secret."""
     search = Search("a" * 100, [], loose=False)
     search.have_read("hex", 7, 100)
     assert search.opened == [7]
@@ -50,7 +50,7 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     ],
 )
 def test_a_repetition_ends_before_a_partial_match(name: str, text: str, matched: str) -> None:
-    """A regular expression for secrets ends a repetition before a partial match of its body."""
+    """A pattern for secrets ends a repetition before a partial match of its body."""
     match = getattr(Expressions(), name).match(text)
     assert match is not None
     assert match[0] == matched

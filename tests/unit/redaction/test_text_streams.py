@@ -59,18 +59,18 @@ def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
 
 @pytest.mark.parametrize("text", ["it is Zq8", "the sk-an", "to"])
 def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
-    """A piece of streamed text does not pass the masking if a secret may begin at its end."""
+    """For masking, a piece of streamed text whose end may begin a secret has to wait."""
     assert not streams.passes("k", text)
 
 
 def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
-    """A piece of text does not pass the masking if a needle began in the piece before."""
+    """For masking, a piece of streamed text has to wait if a needle began in the one before."""
     assert streams.passes("k", "a pass")
     assert not streams.passes("k", "word: hunter")
 
 
 def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStreams) -> None:
-    """A secret in two pieces of a text becomes a marker in the first piece."""
+    """If a secret is in two pieces of a streamed text, the first piece gets its marker."""
     first, second = piece("it is " + VALUE[:6]), piece(VALUE[6:] + "!")
     assert streams.spans(first, lambda: iter([line(second.text)])) == [MaskedSpan(6, 12, "[m]")]
     assert not streams.passes(second.key, second.text)
@@ -78,7 +78,7 @@ def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStream
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """If a piece of text has to wait, its stream is unchanged, so the piece can come again."""
+    """If a piece of streamed text waits, its stream is unchanged, so it can come again."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet
@@ -104,7 +104,7 @@ KEYS = (
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:4])
 @pytest.mark.parametrize("size", [1, 3, 7, 200])
 def test_a_key_is_masked_whatever_stands_around_its_pieces(key: str, size: int) -> None:
-    """A key that is split over several messages is masked, whatever letters surround it."""
+    """A key that is split over several messages is masked, whatever text surrounds its pieces."""
     for before, after in product(("found it", "it ", "", "key_", "9"), ("more", " and", "", "-M")):
         redactor = Redactor(RedactorState("00"))
         pieces = [key[at : at + size] for at in range(0, len(key), size)]
@@ -143,7 +143,7 @@ def test_a_long_key_in_many_pieces_is_masked(key: str) -> None:
 
 
 def test_another_message_is_another_text() -> None:
-    """For masking, pieces of two messages with ids belong to two texts, even alternately."""
+    """For masking, pieces of two messages with ids are two texts, even if they alternate."""
     ids = [line("x").replace(b'"content"', b'"messageId":"%s","content"' % name) for name in
            (b"a", b"b")]  # fmt: skip
     first, second = (PieceReader().read(raw) for raw in ids)
@@ -162,7 +162,7 @@ def test_another_message_is_another_text() -> None:
     ],
 )
 def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The redactor searches each character of a streamed text only a few times."""
+    """Masking searches each character of a streamed text only a few times."""
     searched: list[int] = []
     search = SecretFinder.search
 
@@ -179,7 +179,7 @@ def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.Monke
 
 
 def test_a_decided_piece_does_not_hide_a_new_secret() -> None:
-    """A secret that becomes known between two pieces of a text is masked in the later piece."""
+    """If a secret becomes known between two pieces of a text, the later piece is masked."""
     secret = "Wk2mXs81qPz0Rt5v"
     lines = [line("token="), *map(line, [" x ", *["token="] * 900, f" {secret} "])]
     redactor = Redactor(RedactorState("00" * 16))
