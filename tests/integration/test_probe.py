@@ -68,13 +68,13 @@ def test_an_agent_that_ends_is_started_anew(trials: Trials) -> None:
 
 def test_the_page_says_what_is_broken_and_what_to_type_next(trials: Trials) -> None:
     """`try --probe` prints broken probes with values and frames, and others in one line."""
-    code, printed = trials.run(*PROBE, agent=SDK_AGENT)
-    assert code == 0
-    assert printed.startswith("3 warnings: 37 probes of v1\n")
+    code, printed = trials.run(*PROBE)
+    assert code == 1
+    assert "11 errors, 2 warnings: 37 probes of v1\n" in printed
     name = trials.recording.name
-    assert "nothing came, though the next request was answered (#" in printed
-    assert f" of {name})" in printed
-    assert "30 hold     initialize, unknown-extension" in printed
+    assert f"the agent ended (#8 of {name})" in printed
+    assert 'the result {"sessionId": ' in printed
+    assert "20 hold     initialize, unknown-extension" in printed
     assert "not tested  list: the agent does not offer" in printed
 
 
