@@ -107,9 +107,9 @@ def test_what_an_agent_has_said_on_stderr_is_shown_if_it_fails(trials: Trials) -
 def test_a_process_that_an_agent_leaves_behind_is_named(trials: Trials) -> None:
     """`try --probe` ends a process that outlives its agent, and names the process on stderr."""
     code = "import subprocess; subprocess.Popen(['sleep', '600'], start_new_session=True)"
-    process = trials.start("--probe", agent=[sys.executable, "-IS", "-c", code])
+    process = trials.start("--probe", "--timeout", "1", agent=[sys.executable, "-IS", "-c", code])
     _, stderr = process.communicate()
-    assert b"the agent left this process running, and it was ended: sleep 600" in stderr
+    assert "the agent left this process running, and it was ended: sleep 600" in stderr
 
 
 def test_options_of_a_conversation_do_not_go_with_probes(trials: Trials) -> None:
