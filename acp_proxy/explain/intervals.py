@@ -50,7 +50,7 @@ from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.recording import FrameRun, RecordedEvent
 
 _TERMINAL_ENDS = ("terminal/wait_for_exit", "terminal/kill", "terminal/release")
-_NOTIFICATION, _REQUEST = Kind.NOTIFICATION, Kind.REQUEST
+_NOTIFICATION = Kind.NOTIFICATION
 _ANSWERS = (Kind.RESPONSE, Kind.ERROR)
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 _AGENT = Party.AGENT
@@ -146,10 +146,10 @@ class Intervals:
             for member, change in zip(message.members, transition.members, strict=True):
                 self.take(run, member, change)
         seq, t_ns, stream, frame_kind, _, last_seq, last_ns = run
-        now, kind = (t_ns, seq), message.kind
+        kind, now = message.kind, (last_ns, last_seq)  # only a notification can begin a run
         if kind is _NOTIFICATION:
             if (waits := self._sessions.get(transition.session)) is not None:
-                self._end_silence(waits, stream, now)
+                self._end_silence(waits, stream, seq, t_ns, now)
                 if message.method == CANCEL and stream == _TO_AGENT:
                     self._cancel(waits, now)
             running = self.running.get(transition.turn)
@@ -160,10 +160,10 @@ class Intervals:
                     running.first_update_ns = max(0, t_ns - running.start_ns)
                 if last_seq != seq:
                     self._pass_time(running, last_ns, last_seq, is_pause=False)
-        elif kind is _REQUEST and transition.opened is not None:
+        elif (asked := transition.opened) is not None:
             waits = self._of(transition.session)
-            self._end_silence(waits, stream, now)
-            self._open(waits, transition.opened, transition.begun, now)
+            self._end_silence(waits, stream, seq, t_ns, now)
+            self._open(waits, asked, transition.begun, now)
             self._settle(waits, now)
         elif kind in _ANSWERS:
             exchange = transition.exchange
@@ -171,14 +171,14 @@ class Intervals:
                 waits, waiting = place
             else:  # the message answers a prompt, or no known request
                 waits, waiting = self._of(transition.session), None
-            self._end_silence(waits, stream, now)
+            self._end_silence(waits, stream, seq, t_ns, now)
             waits.remove(exchange)
             if transition.terminal is not None:
                 self._follow_terminal(waits, transition.terminal, message, transition)
             self._settle(waits, now)
             # Otherwise the turn ended before the answer.
             if waiting is not None and exchange in waiting.waits:
-                self._pass_time(waiting, *now)
+                self._pass_time(waiting, t_ns, seq)
                 waiting.has_spoken = False
                 self._end_wait(waiting, exchange, seq)
         for turn in transition.ended:
@@ -187,9 +187,6 @@ class Intervals:
                 place[0].terminals.clear()
                 self._settle(place[0], now)
             self._end_turn(turn.id, t_ns, seq)
-        waits = self._sessions.get(transition.session) if last_seq != seq else None
-        if waits is not None and _AGENT in waits.silent:  # its silence begins after the run
-            waits.silent[_AGENT] = last_ns, last_seq
 
     def _of(self, session: str | None) -> _SessionWaits:
         if (waits := self._sessions.get(session)) is None:
@@ -270,13 +267,15 @@ class Intervals:
                 waits.add(key, evolve(request, awaited=Party.CLIENT))
         self._settle(waits, now)
 
-    def _end_silence(self, waits: _SessionWaits, stream: str, now: _Moment) -> None:
-        """Ends the silence of a frame's sender, and begins the sender's next silence."""
+    def _end_silence(
+        self, waits: _SessionWaits, stream: str, seq: int, t_ns: int, last: _Moment
+    ) -> None:
+        """Ends the silence of a frame's sender; its next silence begins after the frame's run."""
         party = _SENDERS[stream]
         if (since := waits.silent.get(party)) is not None:
-            if now[0] - since[0] >= self._least_ns[party]:
-                self._record(waits, party, now[1], now[0])
-            waits.silent[party] = now
+            if t_ns - since[0] >= self._least_ns[party]:
+                self._record(waits, party, seq, t_ns)
+            waits.silent[party] = last
 
     def _settle(self, waits: _SessionWaits, now: _Moment) -> None:
         """Determines who has to act in a session after a change."""
@@ -291,16 +290,15 @@ class Intervals:
             self._settle_one(waits, now)
 
     def _settle_one(self, waits: _SessionWaits, now: _Moment) -> None:
-        is_held_up = self._holds_up or waits.is_held_up
+        silent, is_held_up = waits.silent, self._holds_up or waits.is_held_up
         for party, absent in self._absent.items():
-            acts = waits.counts[party] > 0 and not (is_held_up and party is _AGENT)
-            if acts and not absent:
-                waits.silent.setdefault(party, now)
-            elif party in waits.silent:
-                # The silence ends, since the peer is held up; but if the peer left, it never ends.
-                is_gone = "gone" in absent
-                self._record(waits, party, None if is_gone else now[1], now[0])
-                del waits.silent[party]
+            if waits.counts[party] and not absent and not (is_held_up and party is _AGENT):
+                silent.setdefault(party, now)
+            elif party in silent:
+                if silent[party] is not now:
+                    # The peer is held up, so its silence ends; if the peer left, it never ends.
+                    self._record(waits, party, None if "gone" in absent else now[1], now[0])
+                del silent[party]
         if waits.name is not None and not waits.pending and not waits.terminals:
             self._sessions.pop(waits.name, None)  # a request will add the session again
 

@@ -39,6 +39,7 @@ class Part(StrEnum):
 
 WAITING = (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
 """The parts in which a turn waits for its client, by precedence."""
+_STREAMING, _SILENT = Part.STREAMING, Part.SILENT  # enum lookups are slow
 
 
 @lru_cache
@@ -152,11 +153,11 @@ class RunningTurn:
         """
         elapsed = max(0, t_ns - self.now_ns)
         if self.waits:
-            part = next(part for part in WAITING if self.awaited[part])
+            part = next(filter(self.awaited.get, WAITING))
         elif self.has_spoken and (elapsed <= PAUSE_NS or not is_pause):
-            part = Part.STREAMING
+            part = _STREAMING
         else:
-            part = Part.SILENT
+            part = _SILENT
         self.spent[part] += elapsed
         self.now_ns += elapsed
         return part, elapsed
