@@ -25,12 +25,7 @@ def _load() -> None:
     from acp_proxy.check.schema_check import DialectSchema
     from acp_proxy.protocol.dialects import V1
 
-    for name in (
-        "acp_proxy.check.judgement",
-        "acp_proxy.check.check_report",
-        "acp_proxy.store.reader",
-    ):
-        import_module(name)
+    import_module("acp_proxy.check.check_report")  # this imports all else that a check needs
     load()
     DialectSchema.of_dialect(V1).load()
 
