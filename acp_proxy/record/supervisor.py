@@ -26,7 +26,6 @@ import time
 from signal import SIGCONT, SIGKILL, SIGTERM
 
 import trio
-from attrs import frozen
 
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.record.capture.latch import Latch
@@ -45,21 +44,6 @@ _POLL = 0.25
 _LOOK = 1.0
 _READER = {TO_AGENT: "the agent", TO_CLIENT: "the client", STDERR: "who reads its stderr"}
 _HELD = "held open by a process that has left the agent's group"
-
-
-@frozen
-class ClientPresence:
-    """The signs that the client has left."""
-
-    has_no_reader: bool
-    """Whether nobody can read what we write to the client."""
-    lost_parent: bool
-    """Whether the process that started us has ended."""
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the client has left for good."""
-        return self.has_no_reader or self.lost_parent
 
 
 def supervise(relay: Relay, options: RecordOptions) -> None:
@@ -165,12 +149,12 @@ async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) ->
         return
     while True:
         await _until_idle(relay.pumps, grace)
-        for_client = look_for_client(relay)
+        is_gone, is_unread = look_for_client(relay)
         open_request = None
-        if for_client.is_gone and indexing is not None:
+        if is_gone and indexing is not None:
             ask = indexing.is_open_request
             open_request = await trio.to_thread.run_sync(ask, Direction.TO_AGENT)
-        why = why_overstaying(for_client, open_request=open_request)
+        why = why_overstaying(is_gone=is_gone, is_unread=is_unread, open_request=open_request)
         if why is not None:
             break
         await trio.sleep(_POLL)
@@ -181,22 +165,27 @@ async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) ->
         await _kill_after(relay, grace, "it did not end on SIGTERM")
 
 
-def look_for_client(relay: Relay) -> ClientPresence:
-    """Checks whether the client of a relay is still there."""
-    return ClientPresence(_has_no_reader(relay.to_client), os.getppid() != relay.parent)
+def look_for_client(relay: Relay) -> tuple[bool, bool]:
+    """Returns whether the client has left for good, and whether nobody reads what we write to it.
+
+    The client has also left if the process that started us has ended.
+    """
+    is_unread = _has_no_reader(relay.to_client)
+    return is_unread or os.getppid() != relay.parent, is_unread
 
 
-def why_overstaying(client: ClientPresence, *, open_request: bool | None) -> str | None:
+def why_overstaying(*, is_gone: bool, is_unread: bool, open_request: bool | None) -> str | None:
     """Returns why an idle agent overstays after the end of the client's input; None if it does not.
 
     Args:
-        client: the signs that the client has left.
+        is_gone: whether the client has left for good.
+        is_unread: whether nobody can read what we write to the client.
         open_request: whether the agent has to answer a request of the client; None if unknown. A
             request is closed if its answer could not be read by anybody.
     """
-    if client.is_gone and open_request is False:
+    if is_gone and open_request is False:
         return "no request is open"
-    return "nobody reads its output" if client.has_no_reader else None
+    return "nobody reads its output" if is_unread else None
 
 
 def _has_no_reader(pump: Pump) -> bool:

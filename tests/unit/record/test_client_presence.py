@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from acp_proxy.record.supervisor import ClientPresence, look_for_client, why_overstaying
+from acp_proxy.record.supervisor import look_for_client, why_overstaying
 from tests.unit.record.test_supervisor import Scene
 
 if TYPE_CHECKING:
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
     from trio.testing import MockClock
 
-HERE = ClientPresence(has_no_reader=False, lost_parent=False)
-UNREAD = ClientPresence(has_no_reader=True, lost_parent=False)
-ORPHANED = ClientPresence(has_no_reader=False, lost_parent=True)
-DEAD = ClientPresence(has_no_reader=True, lost_parent=True)
+HERE, ORPHANED, UNREAD = (False, False), (True, False), (True, True)
+"""Whether the client is gone, and whether nobody reads its pipe."""
 
 
 @pytest.mark.parametrize(
@@ -34,8 +32,6 @@ DEAD = ClientPresence(has_no_reader=True, lost_parent=True)
         (UNREAD, False, "no request is open"),
         (UNREAD, True, "nobody reads its output"),
         (UNREAD, None, "nobody reads its output"),
-        (DEAD, False, "no request is open"),
-        (DEAD, True, "nobody reads its output"),
     ],
 )
 def test_overstaying(client: ClientPresence, open_request: bool | None, why: str | None) -> None:
@@ -43,7 +39,7 @@ def test_overstaying(client: ClientPresence, open_request: bool | None, why: str
     assert why_overstaying(client, open_request=open_request) == why
 
 
-def presence_of(sink: int, *, lost_parent: bool = False) -> ClientPresence:
+def presence_of(sink: int, *, lost_parent: bool = False) -> tuple[bool, bool]:
     """Looks for the client of a relay that writes to a descriptor."""
     scene = Scene(cast("MockClock", None))
     scene.relay.to_client.sink = sink
