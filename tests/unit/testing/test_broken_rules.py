@@ -31,14 +31,17 @@ def agent_of(directory: Path, lines: list[str], real_agent: list[str] | None = N
 
 
 def test_a_clean_recording_passes(tmp_path: Path) -> None:
-    """A test that plays a clean recording passes at every severity of findings."""
+    """With the pytest plugin, a test that plays a clean recording passes at every severity."""
     agent = agent_of(tmp_path, CLEAN)
     for severity in ("error", "warning", "info"):
         agent.check(severity)
 
 
 def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
-    """A broken rule in its recording fails a test; the error has rule, side, frame and command."""
+    """With the pytest plugin, a broken rule in the played recording fails the test.
+
+    The error has the rule, the side, the frame and a command.
+    """
     agent = agent_of(tmp_path, [*CLEAN, "<- | a log line"])
     with pytest.raises(AssertionError) as raised:
         agent.check()
@@ -52,7 +55,7 @@ def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
 
 
 def test_only_what_is_severe_enough_counts(tmp_path: Path) -> None:
-    """A hint does not fail a test that plays a recording, unless the test asks for hints."""
+    """With the pytest plugin, a hint does not fail a test, unless the test asks for hints."""
     agent = agent_of(tmp_path, [line.replace("Info", "_info") for line in CLEAN[:1]])
     with pytest.raises(AssertionError, match="has findings"):
         agent.check("info")

@@ -26,12 +26,12 @@ from acp_proxy.testing.marker import (
     ],
 )
 def test_a_recording_is_named_after_its_test(file: str, names: list[str], name: str) -> None:
-    """The default name of a test's recording is made of the module, the classes and the test."""
+    """The pytest plugin names a test's recording after the module, the classes and the test."""
     assert default_name(Path("/tests", file), names) == name
 
 
 def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
-    """The plugin finds a recording in a given directory, or `recordings` or `acp_recordings`."""
+    """The pytest plugin finds recordings in a given directory, `recordings`, `acp_recordings`."""
     usual, other = tmp_path / "recordings", tmp_path / "acp_recordings"
     assert recording_place("x", tmp_path, None) == usual / "x.jsonl"
     other.mkdir()
@@ -42,14 +42,14 @@ def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
 
 
 def test_a_path_is_one_from_the_test(tmp_path: Path) -> None:
-    """A recording's name with a slash is a path relative to the test, or an absolute path."""
+    """For the pytest plugin, a recording's name with a slash is a path from the test's file."""
     assert recording_place("./x", tmp_path, Path("/y")) == tmp_path / "x.jsonl"
     assert recording_place("a/x.db", tmp_path, Path("/y")) == tmp_path / "a" / "x.db"
     assert recording_place("/a/x", tmp_path, Path("/y")) == Path("/a/x.jsonl")
 
 
 def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
-    """If a test's recording exists as text and as a database, the text is used."""
+    """If a recording exists as text and as database, the pytest plugin uses the text."""
     (tmp_path / "v1.2.db").touch()
     assert recording_place("v1.2", tmp_path, tmp_path) == tmp_path / "v1.2.db"
     (tmp_path / "v1.2.jsonl").touch()
@@ -57,7 +57,7 @@ def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
 
 
 def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
-    """A test's recordings are numbered from 2; one after a missing number is ignored."""
+    """The pytest plugin numbers a test's recordings from 2, up to the first missing number."""
     place = tmp_path / "x.jsonl"
     assert files_of(place) == []
     for number in (1, 2, 4):

@@ -53,7 +53,7 @@ def clean() -> dict[str, object]:
 
 
 def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
-    """A test's agent counts as running until its process has released the lock."""
+    """For the pytest plugin, an agent runs until its process has released the lock."""
     (tmp_path / "2.lock").touch()
     command = [sys.executable, "-c", HOLD, str(tmp_path / "1.lock")]
     with (
@@ -72,7 +72,7 @@ def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
 
 
 def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
-    """To see whether a test's agent has ended takes no lock from another process."""
+    """When the pytest plugin looks whether an agent has ended, it takes no lock from others."""
     leave(tmp_path, 1, None)
     (run,) = runs_in(tmp_path)
     assert run.is_over()
@@ -84,14 +84,14 @@ def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
 
 
 def test_starts_are_in_order(tmp_path: Path) -> None:
-    """The starts of a test's agent are sorted by number: the tenth comes after the ninth."""
+    """The pytest plugin sorts an agent's starts by number: the tenth comes after the ninth."""
     for number in (10, 9, 1):
         leave(tmp_path, number, None)
     assert [run.number for run in runs_in(tmp_path)] == [1, 9, 10]
 
 
 def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object]) -> None:
-    """Reports of a test's agent show text of a client or a recording with escapes."""
+    """The pytest plugin prints text of a client or a recording with escapes."""
     bad = Divergence(
         DivergenceKind.UNMATCHED, Rank.PRIMARY, "s\x1b[2J", "it\x07", line=1, came="\x1b]0;"
     )
@@ -104,7 +104,7 @@ def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object])
 
 
 def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -> None:
-    """The verdict of a test's agent is that of its first start that is not clean."""
+    """In the pytest plugin, an agent's verdict is that of its first start that is not clean."""
     leave(tmp_path, 1, clean)
     assert agent_in(tmp_path).verdict() == "clean"
     assert agent_in(tmp_path).complaint() is None
@@ -116,7 +116,7 @@ def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -
 
 
 def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, object]) -> None:
-    """If a test's agent leaves no report, the error has the reason that the agent left."""
+    """If an agent of the pytest plugin leaves no report, the error says why it left."""
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")
@@ -128,7 +128,7 @@ def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, o
 
 
 def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
-    """A test's agent has no report before and during its start, or if it is a real agent."""
+    """In the pytest plugin, an agent that has not ended, or is real, has no report."""
     with pytest.raises(RuntimeError, match="never started"):
         _ = agent_in(tmp_path).report
     (tmp_path / "1.lock").touch()
@@ -141,7 +141,7 @@ def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
 def test_the_environment_has_nothing_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Variables of acp-proxy are not passed on to a test's agent; all other variables are."""
+    """The pytest plugin passes on all variables to an agent, except those of acp-proxy."""
     monkeypatch.setenv("ACP_PROXY_OFF", "1")
     monkeypatch.setenv("SOMETHING", "2")
     env = agent_in(tmp_path).env
@@ -150,14 +150,14 @@ def test_the_environment_has_nothing_of_ours(
 
 
 def test_it_opens_what_is_played(tmp_path: Path) -> None:
-    """A test can open the recording that its agent plays."""
+    """With the pytest plugin, a test can open the recording that its agent plays."""
     with agent_in(tmp_path).open() as recording:
         assert recording.path == RECORDING
         assert [turn.prompt for turn in recording.turns()] == ["hello"]
 
 
 def test_it_opens_what_is_recorded(tmp_path: Path) -> None:
-    """A test with a real agent opens the recording of the agent's last start."""
+    """With the pytest plugin, a test of a real agent opens the recording of the last start."""
     real = agent_in(tmp_path, real_agent=["my-agent"])
     with pytest.raises(RuntimeError, match="the agent was never started"):
         real.open()
