@@ -46,7 +46,7 @@ async def test_a_request_returns_the_answer_with_its_id() -> None:
 
 
 async def test_a_request_fails_when_the_agent_leaves() -> None:
-    """For `try`, the end of the agent's output ends a wait, and later requests fail at once."""
+    """For `try`, the end of an agent's output ends each wait; later requests fail at once."""
     agent = LiveAgent()
 
     async def play() -> None:
@@ -99,7 +99,7 @@ async def test_a_refused_request_gets_an_error() -> None:
 
 
 async def test_the_members_of_a_batch_are_taken_one_by_one() -> None:
-    """`try` answers the requests of a batch, and finds the answers in one."""
+    """`try` answers the requests of a JSON-RPC batch, and finds its own answers in a batch."""
 
     async def handler(method: str, _message: Any) -> Any:
         return method
@@ -125,7 +125,7 @@ async def test_the_members_of_a_batch_are_taken_one_by_one() -> None:
 
 
 async def test_lines_that_are_not_messages_are_shown_and_ignored() -> None:
-    """`try` shows every line in order; a line without JSON changes nothing else."""
+    """`try` shows every line of the agent in order; a line without JSON has no other effect."""
     lines: list[tuple[Direction, bytes]] = []
     agent = LiveAgent(watch=lambda direction, raw: lines.append((direction, raw)))
 
@@ -146,7 +146,7 @@ async def test_lines_that_are_not_messages_are_shown_and_ignored() -> None:
 
 
 async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
-    """A message of `try` to an agent that has left is dropped, without an error."""
+    """A message that `try` sends to an agent that has left is dropped, without an error."""
     agent = LiveAgent()
 
     async def play() -> None:
@@ -157,7 +157,7 @@ async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
 
 
 async def test_requests_are_taken_up_in_the_order_of_their_lines() -> None:
-    """Requests that come at once reach the handler one after the other."""
+    """`try` handles requests of the agent that come at once one after the other."""
     taken = []
 
     async def handler(method: str, _message: Any) -> Any:

@@ -84,14 +84,14 @@ async def test_nothing_is_done_that_was_rejected(
 async def test_permission_is_granted_once_rather_than_always(
     tmp_path: Path, nursery: trio.Nursery, options: Any, outcome: Any
 ) -> None:
-    """Of several options that allow, `try --allow` takes the one for a single call."""
+    """If several options of a permission allow, `try --allow` takes the one for one call."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     result = await client.ask("session/request_permission", options=options)
     assert result == {"outcome": outcome}
 
 
 async def test_each_trouble_has_the_code_of_an_error(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """`try` answers a missing file with its own code, and other troubles as wrong params."""
+    """`try` answers a missing file with its own error code, and other troubles as wrong params."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     assert await client.ask("fs/read_text_file", path="nothing") == NOT_FOUND
     assert await client.ask("fs/read_text_file", path="../x") == INVALID_PARAMS
@@ -139,7 +139,7 @@ async def test_a_path_outside_is_refused_without_a_question(
 async def test_the_user_chooses_an_option(
     tmp_path: Path, nursery: trio.Nursery, answer: int | None, outcome: dict[str, str]
 ) -> None:
-    """`try` offers a permission's options by name; no choice cancels the request."""
+    """`try` offers a permission's options by name; no choice counts as cancelled."""
     ask = Asked(answer)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     result = await client.ask("session/request_permission", **PERMISSION)

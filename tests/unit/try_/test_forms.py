@@ -14,7 +14,7 @@ SERVER = McpServer("tools", ["/bin/tools", "--all"])
 
 @pytest.mark.parametrize("writes", [True, False])
 def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
-    """`try` announces writing files and running terminals together, in v1 and the draft."""
+    """`try` offers files to write and terminals only together, in v1 and in the draft."""
     can = Forms(V1).initialize(writes=writes)["clientCapabilities"]
     assert can == {"fs": {"readTextFile": True, "writeTextFile": writes}, "terminal": writes}
     draft = Forms(DRAFT).initialize(writes=writes)["capabilities"]
@@ -27,12 +27,12 @@ def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
     [(V1, 1, V1), (V1, 2, V2), (V2, 1, V1), (V1, "x", V1), (V1, None, V1), (DRAFT, 1, DRAFT)],
 )
 def test_the_version_in_the_answer_is_followed(asked: str, version: Any, followed: str) -> None:
-    """`try` speaks the version that the agent answers, if it knows the version."""
+    """`try` speaks the protocol version that the agent answers, if it knows this version."""
     assert Forms(asked).following({"protocolVersion": version}).dialect == followed
 
 
 def test_each_dialect_has_its_members() -> None:
-    """`try` writes sessions, prompts and servers as each dialect has them."""
+    """`try` writes sessions, prompts and MCP servers as each dialect has them."""
     assert Forms(V1).session("/w", [SERVER]) == {
         "cwd": "/w",
         "mcpServers": [{"name": "tools", "command": "/bin/tools", "args": ["--all"], "env": []}],

@@ -34,7 +34,7 @@ def named(results: dict[str, ProbeResult], verdict: ProbeVerdict) -> list[str]:
 
 
 async def test_an_agent_that_keeps_everything(autojump_clock: MockClock) -> None:
-    """With a healthy agent all probes hold, in the order of the data file, in three starts."""
+    """With a healthy agent, all probes of `try --probe` hold, within three starts."""
     prober, results = await play(ProbedAgent, autojump_clock)
     assert [(name, r.detail) for name, r in results.items() if r.verdict != "holds"] == []
     assert [*results] == [probe.id for probe in probes()]
@@ -199,7 +199,7 @@ KINDS: dict[str, type[ProbedAgent]] = {
 
 @pytest.mark.parametrize("name", [probe.id for probe in probes()])
 async def test_each_probe_can_be_broken(name: str, autojump_clock: MockClock) -> None:
-    """For each probe of `try --probe`, one of the test's agents breaks only this probe."""
+    """For each probe of `try --probe`, the tests have an agent that breaks only this probe."""
     kind: type[ProbedAgent] = type("Agent", (KINDS[name],), {"probe": name})
     _, results = await play(kind, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == [name]
@@ -271,7 +271,7 @@ class _WantsLogin(ProbedAgent):
 
 
 async def test_without_a_session_its_probes_are_not_tested(autojump_clock: MockClock) -> None:
-    """If an agent refuses the session, probes that need a session are not tested and say so."""
+    """If an agent refuses a session, `try --probe` reports the probes that need one untested."""
     prober, results = await play(_WantsLogin, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == ["cwd-missing", "cwd-type", "session-new"]
     expected = 'session-new failed: the error {"code": -32000, "message": "no"} came'
@@ -312,7 +312,7 @@ async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) ->
 
 
 async def test_the_version_of_the_answer_is_followed(autojump_clock: MockClock) -> None:
-    """If the agent answers with version 1, `try --probe` asks the probes of v1."""
+    """If an agent answers initialize with version 1, `try --probe` uses the probes of v1."""
     prober, results = await play(ProbedAgent, autojump_clock, "v2")
     assert prober.dialect == "v1"
     assert "load" in results
@@ -328,7 +328,7 @@ class _SpeaksV2(ProbedAgent):
 
 
 async def test_v2_has_its_own_probes(autojump_clock: MockClock) -> None:
-    """An agent of version 2 gets only the probes that have the same form in versions 1 and 2."""
+    """`try --probe` asks an agent of version 2 only what has the same form in version 1."""
     prober, results = await play(_SpeaksV2, autojump_clock, "v2")
     assert prober.dialect == "v2"
     assert named(results, ProbeVerdict.HOLDS) == [*results]

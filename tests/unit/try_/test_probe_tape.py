@@ -19,7 +19,7 @@ def line(**message: Any) -> bytes:
 
 
 def test_lines_are_counted_in_each_direction() -> None:
-    """A request of a probe and its answer are lines of the probe; other answers are not."""
+    """`try --probe` shows a request of a probe and its answer as the probe's lines."""
     tape = ProbeTape(open={'"a"': None})
     tape.watch(OUT, line(id="a", method="m"))
     tape.watch(OUT, line(id=1, result={}))
@@ -33,7 +33,7 @@ def test_lines_are_counted_in_each_direction() -> None:
 
 
 def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
-    """The lines of a probe leave out the request that shows which messages were read."""
+    """The lines that `try --probe` shows leave out the request that tells what was read."""
     tape = ProbeTape(open={'"probe:a:next"': None})
     tape.watch(OUT, line(id="probe:a:next", method="m"))
     tape.watch(IN, line(id="probe:a:next", result={}))
@@ -41,7 +41,7 @@ def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
 
 
 def test_other_answers_are_strays_if_they_are_expected() -> None:
-    """A probe of `try` keeps a stray answer for a line that has no request."""
+    """`try --probe` keeps an answer without a request if it expects one, or else notes it."""
     tape = ProbeTape(strays=[])
     tape.watch(IN, line(id=None, error={"code": -32700}))
     assert tape.strays == [{"jsonrpc": "2.0", "id": None, "error": {"code": -32700}}]
@@ -62,7 +62,7 @@ def test_other_answers_are_strays_if_they_are_expected() -> None:
     ],
 )
 def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
-    """A probe of `try` notes a line of text, a call that was not offered, and a stray answer."""
+    """`try --probe` notes text lines, calls that were not offered, and stray answers."""
     tape = ProbeTape()
     tape.watch(IN, raw)
     assert [*tape.offences] == ([] if probe is None else [probe])
@@ -73,7 +73,7 @@ def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
     [("a", "tool_call", False), ("b", "tool_call", True), ("b", "usage_update", False)],
 )
 def test_output_belongs_to_an_open_request(session: str, kind: str, is_offence: bool) -> None:
-    """For a probe, output of a turn in another session is an offence, but news are not."""
+    """For `try --probe`, output of another session's turn is an offence, but news are not."""
     tape = ProbeTape(open={"1": "a"})
     update = {"sessionUpdate": kind}
     tape.watch(IN, line(method="session/update", params={"sessionId": session, "update": update}))

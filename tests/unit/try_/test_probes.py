@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "probes.md"
 
 
 def test_the_data_file_has_no_unknown_member() -> None:
-    """Each member in the data file of probes is a field, so that mistyped names are errors."""
+    """In the data file of probes for `try --probe`, a mistyped member is an error."""
     names = {field.name for field in fields(Probe)}
     of_steps = {field.name for field in fields(ProbeStep)}
     for probe in DATA:
@@ -30,7 +30,7 @@ def test_the_data_file_has_no_unknown_member() -> None:
 
 
 def test_each_probe_is_complete() -> None:
-    """In the list of probes, ids are unique, and what a probe needs stands before it."""
+    """In the list of probes for `try --probe`, ids are unique, and needs come before."""
     ids = [probe.id for probe in probes()]
     assert len({*ids}) == len(ids) >= 30
     for number, probe in enumerate(probes()):
@@ -46,7 +46,7 @@ def test_each_probe_is_complete() -> None:
 
 
 def test_the_page_lists_all_probes() -> None:
-    """The page of probes has the sentence and the severity of each probe, in their order."""
+    """The manual's page of probes has each probe's sentence and severity, in order."""
     rows = [f"| `{probe.id}` | {probe.text} | {probe.severity} |" for probe in probes()]
     lines = PAGE.read_text(encoding="utf-8").split("\n")
     first = lines.index(rows[0])
@@ -54,7 +54,7 @@ def test_the_page_lists_all_probes() -> None:
 
 
 def test_names_are_replaced_wherever_they_are() -> None:
-    """A text in braces in a probe becomes its value; other texts are kept."""
+    """In a probe of `try --probe`, a text in braces becomes its value; other texts stay."""
     value = {"a": ["{cwd}", "b{cwd}"], "c": "{new}"}
     known = {"cwd": "/w", "new": {"x": 1}}
     assert filled(value, known) == {"a": ["/w", "b{cwd}"], "c": {"x": 1}}
@@ -80,10 +80,10 @@ def test_names_are_replaced_wherever_they_are() -> None:
     ],
 )  # fmt: skip
 def test_a_form_fits_or_says_how_not(form: Any, value: Any, words: str | None) -> None:
-    """The words of a failed probe name the first member that differs, with both values."""
+    """If a probe of `try --probe` fails, the words name the first member that differs."""
     assert misfit(form, value) == words
 
 
 def test_long_values_are_cut() -> None:
-    """A probe makes a short sentence of an answer of any size."""
+    """`try --probe` makes a short sentence of an answer of any size."""
     assert len(misfit({"id": [1]}, {"id": "x" * 500}) or "") < 200

@@ -29,7 +29,7 @@ def _python(code: str, **more: Any) -> dict[str, Any]:
 
 
 async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None:
-    """A command that `try` runs writes both streams into one output, with its variables."""
+    """A command that `try` runs has its variables, and writes both streams into one output."""
     code = (
         "import os, sys; print(os.environ['X'], flush=True);"
         " print('e', file=sys.stderr); sys.exit(3)"
@@ -105,7 +105,7 @@ async def test_a_released_command_ends(tmp_path: Path) -> None:
     ],
 )
 async def test_a_bad_request_is_refused(tmp_path: Path, params: dict[str, Any]) -> None:
-    """For wrong values and programs that cannot be started, `try` starts no command."""
+    """For wrong values, and programs that cannot start, `try` starts no command."""
     async with trio.open_nursery() as nursery:
         with pytest.raises((OSError, TypeError, ValueError)):
             await nursery.start(RunningCommand(params, tmp_path).run)

@@ -36,7 +36,7 @@ def files(tmp_path: Path) -> WorkFiles:
 def test_lines_are_read_with_their_ends(
     files: WorkFiles, first: int, most: int | None, text: str
 ) -> None:
-    """`try` reads files by lines with their line ends; lines that do not exist are empty."""
+    """`try` reads a file by lines, with their line ends; missing lines are empty."""
     assert files.read(str(files.root / "lines.txt"), first, most) == text
 
 
@@ -62,7 +62,7 @@ def test_a_link_within_the_directory_is_followed(files: WorkFiles) -> None:
 
 
 def test_a_write_makes_the_directories_above(files: WorkFiles) -> None:
-    """`try` writes a file in a new directory, and counts it as new once."""
+    """If `try` writes a file in a new directory, it makes the directory, and counts one file."""
     assert files.write("a/b/c.txt", "é")
     assert not files.write("a/b/c.txt", "")
     assert (files.root / "a" / "b" / "c.txt").read_bytes() == b""
