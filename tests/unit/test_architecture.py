@@ -173,7 +173,7 @@ def test_old_names_are_absent(source: Source) -> None:
 
 
 def test_every_module_has_tests(source: Source) -> None:
-    """Each module of the package has tests in the mirrored place, or where a table says."""
+    """Each module of the package has tests in the mirrored folder, or where a table says."""
     assert architecture.untested(source, ROOT / "tests", TESTED_BY) == []
 
 
@@ -217,7 +217,7 @@ def test_a_circle_is_found(plant: Callable[..., Source], second: str) -> None:
 
 
 def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
-    """The check of rooms lets a room import the rooms before it, except those it refuses."""
+    """The check of rooms finds an import of a room that a room may not import."""
     source = plant(
         low__a="from acp_proxy.high.b import x",
         high__b="from acp_proxy.low.c import x\nfrom acp_proxy.high.d import y",

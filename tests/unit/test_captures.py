@@ -88,7 +88,7 @@ def test_a_recording_becomes_a_capture(path: Path, tmp_path: Path) -> None:
 
 
 def test_recordings_name_no_machine() -> None:
-    """The captured conversations name only an invented home, and their texts are small."""
+    """The captured conversations in the test data name no real machine, and are small."""
     for path in all_text_forms():
         text = path.read_text()
         assert len(text) < 200_000
@@ -118,7 +118,7 @@ def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
 
 
 def test_a_wrong_length_is_an_error(tmp_path: Path) -> None:
-    """In a captured conversation, a read of the wrong length is refused with its line number."""
+    """If a read in a captured conversation has the wrong length, the error has its line number."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "dir": "c2a", "n": 4, "text": "abc"})
     with pytest.raises(ValueError, match=r"x\.jsonl:2: expected 4 bytes, got 3"):
         load(path)
@@ -133,7 +133,7 @@ def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["gemini-0.61.0", "claude-code-acp-0.16.2"])
 def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
-    """When a captured conversation is played, a killed agent dies with its input open."""
+    """If a captured conversation ends with a killed agent, the player kills itself as well."""
     path = ROOT / agent / "killed.jsonl"
     capture = load(path)
     process = subprocess.Popen(
@@ -149,7 +149,7 @@ def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
 
 
 def test_the_agent_notices_one_wrong_byte() -> None:
-    """The played agent of a captured conversation exits at one wrong byte of the client."""
+    """The player of a captured agent exits at one wrong byte of the client."""
     said = load(HANDSHAKE).stream_bytes("to-agent").replace(b'"id":1', b'"id":2')
     result = act("agent", HANDSHAKE, said=said)
     assert result.returncode == player.TOLD_SOMETHING_ELSE
@@ -166,7 +166,7 @@ def test_the_agent_notices_one_wrong_byte() -> None:
     ],
 )
 def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: str) -> None:
-    """The played client of a captured conversation fails in one line if the agent differs."""
+    """The player of a captured client fails with one line if the agent's bytes differ."""
     command = [sys.executable, "-c", program]
     result = act("client", "--deadline", deadline, HANDSHAKE, "--", *command)
     assert result.returncode == 1
@@ -175,7 +175,7 @@ def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: 
 
 
 def test_the_client_fails_when_the_agent_got_other_bytes() -> None:
-    """The played client fails if the agent was told something else than was recorded."""
+    """The player of a captured client fails if the agent got other bytes than were recorded."""
     said = load(HANDSHAKE).stream_bytes("to-client")
     assert speak(said, exit_code=0).returncode == 0
     result = speak(said, exit_code=player.TOLD_SOMETHING_ELSE)

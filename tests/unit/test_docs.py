@@ -178,7 +178,7 @@ def test_every_command_has_its_synopsis(name: str) -> None:
 
 
 def test_every_command_is_in_the_list_of_contents() -> None:
-    """The manual's page of commands begins with links to all commands."""
+    """The manual's page of commands begins with a list of links to all commands."""
     contents = page("command-line.md").partition("\n## ")[0]
     linked = re.findall(r"^\| \[`([^`]+)`\]\(commands/", contents, re.MULTILINE)
     assert linked == list(COMMANDS)
@@ -228,7 +228,7 @@ SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PRO
 
 
 def test_every_variable_is_documented() -> None:
-    """The page of variables has each option's variable beside the option."""
+    """The manual's page of variables has each option's variable beside the option."""
     text = page("environment.md")
     for variable, option in variables().items():
         assert f"| `{variable}` | `{option}` |" in text
@@ -241,7 +241,7 @@ def test_every_variable_is_documented() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_documented_variables_exist(path: Path) -> None:
-    """Every variable of ours that a page of the manual mentions exists."""
+    """Every variable of acp-proxy that a page of the manual mentions exists."""
     named = set(re.findall(r"(?<!_)ACP_PROXY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
     assert named <= {*variables(), *SPECIAL}
 
@@ -278,7 +278,7 @@ def test_the_variables_of_inspect_are_read(
 
 
 def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
-    """The page of JSON has a row for each member that --json prints, and no other rows."""
+    """The manual's page of JSON has a row for each member that --json prints, and no other."""
     text = page("json.md")
     path = record_conversation(tmp_path / "x.db")
     set_note(path, "#1 an event\n#2 a frame")
@@ -316,7 +316,7 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
 
 
 def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
-    """The page about JSON lists exactly the members that `stats` prints."""
+    """The manual's page of JSON lists exactly the members that `stats` prints."""
     path = record_conversation(tmp_path / "x.db")
     data = json.loads(run("inspect", "stats", "--json", path).stdout)
     text = section(page("json.md"), "stats")
@@ -336,7 +336,7 @@ def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
 
 
 def test_every_member_of_a_comparison_is_documented() -> None:
-    """The page about JSON lists exactly the members that `diff` prints."""
+    """The manual's page of JSON lists exactly the members that `diff` prints."""
     lines = [json.loads(line) for line in printed(differing(), DiffJson).splitlines()]
     of = {line.pop("type"): line for line in lines}
     counts = of["diff"]["counts"]
@@ -427,7 +427,7 @@ def json_fields(value: type[Any]) -> list[Attribute[Any]]:
 
 @pytest.mark.parametrize("value", [*SECTIONS, *WITHIN], ids=lambda value: value.__name__)
 def test_every_field_of_our_values_is_documented(value: type[Any]) -> None:
-    """The page about JSON has each member that our values have in JSON."""
+    """The manual's page of JSON has each member that our values have in JSON."""
     text = section(page("json.md"), {**SECTIONS, **WITHIN}[value])
     named = first_cells(text) if value in SECTIONS else re.findall(r"`([^`]+)`", text)
     assert {field.metadata.get("json", field.name) for field in json_fields(value)} <= {*named}
@@ -448,7 +448,7 @@ WORDS = {
 def test_the_json_of_a_command_is_documented(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The page about JSON lists all members that each command prints with --json."""
+    """The manual's page of JSON lists all members that each command prints with --json."""
     path = record_planted(tmp_path / "x.db")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -488,7 +488,7 @@ def add_values(kind: Any, known: set[type]) -> None:
 
 
 def test_the_members_of_frames_and_events_are_documented() -> None:
-    """The page of JSON lists all members of a frame and of an event."""
+    """The manual's page of JSON lists all members of a frame and of an event."""
     event = json.loads(event_json({"seq": 1, "t_ns": 2, "kind": "eof", "data": "{}"}))
     for title, members in {"Frame": FRAME_MEMBERS, "Event": event}.items():
         assert set(members) <= set(first_cells(section(page("json.md"), title)))
@@ -499,7 +499,7 @@ def test_the_members_of_frames_and_events_are_documented() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
-    """The page of imports has a section for each format of `--from`."""
+    """The manual's page of imports has a section for each format of `import --from`."""
     assert f"\n`--from {name}`" in page("imports.md")
 
 
@@ -507,7 +507,7 @@ def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
 
 
 def test_every_loss_of_an_origin_is_documented() -> None:
-    """The manual's page about the database lists the words for lost facts in order."""
+    """The manual's page of the database lists the words for lost facts in order."""
     assert first_cells(section(page("database.md"), "Origin"))[-len(LOST) :] == list(LOST)
 
 
@@ -517,7 +517,7 @@ def test_every_loss_of_an_origin_is_documented() -> None:
      "messages", "tool_calls", "sessions", "permissions"],
 )  # fmt: skip
 def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
-    """The page of the database has the columns of each table, in their order."""
+    """The manual's page of the database has the columns of each table, in their order."""
     with sqlite3.connect(record_conversation(tmp_path / "x.db")) as connection:
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
     connection.close()
@@ -526,12 +526,12 @@ def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
 
 
 def test_the_format_of_a_database_is_documented() -> None:
-    """The page of the database names the present version of the format."""
+    """The manual's page of the database names the present version of the format."""
     assert f"`PRAGMA user_version` is the format, now {VERSION}." in page("database.md")
 
 
 def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
-    """States, kinds of frames and events, and views are documented on the page of the database."""
+    """The manual's page of the database has all states, kinds of frames and events, and views."""
     text = page("database.md")
     states = ["recording", "complete", "unindexed", "incomplete"]
     assert first_cells(section(text, "States")) == states
@@ -549,7 +549,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
 
 
 def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each command on the page about the database finds something in a recording."""
+    """Each command on the manual's page of the database finds something in a recording."""
     monkeypatch.chdir(tmp_path)
     record_conversation(tmp_path / "run.db")
     text = page("database.md")
@@ -564,12 +564,12 @@ def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("question", [*questions()], ids=lambda question: question.sql[:60])
 def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
-    """Each query on the page of the database returns the result that stands below it."""
+    """Each query on the manual's page of the database returns the result below it."""
     assert answer(question.sql) == question.result
 
 
 def test_there_are_twenty_questions() -> None:
-    """The page of the database has twenty questions, and each query has its result."""
+    """The manual's page of the database has twenty questions, each with query and result."""
     assert len(list(questions())) == page("database.md").count("```sql") == 20
 
 
@@ -611,14 +611,14 @@ def test_every_link_has_a_target(path: Path) -> None:
 
 
 def test_the_page_about_json_begins_with_all_its_sections() -> None:
-    """The table of contents of the page about JSON links to every section, in order."""
+    """The table of contents of the manual's page of JSON links to every section, in order."""
     contents, _, rest = page("json.md").partition("\n## ")
     titles = re.findall(r"^##+ (.+)$", f"## {rest}", re.MULTILINE)
     assert re.findall(r"\[([^]]+)\]\(#[^)]+\)", contents) == titles
 
 
 def test_the_page_of_architecture_is_read_in_ten_minutes() -> None:
-    """The page of architecture is short: at most 130 lines."""
+    """The page of architecture for developers is short: at most 130 lines."""
     assert len(page("architecture.md").splitlines()) <= 130
 
 
@@ -681,7 +681,7 @@ def test_examples_name_recordings_that_are_there(path: Path) -> None:
 
 
 def test_the_page_about_testing_begins_with_the_installation() -> None:
-    """The page about testing begins with `pip install`, since tests import acp_proxy."""
+    """The manual's page about testing begins with `pip install`: tests import acp_proxy."""
     beginning = page("testing.md").partition("\n## ")[0]
     assert "pip install" in beginning
     assert "pipx and `uv tool` provide only the command" in beginning
@@ -698,7 +698,7 @@ def test_make_targets_exist(path: Path) -> None:
 
 
 def test_every_make_target_has_its_line_of_help() -> None:
-    """`make` alone lists all targets."""
+    """The help of `make` lists every target of the Makefile."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     (phony,) = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
     helped = re.findall(r"^([a-z]+):.*## ", makefile, re.MULTILINE)
@@ -713,7 +713,7 @@ def test_make_alone_prints_help() -> None:
 
 
 def test_nothing_is_installed_from_an_index_that_does_not_have_it() -> None:
-    """No recipe of make installs acp-proxy from an index, where others may own the name."""
+    """No file installs acp-proxy by name from an index, where others may own the name."""
     places = ["README.md", "SECURITY.md", "action.yml", "ci", "docs", "examples", "acp_proxy"]
     files = [path for place in places for path in [ROOT / place, *(ROOT / place).rglob("*")]]
     by_name = re.compile(

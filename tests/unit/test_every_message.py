@@ -66,7 +66,7 @@ def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> N
 
 
 def test_every_gap_belongs_to_a_message() -> None:
-    """Each known gap in the handling of messages names an existing check and message."""
+    """Each known gap in the tests of every message names an existing check and message."""
     assert GAPS.keys() <= {check.__name__ for check in CHECKS}
     for name in (name for gaps in GAPS.values() for name in gaps):
         assert any(case.name.startswith(name) for case in CASES)

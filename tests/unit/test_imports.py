@@ -114,7 +114,7 @@ def imports(nodes: object) -> list[str]:
 
 
 def test_the_rest_can_be_imported_without_the_command_line() -> None:
-    """Modules below the command line do not import click; only three rooms import trio."""
+    """Rooms below the command line do not import click; only three rooms import trio."""
     for path in PACKAGE.rglob("*.py"):
         layer = path.relative_to(PACKAGE).parts[0]
         named = {name.split(".")[0] for name in imports(ast.walk(ast.parse(path.read_text())))}
@@ -127,7 +127,7 @@ IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "thr
 
 
 def test_the_engine_is_pure() -> None:
-    """The engines of playback import neither clocks, random numbers and I/O nor the database."""
+    """The engines of replay and verify import no clock, random numbers, I/O or database."""
     ours = {"base", "playback", "protocol", "recording", "redaction"}
     drivers = PACKAGE / "playback/drivers"
     for path in {*(PACKAGE / "playback").rglob("*.py")} - {*drivers.rglob("*.py")}:
@@ -156,7 +156,7 @@ def redaction_after(script: str, *words: str | Path) -> set[str]:
 
 
 def test_a_replay_begins_without_the_redactor() -> None:
-    """The redactor is only imported when a line may hold a secret.
+    """A replay imports the redactor only when a line may hold a secret.
 
     Words of the protocol, such as ``authMethods``, do not count. Commands that print no message do
     not load the redactor either.
@@ -188,7 +188,7 @@ def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
 
 
 def test_only_a_batch_on_a_cluster_needs_dask() -> None:
-    """No module of the command line imports dask; without it, an error says what to install."""
+    """The command line imports dask only for a batch on a cluster; without it, it says so."""
     script = (
         "import importlib, pkgutil, sys, acp_proxy.cli\n"
         "for module in pkgutil.walk_packages(acp_proxy.cli.__path__, 'acp_proxy.cli.'):\n"
@@ -267,7 +267,7 @@ def test_the_recorder_spawns_the_agent_without_the_redactor(
 
 
 def test_opening_a_recording_loads_no_reader_of_other_logs() -> None:
-    """A command reads a file as the log of another tool only if it is not a recording."""
+    """A command imports the readers of other tools' logs only if a file is not a recording."""
     script = (
         "import sys; from pathlib import Path; from acp_proxy.store.reader import RecordingReader\n"
         "for path in sys.argv[1:]:\n"

@@ -63,7 +63,7 @@ def test_other_rooms_have_no_sql() -> None:
     ],
 )
 def test_planted_sql_is_found(line: str) -> None:
-    """The check for SQL finds SQL in strings of every kind: queries, statements, calls."""
+    """The check for SQL outside of `store/` finds SQL in queries, statements and calls."""
     assert sql_in(f'"""A module."""\n\n{line}\n') == [3]
 
 
@@ -76,5 +76,5 @@ def test_planted_sql_is_found(line: str) -> None:
     ],
 )
 def test_prose_is_no_sql(source: str) -> None:
-    """The check for SQL allows its words in docstrings, comments and messages."""
+    """The check for SQL outside of `store/` ignores docstrings, comments and messages."""
     assert sql_in(source) == []

@@ -89,13 +89,13 @@ def assert_subset(listed: Iterable[Finding], every: list[Finding]) -> None:
     ids=lambda path: path.name,
 )
 def test_all_tell_one_list(path: Path) -> None:
-    """`check`, `report` and `list` have the same findings for each recording."""
+    """`check`, `report` and `list` have the same findings for each shipped recording."""
     agree(path)
 
 
 @pytest.mark.parametrize("path", [*captures.weighted_captures()])
 def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> None:
-    """All commands have the same findings for the captured conversations of real agents."""
+    """All commands have the same findings for each captured conversation of a real agent."""
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(path), recorder)
         recorder.finish()

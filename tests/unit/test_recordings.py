@@ -66,7 +66,7 @@ def test_each_is_complete(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SICK_PATHS, ids=lambda path: path.stem)
 def test_each_sick_one_can_be_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shipped recording's client sends what its script says, and its agent answers."""
+    """A shipped recording with an error of a peer can be made again by its script and agent."""
     monkeypatch.setattr(sick_agent, "LATE_S", 0)
     script, scenario = SICK[path.stem]
     out, expected, requests = io.BytesIO(), bytearray(), []

@@ -32,7 +32,7 @@ NAMES = [*FILES, *FORMER]
 
 
 def test_every_file_is_made() -> None:
-    """No schema file is left over, and each version of the protocol has a dialect."""
+    """Each schema file in the package is still used, and each protocol version has a dialect."""
     assert {path.stem for path in VERSIONS.iterdir()} == {*NAMES}
     assert {name for names in DIALECTS.values() for name in names} == {*NAMES}
     assert {path.stem for path in DIRECTORY.iterdir()} == {*DIALECTS, DRAFT}
@@ -41,7 +41,7 @@ def test_every_file_is_made() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_says_what_it_was_made_of(name: str) -> None:
-    """The schemas are made of the pinned versions; else `make schemas` has to be run."""
+    """The schema files are made of the pinned versions, or else `make schemas` has to be run."""
     version, file = FORMER.get(name) or (pinned()[0], FILES[name])
     types = of_version(name)
     assert (types["source"], types["version"]) == (f"{PACKAGE} {file}", version)
@@ -50,7 +50,7 @@ def test_a_file_says_what_it_was_made_of(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_has_no_prose(name: str) -> None:
-    """A schema file is minified, and each of its types is used."""
+    """A schema file in the package is minified, and each of its types is used."""
     data = (VERSIONS / f"{name}.json").read_bytes()
     assert written(json.loads(data)) == data
     assert b'"description":"' not in data
@@ -58,18 +58,18 @@ def test_a_file_has_no_prose(name: str) -> None:
 
 
 def test_what_requests_require_is_what_the_types_say() -> None:
-    """The schema file for blaming refusals agrees with the types of the dialects."""
+    """The schema file that says whom to blame for refusals agrees with the dialects' types."""
     assert REQUIRED.read_text() == required_params()
 
 
 def test_words_that_stay_in_private_text_are_those_that_types_enumerate() -> None:
-    """The schema file of words is made of the types of the dialects."""
+    """The schema file of enumerated words equals what the types of the dialects give."""
     assert ENUMERATED.read_text() == enumerated()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
-    """The schema file of a dialect is made of its versions' files, and names these files."""
+    """The schema file of a dialect is made of the files of its versions, and names them."""
     assert (DIRECTORY / f"{dialect}.json").read_bytes() == written(of_dialect(dialect))
 
 
@@ -86,7 +86,7 @@ def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
 
 
 def test_differences_are_found() -> None:
-    """An example that the derived types judge differently from the schema is reported."""
+    """If derived types judge an example differently from its schema, the tool reports it."""
     form = {"$ref": "#/$defs/A"}
     types: dict[str, Any] = {
         "params": {"to-agent": {"session/new": form}},

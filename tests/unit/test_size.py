@@ -37,7 +37,7 @@ def test_prose_is_no_code() -> None:
 
 
 def test_a_room_has_the_lines_of_the_rooms_in_it(tmp_path: Path) -> None:
-    """The count of code has a module in each room that contains it, and once in the package."""
+    """The count of code has a room's lines in the rooms that contain it, and once in all."""
     room = tmp_path / "outer" / "inner"
     room.mkdir(parents=True)
     for path in (tmp_path / "top.py", room.parent / "a.py", room / "b.py"):

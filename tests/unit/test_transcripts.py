@@ -22,12 +22,12 @@ from tests.support.labelled_transcripts import check, frame
     ],
 )
 def test_messages_are_written_short(text: str, message: dict[str, object]) -> None:
-    """A playbook's transcript has a message as its id, its method or kind, and its value."""
+    """A playbook of the tests writes a message as its id, its method or kind, and its value."""
     assert json.loads(frame(text)) == {"jsonrpc": "2.0", **message}
 
 
 def test_other_labels_fail() -> None:
-    """A playbook's transcript with a label that a frame does not get is not accepted."""
+    """A playbook of the tests fails if a frame does not get the label that it names."""
     with pytest.raises(AssertionError, match="exchange 1"):
         check("""
             -> #0 initialize
@@ -36,7 +36,7 @@ def test_other_labels_fail() -> None:
 
 
 def test_missing_labels_fail() -> None:
-    """A playbook's frame without a line of labels is not accepted, even if it has none."""
+    """A playbook of the tests fails if a frame has no line of labels, even without labels."""
     check("-> {}\n nothing")
     with pytest.raises(AssertionError):
         check("-> {}")

@@ -10,18 +10,18 @@ from tests.tools.walkthrough import PAGE, Shown, commands, output
 
 @pytest.mark.parametrize("shown", [*commands()], ids=lambda shown: shown.command)
 def test_a_command_prints_what_is_shown(shown: Shown) -> None:
-    """The walkthrough has current output; ``python -m tests.tools.walkthrough`` writes it."""
+    """The manual's walkthrough has current output; ``tests.tools.walkthrough`` writes it."""
     assert shown.output == output(shown.command)
 
 
 def test_it_goes_through_every_recording() -> None:
-    """The walkthrough has a command for each shipped recording."""
+    """The manual's walkthrough has a command for each shipped recording."""
     words = {word for shown in commands() for word in shown.command.split()}
     assert [path.name for path in SHIPPED if f"recordings/{path.name}" not in words] == []
 
 
 def test_everything_in_its_blocks_is_compared() -> None:
-    """Each line of a block of the walkthrough is a command or in the output of one."""
+    """Each line of a block in the manual's walkthrough is a command or its output."""
     text = PAGE.read_text(encoding="utf-8")
     blocks = text.split("```console\n")[1:]
     lines = sum(block.split("```\n")[0].count("\n") for block in blocks)
