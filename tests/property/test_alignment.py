@@ -33,7 +33,7 @@ def assert_sound(a: list[int], b: list[int], pairs: list[tuple[int, int]]) -> No
 
 @given(few, few)
 def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
-    """An alignment pairs equal items in order, in short sequences as many as possible."""
+    """An alignment of two sequences pairs equal items in order, if short as many as possible."""
     pairs = align(a, b)
     assert_sound(a, b, pairs)
     if len(a) * len(b) <= 1024:
@@ -42,7 +42,7 @@ def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
 
 @given(st.lists(st.integers(0, 300), max_size=200, unique=True), st.randoms(use_true_random=False))
 def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random) -> None:
-    """Shuffled sequences of unique items are aligned with as many pairs as possible."""
+    """An alignment of two shuffled sequences of unique items has as many pairs as possible."""
     b = sorted(a, key=lambda item: item + chance.randrange(40))
     pairs = align(a, b)
     assert_sound(a, b, pairs)
@@ -51,7 +51,7 @@ def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random)
 
 @pytest.mark.parametrize("kinds", [2, 3, 50, 100_000])
 def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
-    """A few changes of a sequence cost few aligned pairs, even with few distinct items."""
+    """An alignment of two long sequences loses few pairs for a few changes between them."""
     chance = random.Random(kinds)
     a = [chance.randrange(kinds) for _ in range(20_000)]
     b = list(a)
@@ -67,7 +67,7 @@ def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
 
 
 def test_a_chain_of_anchors_takes_linear_work() -> None:
-    """An alignment reads a number of items that grows linearly with the sequences."""
+    """An alignment of two sequences reads a number of items that grows linearly with them."""
 
     class Seen(list[str]):
         looked = 0
@@ -86,7 +86,7 @@ def test_a_chain_of_anchors_takes_linear_work() -> None:
 
 @given(st.lists(st.integers(0, 30), max_size=30))
 def test_the_longest_increasing_choice(places: list[int]) -> None:
-    """The longest increasing subsequence increases, and no longer one exists."""
+    """The longest increasing subsequence of numbers increases, and a longer one does not exist."""
     pairs = list(enumerate(places))
     chosen = longest_in_order(pairs)
     assert_sound([0] * 31, [0] * 31, chosen)

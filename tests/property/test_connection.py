@@ -106,7 +106,7 @@ def correlate(
 
 @given(st.sampled_from(all_captures()), st.data())
 def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject) -> None:
-    """Storing and loading a connection's state at any frames does not change later labels."""
+    """Storing and loading the state of a connection at any frames does not change later labels."""
     frames = captured(path)
     stops = data.draw(st.sets(st.integers(0, len(frames) - 1), max_size=5))
     assert correlate(frames, stops) == correlate(frames)
@@ -116,7 +116,7 @@ def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject)
     "path", all_captures(), ids=lambda path: str(path.relative_to(ROOT)).partition(".jsonl")[0]
 )
 def test_real_conversations_are_labelled_completely(path: Path) -> None:
-    """In every captured conversation all responses are paired, and all turns end but one."""
+    """In each recording of a real agent all responses are paired, and all turns end but one."""
     labels, exchanges, turns, state = correlate(captured(path), range(len(captured(path))))
     assert state.handshake.dialect == "v1"
     for label, (_, _, raw) in zip(labels, captured(path), strict=True):
@@ -143,7 +143,7 @@ def test_real_conversations_are_labelled_completely(path: Path) -> None:
 def test_any_conversation_can_be_interrupted(
     conversation: list[tuple[Direction, Any]], stops: set[int], dialect: str
 ) -> None:
-    """The state of a connection can be stored and loaded at any frame of a conversation."""
+    """The state of a connection can be stored and loaded at any frame of any conversation."""
     frames = frames_of(conversation)
     assert correlate(frames, stops, dialect) == correlate(frames, dialect=dialect)
 

@@ -50,7 +50,7 @@ def test_a_recording_equals_itself(path: Path, expect: Expect, exact: bool) -> N
 
 
 def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
-    """For `diff`, a captured conversation of a real agent does not differ from itself."""
+    """For `diff`, a recording of a real agent does not differ from itself."""
     assert len(sources) > 30
     for path in sources:
         report, entries = compare(path, RecordingReader(path))
@@ -109,7 +109,10 @@ def test_another_id_in_one_frame_is_exactly_that_field(
 
 @WITH_SOME_OR_ALL
 def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """For `diff`, a removed frame is only in A; a text around a removed chunk stays one text."""
+    """If a frame is removed from B, `diff` reports it as only in A.
+
+    A text around a removed chunk stays one text.
+    """
     for path, line in chosen(statements(sources)):
         report, entries = compare(path, changed(path, {line.place: None}))
         if line.is_piece and not alone_in_its_run(path, line):
@@ -121,7 +124,7 @@ def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> No
 
 @WITH_SOME_OR_ALL
 def test_an_added_frame_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
-    """`diff` reports a repeated notification as an additional frame in B."""
+    """If a notification is repeated in B, `diff` reports it as an additional frame."""
     for path, line in chosen(statements(sources)):
         report, entries = compare(path, doubled(path, line))
         if line.is_piece:
@@ -151,7 +154,7 @@ def test_swapped_frames_are_one_move(sources: list[Path]) -> None:
 
 @given(data=st.data())
 def test_several_changes_are_all_reported(sources: list[Path], data: st.DataObject) -> None:
-    """`diff` reports each of several changes as if the others were absent."""
+    """`diff` reports each of several changes of a recording as if the others were absent."""
     path = data.draw(st.sampled_from(sources))
     lines = [line for line in lines_of(path) if is_statement(line) and not line.is_piece]
     assume(len(lines) > 1)

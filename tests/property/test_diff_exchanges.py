@@ -69,7 +69,7 @@ def what(entry: DiffEntry) -> What:
 
 @WITH_SOME_OR_ALL
 def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """If a response is removed from B, `diff` reports only that."""
+    """If a response is removed from B, `diff` reports this response and nothing else."""
     for path, line in from_all(sources, ANSWER, chosen):
         report, entries = compare(path, changed(path, {line.place: None}))
         title = f"the answer to {method_of(path, line)}"
@@ -88,7 +88,7 @@ def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
-    """If a request is repeated, `diff` reports it in B only, without its response."""
+    """If a request is repeated in B, `diff` reports it as only in B, without its response."""
     for path, line in from_all(sources, REQUEST, chosen):
         report, (entry,) = compare(path, doubled(path, line))
         assert report.counts == Counts(only_b=1)
@@ -98,7 +98,7 @@ def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_removed_request_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """If a request is removed, `diff` reports only the request, not its response."""
+    """If a request is removed from B, `diff` reports only the request, and not its response."""
     for path, line in from_all(sources, REQUEST, chosen):
         with changed(path, {line.place: None}) as without:
             report = diff(opened(path), without)
@@ -212,5 +212,5 @@ def test_another_ending_is_exactly_that_field(path: Path) -> None:
 
 @pytest.mark.parametrize("state", ["incomplete", "recording"])
 def test_an_unknown_ending_is_not_compared(state: str) -> None:
-    """`diff` does not compare the ending of a recorder that was killed before its agent ended."""
+    """If a recorder was killed before its agent ended, `diff` does not compare the ending."""
     assert compare(HEALTHY[0], ended(HEALTHY[0], 3, state=state))[0].is_equal

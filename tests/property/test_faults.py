@@ -139,7 +139,7 @@ def test_corrupt_keeps_the_number_of_lines(drawn: list[Frame], seed: int) -> Non
 @given(drawn=frames, seed=st.integers(0, 3))
 @settings(max_examples=5)
 def test_every_kind_accepts_every_frame(kind: str, drawn: list[Frame], seed: int) -> None:
-    """No frame makes a fault raise, and every firing has its frame."""
+    """No frame makes a fault rule raise an exception, and every firing belongs to a frame."""
     outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')}"), drawn, seed)
     for fired in (o for o in outputs if isinstance(o, Fired)):
         if fired.received is not None:
@@ -184,7 +184,7 @@ def interleaved(order: random.Random) -> list[Frame]:
 
 
 def test_interleaving_changes_nothing() -> None:
-    """A fault plan gives the same faults however the sessions interleave."""
+    """A fault plan gives each session the same faults, however the sessions interleave."""
     expected = what_fired(RULES, interleaved(random.Random(0)))
     assert len(expected) > 20
     for run_number in range(1, 101):
@@ -210,7 +210,7 @@ def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
 
 
 def test_rules_of_one_kind_draw_independently() -> None:
-    """An unnamed fault rule keeps its draws if another rule of its kind is put before it."""
+    """An unnamed fault rule keeps its random numbers if a rule of its kind is put before it."""
     drawn = interleaved(random.Random(4))
     rule, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"
 

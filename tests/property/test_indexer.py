@@ -93,7 +93,7 @@ def rows_of(recorder: LogWriter, limits: list[int]) -> dict[str, list[Any]]:
     st.lists(st.sampled_from([1, 40, 100, 300, 1000]), min_size=1, max_size=4),
 )
 def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: list[int]) -> None:
-    """Any batches and any restarts of the indexer give the same rows."""
+    """A log that is indexed in any batches, with any restarts, gives the same rows."""
     with log_of(chunks, ends) as recorder:
         assert rows_of(recorder, limits) == rows_of(recorder, [WHOLE])
 
@@ -115,7 +115,7 @@ def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -
 def test_large_lines_are_indexed_as_lines(
     chunks: Chunks, ends: set[int], limit: int, large: int
 ) -> None:
-    """An indexed line that is too large for memory differs only in labels."""
+    """If a line is too large for memory, its indexed row differs only in labels read from it."""
     read_from_line = {"kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call"}
     read_from_line |= {"terminal", "parse_error"}
 
@@ -136,7 +136,7 @@ def test_large_lines_are_indexed_as_lines(
 def test_the_last_bytes_of_a_stream_are_undelivered(
     chunks: Chunks, stream: int, lost: int, ended: bool, limit: int
 ) -> None:
-    """The indexer marks frames as delivered, partial or undelivered by the lost bytes."""
+    """The indexer marks a frame as delivered, partial or undelivered, by the bytes lost."""
     with log_of(chunks, set()) as recorder, new_database() as connection:
         recorder.event(UNDELIVERED, stream, bytes=lost)
         if ended:
@@ -188,7 +188,7 @@ class Flaky:
 def test_commits_may_fail(
     chunks: Chunks, limit: int, failures: list[bool], same_indexer: bool
 ) -> None:
-    """After any failed commits, with or without a restart, the indexer stores frames once."""
+    """If some commits fail, with or without a restart, the indexer still stores frames once."""
     with log_of(chunks, {1, 2, 3}) as recorder, new_database() as connection:
         with reader(recorder.log_path) as log:
             flaky = cast("sqlite3.Connection", Flaky(connection, failures))

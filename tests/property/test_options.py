@@ -64,7 +64,7 @@ def by_click(args: list[str]) -> RecordOptions:
 
 @given(arguments, environments)
 def test_both_read_the_same(args: list[str], environ: dict[str, str]) -> None:
-    """If the fast reader accepts options, click parses them into the same values.
+    """If the fast reader of `record` accepts options, click reads the same values from them.
 
     Click accepts or refuses the others. A refusal is one line on stderr and exit code 2.
     """

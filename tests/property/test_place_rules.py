@@ -43,5 +43,5 @@ def test_a_state_agrees_with_the_rules(drawn: list[tuple[list[str], bool]], way:
 
 @given(st.lists(st.text(max_size=5), max_size=4))
 def test_a_pointer_is_read_as_it_was_written(parts: list[str]) -> None:
-    """Tildes and slashes in keys are escaped in a pointer and restored (RFC 6901)."""
+    """Tildes and slashes in the keys of a JSON pointer are escaped and read back (RFC 6901)."""
     assert parts_of(pointer(parts)) == tuple(parts)

@@ -78,7 +78,7 @@ def spoiled(draw: st.DrawFn, value: Any) -> Any:
 def test_any_bytes_have_a_preview(
     raw: bytes, kind: str, method: str | None, error: str | None
 ) -> None:
-    """Any frame has a preview, whatever its bytes and labels are."""
+    """Any frame has a preview in `log`, whatever its bytes and labels are."""
     assert is_plain(preview(raw, kind, method, error))
 
 
@@ -93,7 +93,7 @@ def test_any_message_has_a_preview(method: str, value: Any) -> None:
 
 @given(st.sampled_from(EXAMPLES), st.data())
 def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> None:
-    """A message of the documentation has a preview, whatever its values are replaced by."""
+    """A message of ACP's documents has a preview, whatever its values are replaced by."""
     message = data.draw(spoiled(example.message))
     kind = "error" if "error" in example.message else example.kind
     assert is_plain(preview(json.dumps(message).encode(), kind, example.method))
@@ -102,7 +102,7 @@ def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> N
 @settings(max_examples=200)
 @given(update=st.sampled_from(sorted(UPDATES)), value=st.dictionaries(WORDS, VALUES, max_size=6))
 def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
-    """The preview of an update names its kind, whatever else the update contains."""
+    """The preview of a session update names its kind, whatever else the update contains."""
     message = {"params": {"update": {**value, "sessionUpdate": update}}}
     shown = preview(json.dumps(message).encode(), "notification", "session/update")
     assert is_plain(shown)
@@ -111,13 +111,13 @@ def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
 
 @given(st.sampled_from(CASES), st.integers(0, 400))
 def test_the_beginning_of_an_example_has_a_preview(case: Case, size: int) -> None:
-    """A line that is cut off at any place has a preview."""
+    """A line that is cut off at any place still has a preview."""
     assert is_plain(preview(case.raw[:size], case.kind, case.method))
 
 
 @given(st.sampled_from(CASES), st.integers(0, 2**32), st.data())
 def test_no_preview_shows_base64(case: Case, seed: int, data: st.DataObject) -> None:
-    """A preview omits base64 at any place of a message, alone or within other text."""
+    """A preview hides base64 at any place of a message, alone or within other text."""
     picture = base64.b64encode(random.Random(seed).randbytes(data.draw(st.integers(150, 4000))))
     around = data.draw(
         st.sampled_from(

@@ -61,7 +61,7 @@ def assert_faithful(played: Played, order: Order) -> None:
 def test_every_recording_replays_against_itself(
     conversations: list[Conversation], order: Order
 ) -> None:
-    """A replay sends a reactive client the recorded bytes of each lane, or of all in order."""
+    """A replay sends a client that reacts the recorded bytes of each lane, or of all in order."""
     assert len(conversations) > 40
     for conversation in conversations:
         assert_faithful(play(conversation, order=order), order)
@@ -75,7 +75,7 @@ def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
 def test_a_message_left_out_is_named_unless_it_is_optional(
     conversations: list[Conversation],
 ) -> None:
-    """If a replay does not report an omitted message, the log names the unanswered requests."""
+    """If a replay reports no omitted message, its log names the requests without an answer."""
     clean = 0
     for conversation in conversations:
         may_be = [say for say in conversation.frames if say.step.is_optional]
@@ -197,7 +197,7 @@ def test_one_mistake_is_one_divergence(
     mistake: Callable[[Step, bytes], list[bytes]],
     chosen: Callable[[list[Place]], list[Place]],
 ) -> None:
-    """A client's mistake at a required message is one primary divergence of a replay.
+    """If a client makes a mistake at a required message, a replay has one primary divergence.
 
     There are two exceptions. Among equal requests it is unknown which one is missing or surplus.
     And if the agent closed its output, nothing is read from the client after the last frame.
@@ -275,7 +275,7 @@ def moved(conversation: Conversation, reply: Step, to: int) -> Any:
 
 
 def test_ignored_differences_stay_clean(conversations: list[Conversation]) -> None:
-    """In a replay, other spellings, ids, contents, client names and ``_meta`` do not diverge."""
+    """A replay accepts other spellings, ids, contents, client names and ``_meta`` of messages."""
     for conversation in conversations:
         played = play(conversation, forgiven)
         assert played.counted == [], conversation.path.name
@@ -422,7 +422,7 @@ PACINGS = [Pacing(), Pacing(0.001)]
 def test_the_interleaving_of_lanes_changes_no_lane(
     lines: list[Line], chance: random.Random
 ) -> None:
-    """The order and pace of the client's lanes do not change any lane of a replay."""
+    """The order and pace of the sessions of a replay's client change nothing in any session."""
     for conversation in recorded(lines):
         for pacing in PACINGS:
             played = play(conversation, choose=chance.choice, pacing=pacing)

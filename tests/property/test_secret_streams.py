@@ -51,7 +51,7 @@ def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> N
 def test_a_secret_in_two_pieces_is_kept_back(
     case: Planted, before: str, data: st.DataObject
 ) -> None:
-    """In a streamed text, a secret is kept back from its third character until it is found.
+    """If a secret may begin in a streamed text, masking keeps the text back until it is found.
 
     A text that was kept back is searched again with the text that follows.
     """
@@ -75,7 +75,7 @@ def too_early(text: str) -> bool:
 
 
 def test_harmless_texts_are_seldom_kept_back() -> None:
-    """Masking keeps back little text of the manual and of agents, wherever it is cut."""
+    """Masking keeps back few harmless texts of the manual and of agents, wherever they are cut."""
     cuts = kept = 0
     for text in list(written())[::5]:
         for place, character in enumerate(text):

@@ -137,7 +137,7 @@ def test_the_parser_reads_what_the_oracle_reads(data: bytes) -> None:
 @settings(max_examples=200)
 @given(documents())
 def test_an_entry_is_added_beside_the_others(data: bytes) -> None:
-    """Adding an entry to settings keeps the old text before and after the entry."""
+    """When `setup` adds an entry to settings, the text before and after the entry stays."""
     change = insertion(data, SECTION, NAME, ENTRY)
     old = value_or_nothing(data)
     assert value_of(change.after) == {**old, SECTION: {**old.get(SECTION, {}), NAME: ENTRY}}
@@ -150,7 +150,7 @@ def test_an_entry_is_added_beside_the_others(data: bytes) -> None:
 
 @given(documents(), documents())
 def test_an_entry_is_removed_wherever_it_stands(data: bytes, other: bytes) -> None:
-    """Removing an entry from settings removes only the entry, its comma and its line."""
+    """When `setup` removes an entry from settings, only the entry, its comma and line go."""
     agents = {"first": 1, NAME: ENTRY, "last": value_or_nothing(other)}
     for names in (["first", NAME, "last"], [NAME, "first"], ["first", NAME], [NAME]):
         some = json.dumps({SECTION: {name: agents[name] for name in names}}, indent=1)

@@ -100,9 +100,10 @@ uses other tool call ids. Nothing that the clients send before distinguishes the
 def test_each_start_plays_its_own_recording(
     conversations: list[Conversation], agent: str, played: str
 ) -> None:
-    """Any of several recordings is replayed with its recorded bytes, except session ids.
+    """A test with several starts of an agent gets each start's own recording, byte for byte.
 
-    All clients with `played` in their names are played, with all recordings of their agent.
+    Only session ids differ. All clients with `played` in their names are played, with all
+    recordings of their agent.
     """
     of_agent = [other for other in conversations if other.path.name.startswith(agent)]
     assert len(of_agent) >= 5

@@ -73,7 +73,7 @@ def check(turn: TurnTime, fall: TurnWaterfall) -> None:
 def test_the_parts_of_a_turn_make_up_the_turn(
     messages: list[tuple[tuple[int, object], int]], dialect: str
 ) -> None:
-    """However requests, updates and turns overlap, `stats` neither loses nor repeats time."""
+    """For `stats`, however requests, updates and turns overlap, no time is lost or repeated."""
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
             for (stream, message), pause in messages:

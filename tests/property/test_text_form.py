@@ -88,14 +88,14 @@ def recorded(happened: list[tuple[Any, int, Any]], closed: bool, dialect: str) -
 def test_a_recording_comes_back_from_its_text(
     happened: list[tuple[Any, int, Any]], closed: bool, dialect: str
 ) -> None:
-    """Recordings of any bytes and events are read back from their text form."""
+    """A recording of any bytes and events is read back from its text form."""
     with recorded(happened, closed, dialect) as path:
         assert_comes_back(path)
 
 
 @given(conversations(), st.integers(4, 60))
 def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> None:
-    """A line too large for memory comes back whole from the text form."""
+    """A line that is too large for memory comes back whole from the text form."""
     pieces = [
         ("chunk", stream, chunk[start : start + large])
         for stream, chunk in chunks
@@ -133,7 +133,7 @@ rows = st.lists(
 
 @given(rows, st.integers(-(2**63), 2**63 - 1), texts)
 def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: str | None) -> None:
-    """The text form keeps jumps in the numbers, marks, masks, faults and backward times."""
+    """The text form keeps gaps in numbers, marks, masks, faults and times that go back."""
     with TemporaryDirectory() as directory:
         path = Path(directory, "x.db")
         recording = Recording("c0ffee", "x", "0.1.0", STARTED_AT, state="complete", seed=seed)

@@ -25,13 +25,13 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @given(raw=st.binary())
 def test_any_bytes_have_a_first_prompt_or_none(raw: bytes) -> None:
-    """In the timeline, bytes that are not a prompt have no prompt text, and raise nothing."""
+    """Any bytes in place of a first prompt have a text or none in `list`, without an exception."""
     assert first_prompt(raw).isprintable()
 
 
 @given(value=VALUES)
 def test_any_prompt_is_printable(value: Any) -> None:
-    """In the timeline, the text of a prompt of any shape is one printable line."""
+    """The text of any first prompt in `list` is one printable line."""
     assert first_prompt(json.dumps({"params": value}).encode()).isprintable()
     assert first_prompt(json.dumps({"params": {"prompt": value}}).encode()).isprintable()
 
@@ -41,5 +41,5 @@ def test_any_prompt_is_printable(value: Any) -> None:
 )
 @given(data=st.dictionaries(KEYS, VALUES, max_size=4))
 def test_any_event_has_a_sentence(kind: str, data: dict[str, Any]) -> None:
-    """In the timeline, describing an event never fails, whatever its data is."""
+    """`log` describes any event by a sentence, whatever the event's data is."""
     assert isinstance(describe_event(kind, data), str)

@@ -45,7 +45,7 @@ def check(played: Verified) -> None:
 
 
 def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
-    """In `verify`, the agent receives exactly the recorded bytes, in order and without delay."""
+    """If an agent is unchanged, `verify` sends it exactly the recorded bytes, without delay."""
     played = verify(recording, lenient=recording.name in NAMELESS)
     check(played)
     assert [send.seq for send in played.sent] == sorted(played.recorded)
@@ -60,7 +60,7 @@ def test_an_unchanged_agent_passes_with_all_options(
 
 
 def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
-    """`verify` denies a call described only by its title, since titles are not compared."""
+    """`verify` denies a tool call that only its title describes: titles are not compared."""
     count = 0
     for path in CAPTURES:
         name = f"{path.parent.name}-{path.stem}.db"
@@ -77,7 +77,7 @@ def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
 def test_any_conversation_is_verified_in_any_order(
     words: list[tuple[str, int]], data: st.DataObject
 ) -> None:
-    """In `verify`, an agent may serve its sessions in any order."""
+    """For `verify`, an agent may serve its sessions in any order."""
 
     def choose(ready: list[AgentFrame]) -> AgentFrame:
         return data.draw(st.sampled_from(ready), label="next")
@@ -106,7 +106,7 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
 def test_verification_ends_whatever_the_agent_sends(
     words: list[tuple[str, int]], acts: dict[int, str]
 ) -> None:
-    """In `verify`, a primary divergence explains frames that were not sent."""
+    """If frames were not sent, `verify` explains them by a primary divergence, and ends."""
     count = iter(range(1000))
 
     def act(_: Step, raw: bytes) -> list[bytes]:
