@@ -17,7 +17,7 @@ _NOT_TARGETS = {"target", "targets", "byte_source", "inputs", "scratch", "seeds"
 
 @pytest.mark.parametrize("name", targets.NAMES)
 def test_no_example_violates_a_guarantee(name: str) -> None:
-    """No fuzz target fails for a fixed number of examples; `make fuzz` runs each longer."""
+    """In a fixed number of examples, no fuzz target fails; `make fuzz` runs each one longer."""
     target = targets.target(name)
 
     @settings(max_examples=target.examples, suppress_health_check=list(HealthCheck))
@@ -49,7 +49,7 @@ def _fails_at_two_quotes(data: bytes) -> None:
 
 
 def test_a_violation_is_found_and_made_small() -> None:
-    """A fuzzer finds a planted error with mutated seeds, and shortens its input."""
+    """A run of a fuzz target finds a planted error, and shortens the input that causes it."""
     target = Target("planted", _fails_at_two_quotes, lambda: [b"ab", b'{"c'])
     outcome = fuzz(target, lambda: False)
     assert outcome.crash is not None
