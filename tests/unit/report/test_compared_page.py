@@ -37,7 +37,7 @@ _ELEMENTS = (
 
 @pytest.mark.parametrize("paths", COMPARED, ids=lambda paths: f"{paths[0].stem}-{paths[1].stem}")
 def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
-    """The page of a comparison shows each difference once, with the numbers of `diff`."""
+    """The page of a comparison shows each difference once, and counts them as `diff` does."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in paths)
         actual = diff(a, b)
@@ -71,7 +71,7 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
 
 
 def test_equal_messages_are_counted() -> None:
-    """The page of a comparison counts equal messages between the differences."""
+    """The page of a comparison counts the equal messages between two differences."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[0])
         comparison = read_comparison(diff(a, b), (a, b))

@@ -70,7 +70,7 @@ def pictures(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", [*SHIPPED, *all_text_forms()], ids=lambda path: path.stem)
 def test_entries_are_those_of_transcript(path: Path) -> None:
-    """A report has the entries of `transcript --json`, with whole texts.
+    """A report page has the entries of `transcript --json`, with whole texts.
 
     Entries of several frames have no texts.
     """
@@ -92,7 +92,7 @@ def test_entries_are_those_of_transcript(path: Path) -> None:
 
 
 def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
-    """A report names a session when it begins, and again after a turn of another session."""
+    """A report page names a session when it begins, and again after a turn of another one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, session in enumerate("aabba"):
             recorder.to_agent(request(number, "session/prompt", sessionId=session, prompt=[]))
@@ -103,7 +103,7 @@ def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
 
 
 def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
-    """Each block of a report has the same number of entries, except for the last."""
+    """A report page holds its entries in blocks of one size, except for the last block."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(2 * ENTRIES):
             recorder.to_agent(request(number, "session/list"))
@@ -114,13 +114,13 @@ def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
 
 
 def test_an_empty_report_has_no_entries() -> None:
-    """A report without rows has an index of its conversation without entries."""
+    """A report page without rows has an index of its conversation without entries."""
     report = read(SHIPPED[0], filter="method:none")
     assert (report.conversation, report.images, report.meta["entries"]) == ([], [], 0)
 
 
 def test_images_travel_once_and_by_number(pictures: Path) -> None:
-    """Entries of a report name images by number, and each image is in the data once."""
+    """Entries of a report page name images by number, and each image is in the page once."""
     report = read(pictures)
     assert report.images == PICTURES
     assert report.meta["images"] == [["image/png", width, 3] for width in (4, 5, 6)]
@@ -134,7 +134,7 @@ def test_images_travel_once_and_by_number(pictures: Path) -> None:
 
 
 def test_a_report_of_some_frames_has_no_text_of_others(pictures: Path) -> None:
-    """A report with a filter has no texts and images of frames that are left out."""
+    """A report page with a filter has no texts and images of frames that are left out."""
     report = read(pictures, filter="seq:8")
     assert [item.get("title") for item in report.conversation] == [None, "look"]
     assert report.images == []
@@ -142,7 +142,7 @@ def test_a_report_of_some_frames_has_no_text_of_others(pictures: Path) -> None:
 
 
 def test_without_payloads_there_are_titles_alone(pictures: Path) -> None:
-    """A report without payloads has no texts and no images, but titles, states and numbers."""
+    """A report page without payloads has no texts or images, but titles, states and numbers."""
     report = read(pictures, payloads=False)
     assert report.images == []
     assert all(item.get("blocks", []) == [] for item in report.conversation)
@@ -150,7 +150,7 @@ def test_without_payloads_there_are_titles_alone(pictures: Path) -> None:
 
 
 def test_private_text_has_no_images(pictures: Path) -> None:
-    """A report with a masked conversation has no images and no readable text."""
+    """A report page of a private recording has no images and no readable text."""
     report = read(pictures, Level(private=True))
     assert report.images == []
     assert "I see" not in json.dumps(report.conversation)
@@ -158,7 +158,7 @@ def test_private_text_has_no_images(pictures: Path) -> None:
 
 @pytest.mark.parametrize(("name", "words"), [("pictures", "· 3 images, not masked<"), ("", "")])
 def test_the_head_counts_images(pictures: Path, name: str, words: str) -> None:
-    """The head of a report says how many images it has, if it has any."""
+    """The head of a report page says how many images it has, if it has any."""
     with RecordingReader(pictures if name else DIRECTORY / "tour.db") as reader:
         html = b"".join(page_parts(reader, ReportOptions())[1]).decode()
     assert words in html
@@ -166,7 +166,7 @@ def test_the_head_counts_images(pictures: Path, name: str, words: str) -> None:
 
 
 def test_a_bundle_counts_images(pictures: Path, tmp_path: Path) -> None:
-    """A bug report's packed files say how many images they have, unless those are masked."""
+    """`bundle` says how many images its archive has, unless they are masked."""
     for level, expected in (("secrets", True), ("private", False)):
         packed = run("bundle", pictures, "-o", tmp_path / f"{level}.zip", "--level", level)
         assert ("3 images, not masked" in packed.stderr) == expected

@@ -47,7 +47,7 @@ def read(reader: RecordingReader, **options: Any) -> DecodedReport:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_rows_are_those_of_the_recording(path: Path) -> None:
-    """The rows of a report are those of the recording, with JSON, bytes, texts and runs."""
+    """The rows of a report page are those of the recording, with JSON, bytes, texts and runs."""
     with RecordingReader(path) as reader:
         report = read(reader)
         rows = list(reader.rows())
@@ -91,7 +91,7 @@ def check_runs(report: DecodedReport, rows: list[dict[str, Any]], pauses: Pauses
 
 
 def test_the_same_recording_gives_the_same_bytes() -> None:
-    """Two reports on the same recording have the same bytes, with the meta block at the end."""
+    """Two report pages of one recording have the same bytes, with the meta block at the end."""
     for path in (SHIPPED[0], RECORDINGS[-1]):
         made = []
         for _ in range(2):
@@ -102,7 +102,7 @@ def test_the_same_recording_gives_the_same_bytes() -> None:
 
 
 def test_pieces_of_text_are_shown_as_in_the_timeline(tmp_path: Path) -> None:
-    """The report shows pieces of text as the timeline does, whatever the texts are."""
+    """A report page shows the chunks of a text as `log` does, whatever the text is."""
     words = ("a", "", "b" * 70, "word " * 900, "QmFzZTY0" * 30, "x;base64,AAAA", "\u202e", "\x7f")
     kinds = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "plan")
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -120,7 +120,7 @@ def test_pieces_of_text_are_shown_as_in_the_timeline(tmp_path: Path) -> None:
 
 
 def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs, texts and lines of a report continue across the ends of blocks."""
+    """Runs, texts and lines of a report page continue across the ends of its data blocks."""
     monkeypatch.setattr(data_blocks, "CHUNK_ROWS", 3)
     monkeypatch.setattr(data_blocks, "CELL_ROWS", 2)
     monkeypatch.setattr(data_blocks, "PAYLOAD_BYTES", 500)
@@ -132,7 +132,7 @@ def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
-    """A large line of a report has pieces of a mebibyte, each in its own block."""
+    """A large line in a report page is cut into pieces of a mebibyte, each in its own block."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for size in (1, PAYLOAD_BYTES + 1, 2, WHOLE_VALUE + 5, 3):
             raw = line(notification("x", pad="y " * (size // 2)))
@@ -156,7 +156,7 @@ def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
 
 
 def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory for making a report's blocks does not grow with the number of rows.
+    """The memory for making a report page does not grow with the number of its rows.
 
     Blocks wait for the entries of the conversation about their rows, so messages are short here.
     """
@@ -199,7 +199,7 @@ def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> None:
-    """A report on a database with hostile tables has what can be read, or is refused."""
+    """`report` on a database with hostile tables shows what can be read, or refuses it."""
     path = tmp_path / "x.db"
     shutil.copy(SHIPPED[0], path)
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -211,7 +211,7 @@ def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> N
 
 
 def test_without_payloads_there_are_no_lines() -> None:
-    """A report without payloads has no lines of the recording, but all other data."""
+    """A report page without payloads has no lines of the recording, but all other data."""
     with RecordingReader(SHIPPED[0]) as reader:
         report, whole = read(reader, payloads=False), read(reader)
     assert report.lines is None
@@ -220,7 +220,7 @@ def test_without_payloads_there_are_no_lines() -> None:
 
 
 def test_a_filter_and_a_turn_choose_the_rows() -> None:
-    """In a report, a filter and a turn select rows as on the command line."""
+    """A filter and a turn select the rows of a report page as on the command line."""
     path = next(path for path in RECORDINGS if path.stem == "tour")
     with RecordingReader(path) as reader:
         report = read(reader, filter="kind:request", turn=1)

@@ -16,13 +16,13 @@ from acp_proxy.store.reader import RecordingReader
 
 
 def test_a_list_says_how_much_is_left() -> None:
-    """A shortened list in a report has the number of items that are left out."""
+    """A shortened list in a report page has the number of items that are left out."""
     assert (shortened([1, 2, 3], 2).items, shortened([1, 2, 3], 2).more) == ([1, 2], 1)
     assert (shortened([1, 2], 2).items, shortened([1, 2], 2).more) == ([1, 2], 0)
 
 
 def test_a_bar_is_as_wide_as_its_time() -> None:
-    """The pieces of a bar in a report are as wide as their times, and never invisible."""
+    """The pieces of a bar in a report page are as wide as their times, and never invisible."""
     spent = dict.fromkeys(Part, 0) | {Part.SILENT: 30, Part.PERSON: 60, Part.FILES: 10}
     pieces = bar(spent, 100)
     assert [(piece.part, piece.x, piece.width, piece.ns) for piece in pieces] == [
@@ -63,7 +63,7 @@ def hello(*findings: Finding) -> Summary:
     ],
 )
 def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
-    """A report's verdict is at the first bad frame; during a tool call nobody is to blame."""
+    """A report page's verdict is at the first bad frame; during a tool call it blames nobody."""
     verdict = find_verdict(summary_of(name))
     first = verdict.finding
     assert first is not None
@@ -73,41 +73,41 @@ def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, wor
 
 
 def test_the_words_of_a_verdict_name_no_frame() -> None:
-    """In a report, the words of the verdict say what happened, with the frame beside them."""
+    """The words of a report page's verdict say what happened, with the frame beside them."""
     assert find_verdict(summary_of("hang")).words == "Never answered"
     assert find_verdict(summary_of("crash")).words == "Crashed: SIGABRT"
 
 
 def test_only_a_note_about_the_conversation_is_part_of_a_good_verdict() -> None:
-    """A report's good verdict has a note about the conversation, but no note about a rule."""
+    """A report page's good verdict has a note on the conversation, but none on a rule."""
     assert find_verdict(summary_of("tour")).hint is None
     assert find_verdict(hello(evolve(BROKEN, severity=Severity.INFO), HINT)).hint == HINT
 
 
 @pytest.mark.parametrize("name", ["hello", "tour", "terminal", "edit-allowed", "cancelled"])
 def test_sound_recordings_have_nobody(name: str) -> None:
-    """Hints alone do not make a report's verdict."""
+    """If a recording has only hints, they do not make the verdict of its report page."""
     verdict = find_verdict(summary_of(name))
     assert (verdict.is_trouble, verdict.finding) == (False, None)
     assert verdict.text.startswith("No problem was found")
 
 
 def test_a_warning_is_named_but_is_no_trouble() -> None:
-    """Without an error, a report's verdict names the first warning."""
+    """Without an error, the verdict of a report page names the first warning."""
     verdict = find_verdict(summary_of("late-updates"))
     assert verdict.finding is not None
     assert (verdict.is_trouble, verdict.text, verdict.finding.seq) == (False, "", 10)
 
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
-    """In a report, a fault's effects come first, but are not a peer's problem."""
+    """A report page names the effects of a fault first, but as nobody's problem."""
     assert find_verdict(hello(HINT, FAULT)) == Verdict(FAULT, "", "Fault")
     assert find_verdict(hello(FAULT, GAP)).finding == GAP
     assert Verdict(FAULT, "").is_trouble
 
 
 def test_the_conversation_comes_before_a_broken_rule() -> None:
-    """In a report, the first problem of the conversation comes before broken rules."""
+    """A report page names the first problem of the conversation before broken rules."""
     verdict = find_verdict(hello(HINT, BROKEN))
     assert (verdict.finding, verdict.is_rule) == (BROKEN, True)
     verdict = find_verdict(hello(HINT, BROKEN, GAP))
@@ -115,7 +115,7 @@ def test_the_conversation_comes_before_a_broken_rule() -> None:
 
 
 def test_nothing_wrong_is_not_more_than_is_known() -> None:
-    """A report's verdict without a problem is limited to the checked frames and the time so far."""
+    """If all is well, a report page's verdict says which frames were checked, up to when."""
     summary = hello()
     assert find_verdict(summary).text == (
         "No problem was found, and no rule of the protocol was broken."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_header_gives_type_and_size(name: str) -> None:
-    """A report takes the type and the size of an image from its bytes."""
+    """A report page takes the type and the size of an image from the image's bytes."""
     data, kind, width, height = SHOWN[name]
     shown = read_image(encoded(data))
     assert shown is not None
@@ -28,19 +28,19 @@ def test_the_header_gives_type_and_size(name: str) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_data_is_no_image(name: str) -> None:
-    """A report shows no image that is cut off, or whose header promises too much."""
+    """A report page shows no image that is cut off, or whose header promises too much."""
     assert read_image(encoded(REFUSED[name])) is None
 
 
 @pytest.mark.parametrize("text", ["not base64", "ä" * 40, "AAA", "\ud800", "%PNG" * 9])
 def test_text_is_no_image(text: str) -> None:
-    """A report does not take text that is not base64 for an image."""
+    """`report` does not take text that is not base64 for an image."""
     assert read_image(text) is None
 
 
 @pytest.mark.parametrize("data", [value[0] for value in SHOWN.values()], ids=[*SHOWN])
 def test_no_beginning_of_an_image_raises(data: bytes) -> None:
-    """A report accepts an image that is cut off anywhere, or with any byte changed."""
+    """`report` reads an image that is cut off anywhere, or has any byte changed, without errors."""
     for end in range(min(len(data), 400)):
         read_image(encoded(data[:end]))
         read_image(encoded(data[:end] + b"\xff" + data[end + 1 :]))
@@ -56,7 +56,7 @@ def record(path: Path, *blocks: object) -> Path:
 
 
 def test_images_are_found_wherever_they_are(tmp_path: Path) -> None:
-    """A report finds images in prompts, calls, resources and outputs, each one once."""
+    """A report page has the images of prompts, calls, resources and outputs, each one once."""
     data = [png(n, 1) for n in range(1, 6)]
     source = {"type": "image", "source": {"type": "base64", "data": encoded(data[3])}}
     resource = {"uri": "file:///a.png", "mimeType": "image/png", "blob": encoded(data[2])}
@@ -80,7 +80,7 @@ def test_images_are_found_wherever_they_are(tmp_path: Path) -> None:
 
 
 def test_images_of_a_page_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report leaves out images that do not fit any more, but not smaller ones after them."""
+    """If images are too many for a report page, large ones are left out, and small ones not."""
     data = [png(n, n) for n in (40, 500, 41)]
     monkeypatch.setattr(images, "MOST_OF_ALL", len(data[0]) + len(data[2]))
     path = record(tmp_path / "x.db", *map(image, data))
@@ -89,7 +89,7 @@ def test_images_of_a_page_have_a_limit(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_data_of_a_terminal_is_no_image(tmp_path: Path) -> None:
-    """In a report, output of a terminal is not an image, even if its bytes are one."""
+    """In a report page, output of a terminal is not an image, even if its bytes are one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         chunk = {"sessionUpdate": "terminal_output_chunk", "terminalId": "image"}
         recorder.to_client(

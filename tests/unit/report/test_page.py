@@ -303,7 +303,7 @@ def test_a_prompt_in_a_title_has_no_marks_of_markdown(prompt: str, title: str) -
 
 
 def test_the_head_has_one_total_of_findings() -> None:
-    """The link to the problems of a report counts all findings, by severity, as `show` does."""
+    """The link to the problems on a report page counts all findings by severity, as `show` does."""
     data = data_of(DIRECTORY / "hang.db")
     note = Finding("ext.not-advertised", Severity.INFO, "agent", 2, "not announced")
     broken = [Finding("rpc.shape", Severity.ERROR, "agent", seq, "wrong") for seq in range(3, 33)]
@@ -321,7 +321,7 @@ def test_the_head_has_one_total_of_findings() -> None:
 
 
 def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
-    """A report tells of a call whose permission was denied as rejected, and marks it nowhere."""
+    """A report page calls a tool call without permission rejected, and marks it nowhere."""
     html = page_of(facts_of(data_of(DIRECTORY / "edit-rejected.db")))
     assert "</code> (rejected)." in html
     assert "1 <bdi>rejected</bdi>" in html
@@ -330,7 +330,7 @@ def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
 
 
 def test_a_warning_about_a_rule_has_the_words_of_show() -> None:
-    """The verdict of a report names a broken rule as `show` does, and that it is a warning."""
+    """If a warning is about a rule, a report page's verdict names the rule as `show` does."""
     path = DIRECTORY / "late-updates.db"
     assert "agent broke a rule #10" in run("inspect", "show", path).stdout
     verdict = page_of(facts_of(data_of(path))).partition('<p class="verdict')[2]

@@ -35,7 +35,7 @@ def printed(*words: str | Path) -> Any:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_messages_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report reads the messages only once for the summary, the rules and the turns."""
+    """`report` reads the messages only once for the summary, the rules and the turns."""
     passes = []
     runs = RecordingReader.runs
 
@@ -51,7 +51,7 @@ def test_the_messages_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("path", [TOUR, SHIPPED[0]], ids=lambda path: path.stem)
 def test_it_is_what_the_commands_print(path: Path) -> None:
-    """A report has the values that `show`, `check` and `stats` print."""
+    """A report page has the values that `show`, `check` and `stats` print."""
     meta, stats = meta_of(path), printed("stats", path)
     assert meta["summary"] == printed("show", path)
     assert meta["stats"] == {**stats, "waterfall": None}
@@ -67,7 +67,7 @@ def test_it_is_what_the_commands_print(path: Path) -> None:
 def test_only_the_beginning_of_a_large_recording_is_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If only the beginning was checked, a report's summary has the number of checked frames."""
+    """If only the beginning was checked, a report page says how many frames were checked."""
     assert meta_of(TOUR)["summary"]["checked"]["is_whole"] is True
     monkeypatch.setattr(report_model, "CHECKED_FRAMES", 3)
     assert meta_of(TOUR)["summary"]["checked"]["frames"] == 3
