@@ -34,9 +34,11 @@ HERE, ORPHANED, UNREAD = (False, False), (True, False), (True, True)
         (UNREAD, None, "nobody reads its output"),
     ],
 )
-def test_overstaying(client: ClientPresence, open_request: bool | None, why: str | None) -> None:
+def test_overstaying(client: tuple[bool, bool], open_request: bool | None, why: str | None) -> None:
     """An agent overstays if its client is gone and nobody waits for an answer of the agent."""
-    assert why_overstaying(client, open_request=open_request) == why
+    is_gone, is_unread = client
+    found = why_overstaying(is_gone=is_gone, is_unread=is_unread, open_request=open_request)
+    assert found == why
 
 
 def presence_of(sink: int, *, lost_parent: bool = False) -> tuple[bool, bool]:
