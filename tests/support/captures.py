@@ -16,7 +16,7 @@ from acp_proxy.recording.text_form.text_reader import EventLine, FrameLine, Line
 from tests.agents.player import STREAMS, capture_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).parents[1] / "data" / "captures"
 _TELLING = ("big", "killed", "parallel", "perm_cancel")
@@ -101,6 +101,12 @@ def weighted_captures() -> Iterator[object]:
     for path in all_captures():
         marks = [] if path.name.partition(".")[0] in _TELLING else [pytest.mark.soak]
         yield pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks)
+
+
+def weighted(paths: Iterable[Path]) -> Iterator[object]:
+    """Yields paths of conversations as parameters; all but every fourth are for `make soak`."""
+    for number, path in enumerate(paths):
+        yield pytest.param(path, id=path.name, marks=[pytest.mark.soak] if number % 4 else [])
 
 
 def all_text_forms() -> list[Path]:

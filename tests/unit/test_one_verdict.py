@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONVERSATIONS = [*captures.all_text_forms(), *sorted(REPORTS.rglob("*.jsonl"))]
-IN_SUITE = 4
-"""Each conversation whose number is a multiple of it is for `make test`, all for `make soak`."""
 
 Told = list[tuple[str, str, "str | None", int]]
 
@@ -80,14 +78,7 @@ def assert_subset(listed: Iterable[Finding], every: list[Finding]) -> None:
     assert all(item in known or item[3] in explained for item in told(listed))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=[pytest.mark.soak] if number % IN_SUITE else [])
-        for number, path in enumerate(CONVERSATIONS)
-    ],
-    ids=lambda path: path.name,
-)
+@pytest.mark.parametrize("path", [*captures.weighted(CONVERSATIONS)])
 def test_all_tell_one_list(path: Path) -> None:
     """`check`, `report` and `list` have the same findings for each shipped recording."""
     agree(path)

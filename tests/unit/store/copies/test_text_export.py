@@ -19,7 +19,7 @@ from acp_proxy.recording.text_form.text_lines import Style, find_style
 from acp_proxy.store.copies.text_export import text_lines, write_text_form
 from acp_proxy.store.copies.text_import import read_text_form
 from acp_proxy.store.reader import RecordingReader
-from tests.support.captures import Exit, Read, Signal, StreamEnd, all_captures, load
+from tests.support.captures import Exit, Read, Signal, StreamEnd, load, weighted_captures
 from tests.support.indexed_rows import new_database
 from tests.support.log_writer import (
     LogWriter,
@@ -53,7 +53,7 @@ def test_a_kept_recording_comes_back(path: Path) -> None:
     assert not [line for line in odd if line.get("text", "{").startswith("{")]
 
 
-@pytest.mark.parametrize("path", all_captures(), ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize("path", [*weighted_captures()])
 def test_a_captured_conversation_comes_back(path: Path, tmp_path: Path) -> None:
     """Recordings of real agents come back from their text forms with equal rows."""
     with LogWriter(tmp_path / "x.db") as recorder:

@@ -40,7 +40,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables import migrations
 from acp_proxy.store.tables.schema import KIND_CODES
 from tests.support.audit_conversation import Talk
-from tests.support.captures import all_captures, all_text_forms, load
+from tests.support.captures import all_text_forms, load, weighted, weighted_captures
 from tests.support.indexed_rows import new_database, stored_views
 from tests.support.log_writer import LogWriter, notification, request, result, text
 from tests.unit.explain.show.test_checks import play
@@ -101,9 +101,7 @@ def test_the_views_list_the_words_of_the_protocol() -> None:
 # What our readers say of recordings and captured conversations
 
 
-@pytest.mark.parametrize(
-    "path", [*RECORDINGS, *all_captures()], ids=lambda path: f"{path.parent.name}-{path.name}"
-)
+@pytest.mark.parametrize("path", [*RECORDINGS, *weighted_captures()])
 def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
     """The stored views have the same calls and permissions as `stats` and `show`."""
     made = tmp_path / "x.db"
@@ -135,7 +133,7 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
         assert row["rowid"] == row["seq"]
 
 
-@pytest.mark.parametrize("path", TEXT_FORMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*weighted(TEXT_FORMS)])
 def test_the_view_of_tool_calls_merges_as_we_do(path: Path) -> None:
     """The stored view of tool calls has the same title, kind and status as `show`."""
     with path.open("rb") as lines, rows_of(lines) as connection:
