@@ -14,7 +14,7 @@ from tests.browser.truth import assert_truth, database_of, report, told
 from tests.browser.views import assert_sequence, assert_views
 from tests.browser.watching import WIDE
 from tests.browser.whole import assert_whole
-from tests.support.captures import ROOT, all_text_forms, weighted_captures
+from tests.support.captures import ROOT, all_text_forms, weighted, weighted_captures
 from tests.support.command_line import run
 from tests.support.log_writer import line, notification
 from tests.support.shipped_recordings import SHIPPED
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
 
     from tests.browser.watching import Visit
-
-
-def name(path: Path) -> str:
-    """The agent and the scenario of a conversation."""
-    return str(path.relative_to(ROOT))
 
 
 PROXY = str(Path(sys.executable).with_name("acp-proxy"))
@@ -84,7 +79,7 @@ def assert_list(rows: list[list[str]], lines: list[str]) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *(pytest.param(path, id=name(path)) for path in all_text_forms()),
+        *weighted(all_text_forms()),
         *weighted_captures(),
     ],
 )
@@ -101,7 +96,10 @@ def test_conversations_of_real_agents_are_read_as_well(
     window.assert_quiet()
 
 
-@pytest.mark.parametrize("capture", ["claude-agent-acp-0.101.0", "codex-acp-2.6.0"])
+@pytest.mark.parametrize(
+    "capture",
+    ["codex-acp-2.6.0", pytest.param("claude-agent-acp-0.101.0", marks=pytest.mark.soak)],
+)
 def test_views_have_all_of_a_long_conversation(window: Visit, capture: str, tmp_path: Path) -> None:
     """Views of a report page have all rows, also those that must be scrolled to."""
     database = database_of(ROOT / f"{capture}.jsonl", tmp_path)
