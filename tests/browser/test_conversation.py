@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.browser.watching import Visit, Visitor
 
 CALLS = 3_000
-TELLING = ("crash", "hang", "lost-permission", "terminal", "tour", "codex-acp-2.6.0")
+TELLING = ("crash", "lost-permission", "terminal", "tour", "wrong-params", "codex-acp-2.6.0")
 """Recordings that together have an entry of each kind."""
 MOST_NODES = 500
 FOLDED_HEIGHT = 40
