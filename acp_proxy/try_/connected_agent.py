@@ -1,14 +1,9 @@
-"""Starts an agent with a recorder, and connects us with it as its client.
-
-The recorder is the one of ``acp-proxy record``, so the recording is like any other. If we are
-killed, the recorder reads the end of its input and ends the agent.
-"""
+"""Connects us as a client with an agent, and gives up on an agent that hangs."""
 
 import contextlib
-import os
-import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from subprocess import PIPE
 
@@ -18,8 +13,7 @@ from trio.abc import ReceiveStream
 
 from acp_proxy.base.limits import CHUNK
 from acp_proxy.playback.drivers.event_loop import now_ns
-from acp_proxy.playback.drivers.recorder_shutdown import Orphans, RecorderShutdown
-from acp_proxy.playback.drivers.verifier import environment
+from acp_proxy.playback.drivers.recorder_process import RecorderProcess, recorded
 from acp_proxy.try_.agent_connection import AgentConnection, Watch
 from acp_proxy.try_.agent_requests import AgentRequests, Ask, Policy
 
@@ -28,44 +22,10 @@ _MOMENT_S = 0.5
 GRACE_S = 5.0
 """Seconds in which an agent ends after its input was closed."""
 
-RunningAgent = AbstractAsyncContextManager[RecorderShutdown]
+RunningAgent = AbstractAsyncContextManager[RecorderProcess]
 """Starts a recorder and its agent, and ends both when the context is left."""
-
-
-@asynccontextmanager
-async def started_agent(
-    command: Sequence[str], recording: str, signals: AsyncIterator[int] | None = None
-) -> AsyncIterator[RecorderShutdown]:
-    """Starts a recorder with an agent; ends both when the context is left.
-
-    Args:
-        command: the command of the agent.
-        recording: the path of the new recording, which must not exist.
-        signals: signals that kill both while they are being ended; None if there are none.
-    """
-    words = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
-    words += ["-o", recording, "--grace", str(GRACE_S), "--", *command]
-    with Orphans() as orphans:
-        process = await trio.lowlevel.open_process(
-            words,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            env=environment(os.environ),
-            start_new_session=True,  # a terminal's Ctrl-C is ours, and becomes session/cancel
-        )
-        recorder = RecorderShutdown(process, GRACE_S)
-        try:
-            yield recorder
-        finally:
-            with trio.CancelScope(shield=True):
-                recorder.last_read_ns = now_ns()
-                async with trio.open_nursery() as nursery:
-                    if signals is not None:
-                        nursery.start_soon(recorder.kill_on_signal, signals)
-                    await recorder.end()
-                    nursery.cancel_scope.cancel()
-                recorder.left_behind = await orphans.end(GRACE_S)
+started_agent = partial(recorded, grace=GRACE_S, stderr=PIPE)
+"""Starts an agent for `connected`."""
 
 
 @define(eq=False)
@@ -79,7 +39,7 @@ class ConnectedAgent:
         silence: why we gave up on the agent, in words; empty if we did not.
     """
 
-    recorder: RecorderShutdown
+    recorder: RecorderProcess
     requests: AgentRequests
     peer: AgentConnection
     silence: str = ""
@@ -124,6 +84,7 @@ async def connected(
             nursery.start_soon(peer.run)
             nursery.start_soon(agent.watch_silence, timeout_s)
             yield agent
+            recorder.last_read_ns = now_ns()
             nursery.cancel_scope.cancel()
         # A process may keep stderr open: what comes soon is still part of it.
         readers.cancel_scope.deadline = trio.current_time() + _MOMENT_S

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from trio.abc import ReceiveStream, SendStream
 
-    from acp_proxy.playback.drivers.recorder_shutdown import RecorderShutdown
+    from acp_proxy.playback.drivers.recorder_process import RecorderProcess
     from acp_proxy.try_.agent_connection import Handler, Watch
 
 
@@ -26,14 +26,14 @@ async def refuse_all(method: str, _message: Any) -> Any:
 
 
 @asynccontextmanager
-async def running(source: ReceiveStream, sink: SendStream) -> AsyncIterator[RecorderShutdown]:
+async def running(source: ReceiveStream, sink: SendStream) -> AsyncIterator[RecorderProcess]:
     """Gives an agent in this process the form of a recorded one; it has noise on its stderr."""
     noise, stderr = memory_stream_one_way_pair()
     await noise.send_all(b"noise")
     noise.close()
     process = SimpleNamespace(stderr=stderr)
     recorder = SimpleNamespace(process=process, source=source, sink=sink, left_behind=[])
-    yield cast("RecorderShutdown", recorder)
+    yield cast("RecorderProcess", recorder)
 
 
 class LiveAgent:

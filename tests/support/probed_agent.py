@@ -14,7 +14,7 @@ from tests.support.live_agent import running
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from acp_proxy.playback.drivers.recorder_shutdown import RecorderShutdown
+    from acp_proxy.playback.drivers.recorder_process import RecorderProcess
 
 LONG = "long"
 """The text of a prompt whose turn only ends when it is cancelled."""
@@ -145,7 +145,7 @@ class ProbedAgent:
 
 
 @asynccontextmanager
-async def started(kind: type[ProbedAgent]) -> AsyncIterator[RecorderShutdown]:
+async def started(kind: type[ProbedAgent]) -> AsyncIterator[RecorderProcess]:
     """Starts an agent in this process, in the form of a recorded one."""
     client, theirs = memory_stream_pair()
     async with trio.open_nursery() as nursery:

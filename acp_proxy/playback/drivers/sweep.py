@@ -22,7 +22,7 @@ from typing import IO, Any
 import trio
 from attrs import frozen
 
-from acp_proxy.playback.drivers.recorder_shutdown import Orphans
+from acp_proxy.playback.drivers.recorder_process import Orphans
 
 PLACE = "{agent}"
 _SHOWN = 4000

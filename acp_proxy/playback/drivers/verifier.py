@@ -1,9 +1,5 @@
 """Plays a client's engine to an agent; if the run is recorded, a recorder starts the agent.
 
-`verify` starts the same recorder as ``acp-proxy record``. So the new run is recorded like any
-other, the agent's stderr passes through, and the recorder ends processes that the agent leaves
-behind. If we are killed, the recorder reads the end of its input and ends the agent.
-
 One task reads, one feeds the engine, one writes. The agent's messages are read even while messages
 to the agent wait to be written, so neither side can block the other. The waiting messages are in
 memory. They are few: the recorded ones, and answers to the requests that an agent may make before
@@ -12,11 +8,11 @@ engine gets `WriteStalled`.
 """
 
 import contextlib
-import os
 import signal
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from math import inf
 from subprocess import PIPE
 
@@ -26,7 +22,7 @@ from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.base.limits import CHUNK, LINE_WITHOUT_END
 from acp_proxy.playback.drivers.event_loop import now_ns, received, run_alone
-from acp_proxy.playback.drivers.recorder_shutdown import Orphans, RecorderShutdown
+from acp_proxy.playback.drivers.recorder_process import RecorderProcess, recorded
 from acp_proxy.playback.events import (
     EndOfInput,
     Event,
@@ -43,7 +39,6 @@ from acp_proxy.playback.verify.scripted_client import ScriptedClient
 from acp_proxy.playback.verify.verification import Verification
 from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.record.capture.new_recording import MADE_BY, SECRETS
-from acp_proxy.record.capture.record_options import RECORD
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNKS_AHEAD = 4
@@ -110,16 +105,10 @@ def verify(
         secrets: names of variables with secrets to send, and the marker of each.
         show: shows the message that the client waits for; None to show nothing.
     """
-    recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
-    recorder += ["-o", recording, "--grace", str(grace), "--redact", redact, "--", *command]
     known = ",".join(f"{name}={marker}" for name, marker in (secrets or {}).items())
     ours = {MADE_BY: "verify", **({SECRETS: known} if known else {})}
-    variables = environment(os.environ) | ours
-
-    async def run() -> VerifyOutcome:
-        return await _verify(engine, recorder, variables, grace, show)
-
-    return run_alone(run)
+    start = partial(recorded, command, recording, grace=grace, redact=redact, variables=ours)
+    return run_alone(partial(_verify, engine, start, grace, show))
 
 
 def play(engine: ClientEngine, command: Sequence[str]) -> int:
@@ -148,41 +137,24 @@ async def _play(engine: ClientEngine, command: Sequence[str]) -> int:
 
 async def _verify(
     engine: Verification,
-    recorder: list[str],
-    variables: dict[str, str],
+    start: Callable[[AsyncIterator[int]], AbstractAsyncContextManager[RecorderProcess]],
     grace: float,
     show: Show | None,
 ) -> VerifyOutcome:
     ahead = now_ns() - time.monotonic_ns()  # trio's clock starts at an arbitrary number
-    with received(*_SIGNALS) as signals, Orphans() as orphans:
-        process = await trio.lowlevel.open_process(
-            recorder,
-            stdin=PIPE,
-            stdout=PIPE,
-            env=variables,
-            # A terminal sends Ctrl-C to its whole foreground group. The recorder is not in that
-            # group, so that we can end the processes in the order below.
-            start_new_session=True,
+    with received(*_SIGNALS) as signals:
+        async with start(signals) as recorder, trio.open_nursery() as nursery:
+            nursery.start_soon(recorder.cancel_on_signal, signals, nursery.cancel_scope)
+            verifier = Verifier(engine, recorder.source, recorder.sink, show, grace=grace)
+            await verifier.run()
+            recorder.is_hopeless = engine.is_hopeless
+            recorder.last_read_ns = verifier.moved_at
+            nursery.cancel_scope.cancel()
+        pauses = tuple(
+            (first - ahead, last - ahead) for first, last in engine.state.patience.pauses
         )
-        shutdown = RecorderShutdown(process, grace)
-        try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(shutdown.cancel_on_signal, signals, nursery.cancel_scope)
-                verifier = Verifier(engine, shutdown.source, shutdown.sink, show, grace=grace)
-                await verifier.run()
-                shutdown.is_hopeless = engine.is_hopeless
-                shutdown.last_read_ns = verifier.moved_at
-                nursery.cancel_scope.cancel()
-        finally:
-            with trio.CancelScope(shield=True):
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(shutdown.kill_on_signal, signals)
-                    await shutdown.end()
-                    left = await orphans.end(grace, shutdown.hurried)
-                    nursery.cancel_scope.cancel()
-        pauses = tuple((start - ahead, end - ahead) for start, end in engine.state.patience.pauses)
         return VerifyOutcome(
-            shutdown.signum, shutdown.was_stopped, shutdown.killed_by, left, pauses
+            recorder.signum, recorder.was_stopped, recorder.killed_by, recorder.left_behind, pauses
         )
 
 
@@ -219,12 +191,6 @@ class WaitDisplay:
         if self._show is not None and self._shown_s:
             self._shown_s = 0
             self._show("")
-
-
-def environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """Returns the recorder's environment: ours without the variables of another recording."""
-    unwanted = {"ACP_PROXY_OFF", SECRETS, *(option.variable for option in RECORD)}
-    return {name: value for name, value in ours.items() if name not in unwanted}
 
 
 @define(eq=False)

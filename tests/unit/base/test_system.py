@@ -211,7 +211,7 @@ def test_a_log_is_opened_where_there_are_locks(
 STARTS_AGENTS = {
     "base/system", "cli/editors/doctor", "cli/editors/setup", "cli/faults/sweep",
     "cli/playback/verify", "cli/playback/work_directory", "client", "editors", "editors/doctor",
-    "entry", "playback/drivers/recorder_shutdown", "playback/drivers/sweep",
+    "entry", "playback/drivers/recorder_process", "playback/drivers/sweep",
     "playback/drivers/verifier", "programs/swept_agent", "programs/tested_agent",
     "record/capture", "record/faulted/fault_runner", "record/supervisor",
     "recording/agent_names", "recording/file_names", "recording/log_format",

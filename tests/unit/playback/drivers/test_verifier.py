@@ -10,7 +10,8 @@ import trio
 from trio.testing import MockClock, lockstep_stream_pair, memory_stream_pair
 
 from acp_proxy.playback.drivers import verifier
-from acp_proxy.playback.drivers.verifier import Verifier, environment
+from acp_proxy.playback.drivers.recorder_process import environment
+from acp_proxy.playback.drivers.verifier import Verifier
 from acp_proxy.playback.shared.playback_options import Pacing
 from acp_proxy.playback.verify.recorded_client import RecordedClient
 from acp_proxy.playback.verify.verification import Verification

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from acp_proxy.playback.drivers import recorder_shutdown
-from acp_proxy.playback.drivers.recorder_shutdown import Orphans
+from acp_proxy.playback.drivers import recorder_process
+from acp_proxy.playback.drivers.recorder_process import Orphans
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us take them in")
 
@@ -58,7 +58,7 @@ async def test_orphans_can_be_killed_at_once(
         if signum == when:
             hurried.set()
 
-    monkeypatch.setattr(recorder_shutdown, "_send", send)
+    monkeypatch.setattr(recorder_process, "_send", send)
     if when is None:
         hurried.set()
     with Orphans() as orphans:

@@ -1,4 +1,7 @@
-"""Ends a recorder that is our child, its agent, and processes that the agent leaves behind.
+"""Starts a recorder as our child, and ends it, its agent, and processes that the agent leaves.
+
+The recorder is the one of ``acp-proxy record``, so the recording is like any other. If we are
+killed, the recorder reads the end of its input and ends the agent.
 
 We are the client of the agent, and a recorder does not end an agent whose client still listens. So
 we leave as a client does: we close the agent's input, read its output until nothing comes for the
@@ -12,15 +15,19 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from math import inf
 from pathlib import Path
+from subprocess import PIPE
 
 import trio
 
 from acp_proxy.base.limits import CHUNK, TITLE
 from acp_proxy.playback.drivers.event_loop import now_ns
+from acp_proxy.record.capture.new_recording import SECRETS
 from acp_proxy.record.capture.process_table import all_processes
+from acp_proxy.record.capture.record_options import RECORD
 
 _MORE_S = 5.0
 """Seconds that a recorder has to end, in addition to twice the agent's grace. In the first grace it
@@ -34,8 +41,8 @@ _MOMENT_S = 0.5
 _LOOK_S = 0.02
 
 
-class RecorderShutdown:
-    """Ends a recorder and its agent, after `grace` seconds without output of the agent.
+class RecorderProcess:
+    """A recorder and its agent, which end after `grace` seconds without output of the agent.
 
     Attributes:
         signum: the signal that stopped us, or None.
@@ -128,6 +135,60 @@ class RecorderShutdown:
         self.was_stopped = True
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(signum)
+
+
+def environment(ours: Mapping[str, str]) -> dict[str, str]:
+    """Returns the recorder's environment: ours without the variables of another recording."""
+    unwanted = {"ACP_PROXY_OFF", SECRETS, *(option.variable for option in RECORD)}
+    return {name: value for name, value in ours.items() if name not in unwanted}
+
+
+@asynccontextmanager
+async def recorded(
+    command: Sequence[str],
+    recording: str,
+    signals: AsyncIterator[int] | None = None,
+    *,
+    grace: float,
+    redact: str = "secrets",
+    variables: dict[str, str] | None = None,
+    stderr: int | None = None,
+) -> AsyncIterator[RecorderProcess]:
+    """Starts a recorder with an agent; ends both when the context is left.
+
+    Args:
+        command: the command of the agent.
+        recording: the path of the new recording, which must not exist.
+        signals: signals that kill both while they are being ended; None if there are none.
+        grace: the seconds that the agent has to end after its input was closed.
+        redact: the redaction level of the recording.
+        variables: variables of the recorder in addition to ours.
+        stderr: where the agent's stderr goes, such as a pipe; None for our own stderr.
+    """
+    words = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
+    words += ["-o", recording, "--grace", str(grace), "--redact", redact, "--", *command]
+    with Orphans() as orphans:
+        process = await trio.lowlevel.open_process(
+            words,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=stderr,
+            env=environment(os.environ) | (variables or {}),
+            # A terminal sends Ctrl-C to its whole foreground group. The recorder is not in that
+            # group, so that we decide how its agent ends.
+            start_new_session=True,
+        )
+        recorder = RecorderProcess(process, grace)
+        try:
+            yield recorder
+        finally:
+            with trio.CancelScope(shield=True):
+                async with trio.open_nursery() as nursery:
+                    if signals is not None:
+                        nursery.start_soon(recorder.kill_on_signal, signals)
+                    await recorder.end()
+                    recorder.left_behind = await orphans.end(grace, recorder.hurried)
+                    nursery.cancel_scope.cancel()
 
 
 class Orphans:
