@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import partial
+from operator import eq, ge, gt, le, lt
 from typing import Any
 
 from attrs import frozen
@@ -244,13 +245,7 @@ def _number(column: str, units: dict[str, int], what: str) -> _Parse:
     return term
 
 
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "=": lambda a, b: a == b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-}
+_COMPARE = {"=": eq, "<": lt, ">": gt, "<=": le, ">=": ge}
 
 
 _numbered_turn = _number("turn", {"": 1}, "number of a turn: expected 1, 1..3 or last")
@@ -337,16 +332,11 @@ def path_term(path: str, wanted: str, *, is_pattern: bool = False) -> Filter:
         if "raw" not in row or row["kind"] not in MESSAGE_KINDS:
             return False
         try:
-            value = json.loads(row["raw"])
-            return any(_reaches(member, keys, fits) for member in _members(value))
+            return _reaches(json.loads(row["raw"]), keys, fits)
         except (ValueError, RecursionError):
             return False
 
     return Filter(Every((Among("kind", MESSAGE_KINDS), Beyond())), test)
-
-
-def _members(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _reaches(value: Any, keys: list[str], fits: Callable[[str], bool]) -> bool:

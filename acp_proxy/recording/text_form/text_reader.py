@@ -89,8 +89,7 @@ class _Line(Struct, forbid_unknown_fields=True):
 _decode = msgspec.json.Decoder(_Line).decode
 _decode_names = msgspec.json.Decoder(dict[str, Raw]).decode
 
-_OF_BOTH = {"after_ms", "seq"}
-_OF_EVENTS = {"event", "data"} | _OF_BOTH
+_OF_EVENTS = {"after_ms", "seq", "event", "data"}
 _OF_FIRED = {"seq", "fired"}
 _OF_FRAMES = set(_Line.__struct_fields__) - {"event", "data", "fired"}
 _NEWLINES = {"\n": b"\n", "\r\n": b"\r\n", "": b""}
