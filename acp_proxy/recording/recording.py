@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property, wraps
 from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar, cast, get_args
 
-from attrs import asdict, field, frozen
+from attrs import asdict, field, fields, frozen
 
 from acp_proxy.base.limits import SAFE_NUMBER
 from acp_proxy.recording.notes import WHOLE, read_notes
@@ -238,6 +238,25 @@ class Recording:
     origin: Origin | None = None
     """The source of an imported recording; None for a recording made by acp-proxy."""
 
+    @classmethod
+    def of_row(cls, row: dict[str, Any]) -> "Recording":
+        """Reads the row of a database.
+
+        Raises:
+            Exception: of any kind, if no recorder writes such values.
+        """
+        values = {name: row[name] for name in TYPES if name in row}
+        if values.get("origin") is not None:
+            values["origin"] = read_origin(json.loads(values["origin"]))
+        recording = cls(**values)
+        for name, types in TYPES.items():
+            if not isinstance(getattr(recording, name), types):
+                raise TypeError(name)
+        read_time(recording.started_at)
+        read_time(recording.ended_at or recording.started_at)
+        " ".join(json.loads(recording.command))
+        return recording
+
     @cached_property
     def row_notes(self) -> dict[int, str]:
         """The notes at frames and events, by their numbers."""
@@ -317,6 +336,10 @@ class Recording:
     def client_title(self) -> str:
         """The client's name and version; empty if the client sent neither."""
         return " ".join(filter(None, (self.client_name, self.client_version)))
+
+
+TYPES = {column.name: get_args(column.type) or (column.type,) for column in fields(Recording)}
+"""The types that each value of a `Recording` may have, by name."""
 
 
 class StoredFrame(NamedTuple):

@@ -2,18 +2,15 @@
 
 import contextlib
 import heapq
-import json
 import operator
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
-
-from attrs import fields
+from typing import TYPE_CHECKING, Any
 
 from acp_proxy.base.errors import DamagedRecording
 from acp_proxy.base.limits import LABEL, WHOLE_VALUE
-from acp_proxy.recording.recording import FrameRun, Recording, StoredFrame, read_origin, read_time
+from acp_proxy.recording.recording import FrameRun, Recording, StoredFrame
 from acp_proxy.store.files import database
 from acp_proxy.store.queries.frame_table import FrameTable
 from acp_proxy.store.tables.checked_values import LineTooLarge, Mistyped, Row, limited, select
@@ -27,8 +24,6 @@ _FIRED = (
     f" CASE WHEN length(delivered) <= {WHOLE_VALUE} THEN delivered END AS delivered"
     " FROM faults_fired WHERE seq >= ? ORDER BY seq, rowid"
 )
-_COLUMNS = [field.name for field in fields(Recording)]
-_KINDS = {field.name: get_args(field.type) or (field.type,) for field in fields(Recording)}
 
 
 class FiredRows:
@@ -74,22 +69,12 @@ class Rows:
     def recording(self) -> Recording:
         """The only row of the table ``recording``."""
         with self._damage_reported(), limited(self.connection, LABEL):
-            rows = list(select(self.connection, "SELECT * FROM recording LIMIT 1"))
-        for row in rows:
-            try:
-                if row.get("origin") is not None:
-                    row["origin"] = read_origin(json.loads(row["origin"]))
-                recording = Recording(**{name: row[name] for name in _COLUMNS if name in row})
-                if not all(isinstance(getattr(recording, n), kind) for n, kind in _KINDS.items()):
-                    break
-                read_time(recording.started_at)
-                read_time(recording.ended_at or recording.started_at)
-                " ".join(json.loads(recording.command))
-            except Exception:  # a foreign or damaged value can make them raise anything
-                break
-            masked = self.masked_rows
-            return recording if masked is None else masked.recording(recording)
-        raise DamagedRecording(self.path, "it does not say what was recorded")
+            row = next(select(self.connection, "SELECT * FROM recording LIMIT 1"), {})
+        try:
+            recording = Recording.of_row(row)
+        except Exception:  # a foreign or damaged value can make it raise anything
+            raise DamagedRecording(self.path, "it does not say what was recorded") from None
+        return recording if self.masked_rows is None else self.masked_rows.recording(recording)
 
     def query(self, sql: str, parameters: Any = ()) -> Iterator[Row]:
         """Runs a SELECT over `frames` and the tables, and streams its rows.

@@ -1,7 +1,7 @@
 """The first line of the text form: its format, and the metadata of the recording."""
 
 import json
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 from attrs import NOTHING, asdict, fields
@@ -11,6 +11,7 @@ from acp_proxy.base.limits import SAFE_NUMBER
 from acp_proxy.base.wording import visible_json
 from acp_proxy.recording.recording import (
     STATES,
+    TYPES,
     Origin,
     Recording,
     origin_values,
@@ -23,9 +24,7 @@ FORMAT = 1
 """The latest format that this version reads; it refuses newer formats."""
 
 _encode = msgspec.json.encode
-_COLUMNS = {field.name: field for field in fields(Recording)}
-_REQUIRED = [name for name, field in _COLUMNS.items() if field.default is NOTHING]
-_KINDS = {name: get_args(field.type) or (field.type,) for name, field in _COLUMNS.items()}
+_REQUIRED = [column.name for column in fields(Recording) if column.default is NOTHING]
 
 
 class NewerFormat(Exception):
@@ -91,7 +90,7 @@ def _argv(recording: Recording) -> str | list[str]:
 
 
 def _recording(row: dict[str, Any]) -> Recording:
-    if unknown := [name for name in row if name not in _COLUMNS]:
+    if unknown := [name for name in row if name not in TYPES]:
         raise BadLine(f"expected members of a recording, got {unknown[0]}")
     if missing := [name for name in _REQUIRED if name not in row]:
         raise BadLine(f"expected a recording with {', '.join(missing)}")
@@ -110,7 +109,7 @@ def _recording(row: dict[str, Any]) -> Recording:
 
 
 def _value(name: str, value: Any) -> Any:
-    kinds = _KINDS[name]
+    kinds = TYPES[name]
     if int in kinds and isinstance(value, str) and value.lstrip("-").isdecimal():
         value = int(value[:21])
     if isinstance(value, bool) or not isinstance(value, kinds):
