@@ -33,7 +33,6 @@ from acp_proxy.store.files.side_files import (
     has_journal,
     may_be_rolled_back,
     needs_no_side_file,
-    real_path,
 )
 from acp_proxy.store.tables.checked_values import LineTooLarge, is_too_large
 from acp_proxy.store.tables.schema import APPLICATION_ID, VERSION, ForeignTables, check_tables
@@ -94,7 +93,7 @@ def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
     Raises:
         sqlite3.Error, OSError: as for `create`.
     """
-    real = real_path(path)
+    real = path.resolve()
     check_plain(real)
     check_side_files(real, to_write=True)
     uri = f"{real.as_uri()}?mode=rw"
@@ -189,7 +188,7 @@ def open_readonly(
         UnreadableRecording: the file is damaged or locked, or there is an unsafe file beside it.
     """
     _check_header(path)
-    real = real_path(path)
+    real = path.resolve()
     try:
         check_side_files(real, to_write=False)
         immutable = immutable or (not in_use and needs_no_side_file(real))

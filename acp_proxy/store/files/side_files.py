@@ -40,16 +40,11 @@ def has_files_beside(path: Path) -> bool:
     return any(os.path.lexists(f"{path}{suffix}") for suffix in SUFFIXES)
 
 
-def real_path(path: Path) -> Path:
-    """Returns the path without links, from which SQLite derives the names of the side files."""
-    return path.resolve()
-
-
 def check_side_files(path: Path, *, to_write: bool) -> None:
     """Makes sure that SQLite can safely open a database, whether or not the database exists.
 
     Args:
-        path: the database, as `real_path` returns it.
+        path: the database, without links: SQLite derives the names of its side files from this path.
         to_write: whether SQLite may change the files. It then removes any file with the name of a
             write-ahead log or a journal, even a foreign file.
 
@@ -58,9 +53,9 @@ def check_side_files(path: Path, *, to_write: bool) -> None:
         OSError: a side file cannot be read.
     """
     for suffix in (WAL, SHARED_MEMORY, JOURNAL):
-        if (kind := kind_at(_beside(path, suffix))) is not None:
+        if (kind := kind_at(f"{path}{suffix}")) is not None:
             raise UnsafeSideFile(f"{path.name}{suffix} is {kind}: expected a plain file, or none")
-    if _read(_beside(path, JOURNAL), -len(_MAGIC)) == _MAGIC:
+    if _read(f"{path}{JOURNAL}", -len(_MAGIC)) == _MAGIC:
         raise UnsafeSideFile(
             f"{path.name}{JOURNAL} names another file, which SQLite would delete; remove this"
             " journal, since no recorder has written it"
@@ -87,7 +82,7 @@ def may_be_rolled_back(path: Path, application_id: int) -> bool:
     """Whether a killed writer of ours may have left a database's rollback journal.
 
     Args:
-        path: the database, as `real_path` returns it; its side files have been checked.
+        path: the database, without links; its side files have been checked.
         application_id: the id in the header of our databases.
     """
     header = _read(path, 100)
@@ -98,7 +93,7 @@ def may_be_rolled_back(path: Path, application_id: int) -> bool:
 
 def has_journal(path: Path) -> bool:
     """Whether a rollback journal is beside a database; the contents of the file are checked."""
-    return _read(_beside(path, JOURNAL), len(_MAGIC)) == _MAGIC
+    return _read(f"{path}{JOURNAL}", len(_MAGIC)) == _MAGIC
 
 
 def needs_no_side_file(path: Path) -> bool:
@@ -109,24 +104,20 @@ def needs_no_side_file(path: Path) -> bool:
     """
     if _has_wal(path):
         return False
-    return os.path.lexists(_beside(path, WAL)) or _read(path, 20)[18:] == _WAL_MODE
+    return os.path.lexists(f"{path}{WAL}") or _read(path, 20)[18:] == _WAL_MODE
 
 
 def _has_wal(path: Path) -> bool:
-    return _read(_beside(path, WAL), len(_WAL_MAGICS[0])) in _WAL_MAGICS
+    return _read(f"{path}{WAL}", len(_WAL_MAGICS[0])) in _WAL_MAGICS
 
 
 def _check_begins(path: Path, suffix: str, starts: tuple[bytes, ...], what: str) -> None:
-    start = _read(_beside(path, suffix), max(map(len, starts)))
+    start = _read(f"{path}{suffix}", max(map(len, starts)))
     # SQLite cuts the index to three bytes before it makes a new index.
     if start and not any(known.startswith(start[: len(known)]) for known in starts):
         raise UnsafeSideFile(
             f"{path.name}{suffix} is not {what}, and SQLite would change or remove it"
         )
-
-
-def _beside(path: Path, suffix: str) -> str:
-    return f"{path}{suffix}"  # a string: a long list checks thousands of them
 
 
 def _read(path: Path | str, size: int) -> bytes:

@@ -22,7 +22,7 @@ from acp_proxy.base.plain_files import kind_at, reason
 from acp_proxy.recording.file_names import LOG_SUFFIX
 from acp_proxy.recording.log_format import BASE_SIZE, HEADER_SIZE, START
 from acp_proxy.store.files import database
-from acp_proxy.store.files.side_files import check_plain, check_side_files, real_path
+from acp_proxy.store.files.side_files import check_plain, check_side_files
 from acp_proxy.store.indexing.earlier_rows import mask_earlier
 from acp_proxy.store.indexing.indexer import Indexer
 from acp_proxy.store.log import damaged_log
@@ -165,7 +165,7 @@ def check_unfinished(path: Path) -> bool:
             return False
         read_log(path, fd, log_path)
         check_plain(path)
-        check_side_files(real_path(path), to_write=True)
+        check_side_files(path.resolve(), to_write=True)
         if path.exists() and path.stat().st_size:
             database.open_readonly(path, immutable=True).close()
     except LogMoved:
@@ -190,7 +190,7 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
     """
     mode = stat.S_IMODE(os.fstat(fd).st_mode)
     try:
-        check_side_files(real_path(path), to_write=True)
+        check_side_files(path.resolve(), to_write=True)
         if path.exists() and path.stat().st_size:
             database.open_readonly(path).close()
     except OSError:
