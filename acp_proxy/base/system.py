@@ -23,8 +23,6 @@ OUTPUT_ENCODING = "utf-8" if os.name == "nt" else None
 """The encoding of piped output. On Windows UTF-8, since the system's code page lacks most
 characters; elsewhere None, for the encoding of the locale."""
 
-_KILL, _STOP, _CONTINUE = 9, 19, 18  # as on Linux
-
 
 def flags(*names: str) -> int:
     """Returns flags for `os.open`; always includes ``O_BINARY`` on a system that has it.
@@ -59,11 +57,11 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-SIGKILL: int = getattr(signal, "SIGKILL", _KILL)
-SIGSTOP: int = getattr(signal, "SIGSTOP", _STOP)
-SIGCONT: int = getattr(signal, "SIGCONT", _CONTINUE)
-"""Signals that faults can send. They are also defined on Windows, where no process can receive them
-but a replay still imitates their effects."""
+SIGKILL: int = getattr(signal, "SIGKILL", 9)
+SIGSTOP: int = getattr(signal, "SIGSTOP", 19)
+SIGCONT: int = getattr(signal, "SIGCONT", 18)
+"""Signals that faults can send. They are also defined on Windows, with the numbers of Linux: no
+process can receive them there, but a replay still imitates their effects."""
 
 
 def unblock(signums: tuple[signal.Signals, ...]) -> None:

@@ -89,14 +89,12 @@ def read_answer(options: Iterable[dict[str, Any]], answer: Any) -> PermissionAns
         answer: the whole answer, decoded.
     """
     result = member(answer, "result") if member(answer, "error") is None else None
-    permission_answer = PermissionAnswer(result)
-    wanted = permission_answer.option_id
+    undecided = PermissionAnswer(result)
+    if not undecided.has_outcome:
+        return undecided
+    wanted = undecided.option_id
     kinds = [option.get("kind") for option in options if option.get("optionId") == wanted]
-    return (
-        PermissionAnswer(result, tuple(kinds))
-        if permission_answer.has_outcome
-        else permission_answer
-    )
+    return PermissionAnswer(result, tuple(kinds))
 
 
 def options_of(request: Any) -> list[dict[str, Any]]:

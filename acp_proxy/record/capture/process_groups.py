@@ -185,11 +185,7 @@ class OwnGroup:
                 return []
         from acp_proxy.record.capture.process_table import all_processes
 
-        return [
-            all_process
-            for all_process in all_processes()
-            if all_process.group == self.id and all_process.alive
-        ]
+        return [each for each in all_processes() if each.group == self.id and each.alive]
 
 
 def _start_guardian() -> "tuple[int, int]":

@@ -196,12 +196,10 @@ class Relay:
 
     def _reap(self) -> None:
         self.agent.wait(self._note_stop)
-        if self.agent.appears_as is not None:
-            self.log.event(EXIT, {"code": self.agent.appears_as})
-        elif self.agent.signal is not None:
+        if self.agent.signal is not None and self.agent.appears_as is None:
             self.log.event(EXIT, {"signal": self.agent.signal})
         else:
-            self.log.event(EXIT, {"code": self.agent.code or 0})
+            self.log.event(EXIT, {"code": self.agent.exit_status})
         self.agent.exited.set()
 
     def _note_stop(self, signum: int) -> None:

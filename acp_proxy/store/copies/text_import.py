@@ -130,12 +130,8 @@ def read_text_form(
         rows = RowWriter(connection, IndexerState(recording=recording), resumable=False)
         if recording.dialect in (V1, V2, DRAFT) and recording.dialect_reason != FORMER_REASON:
             rows.set_dialect(recording.dialect)
-        origin = recording.origin
-        named = (
-            {named_answer.seq: named_answer.method for named_answer in origin.named_answers}
-            if origin is not None
-            else {}
-        )
+        answers = () if recording.origin is None else recording.origin.named_answers
+        named = {answer.seq: answer.method for answer in answers}
         committed = 0
         for count, line in enumerate(lines.others(), 1):
             _add(rows, line, named)
