@@ -44,7 +44,7 @@ def check_side_files(path: Path, *, to_write: bool) -> None:
     """Makes sure that SQLite can safely open a database, whether or not the database exists.
 
     Args:
-        path: the database, without links: SQLite derives the names of its side files from this path.
+        path: the database, without links: SQLite derives the names of side files from this path.
         to_write: whether SQLite may change the files. It then removes any file with the name of a
             write-ahead log or a journal, even a foreign file.
 
