@@ -117,7 +117,7 @@ def all_text_forms() -> list[Path]:
 def load_text_form(path: Path) -> Capture:
     """Read a recording's text form as a capture: each frame is one read, the exit comes last."""
     header, *lines = path.read_bytes().splitlines(keepends=True)
-    recording = read_header(header)
+    recording = read_header(header, Path("x.jsonl"))
     reader = LineReader()
     records: list[Record] = []
     ends: list[Exit] = []

@@ -53,7 +53,11 @@ def read(text: bytes) -> Iterator[dict[str, Any]]:
     lines = (line for line in io.BytesIO(text) if not is_remark(line))
     head = next(lines)
     given = json.loads(head)["recording"].keys() | {"state", "command"}
-    row = {name: value for name, value in asdict(read_header(head)).items() if name in given}
+    row = {
+        name: value
+        for name, value in asdict(read_header(head, Path("x.jsonl"))).items()
+        if name in given
+    }
     row["command"] = json.loads(row["command"])
     if "origin" in row:
         for name in ("lost", "named_answers"):

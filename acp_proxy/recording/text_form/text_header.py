@@ -1,12 +1,14 @@
 """The first line of the text form: its format, and the metadata of the recording."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from attrs import NOTHING, asdict, fields
 from msgspec import Struct
 
+from acp_proxy.base.errors import NewerRecording
 from acp_proxy.base.limits import SAFE_NUMBER
 from acp_proxy.base.wording import visible_json
 from acp_proxy.recording.recording import (
@@ -25,14 +27,6 @@ FORMAT = 1
 
 _encode = msgspec.json.encode
 _REQUIRED = [column.name for column in fields(Recording) if column.default is NOTHING]
-
-
-class NewerFormat(Exception):
-    """Raised when a newer version of acp-proxy wrote the header."""
-
-    def __init__(self, version: int) -> None:
-        super().__init__(f"format {version}")
-        self.version = version
 
 
 class _Version(Struct):
@@ -59,17 +53,21 @@ def write_header(recording: Recording) -> bytes:
     return visible_json(_encode({"acp_proxy": FORMAT, "recording": row}) + b"\n")
 
 
-def read_header(line: bytes) -> Recording:
+def read_header(line: bytes, path: Path) -> Recording:
     """Reads the header.
+
+    Args:
+        line: the header.
+        path: the path of the text form, for error messages.
 
     Raises:
         BadLine: the line is not a header.
-        NewerFormat: a newer version of acp-proxy wrote the header.
+        NewerRecording: a newer version of acp-proxy wrote the header.
     """
     try:
         version = _decode_version(line).acp_proxy
         if version > FORMAT:
-            raise NewerFormat(version)
+            raise NewerRecording(path, version, FORMAT)
         header = _decode_header(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as e:
         raise BadLine(f"expected a header, got {short(line)}: {reason(e)}") from None

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from attrs import asdict, evolve
 
-from acp_proxy.base.errors import NewerRecording, NotARecording, UnreadableRecording
+from acp_proxy.base.errors import NotARecording, UnreadableRecording
 from acp_proxy.base.limits import LARGE_LINE, LINE_EDGE
 from acp_proxy.base.plain_files import open_plain, reason
 from acp_proxy.protocol.connection_state import Handshake
 from acp_proxy.protocol.dialects import DRAFT, FORMER_REASON, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, Stream, read
 from acp_proxy.protocol.outline import read_outline
-from acp_proxy.recording.text_form.text_header import FORMAT, NewerFormat, read_header
+from acp_proxy.recording.text_form.text_header import read_header
 from acp_proxy.recording.text_form.text_lines import BadLine
 from acp_proxy.recording.text_form.text_reader import (
     EventLine,
@@ -71,7 +71,7 @@ def header_of(path: Path) -> "Recording":
         with open_plain(path) as source:
             lines = _TextLines(source)
             with lines.errors_located(path):
-                return read_header(lines.first())
+                return read_header(lines.first(), path)
     except OSError as e:
         raise UnreadableRecording(path, reason(e)) from None
 
@@ -124,7 +124,7 @@ def read_text_form(
     """
     lines = _TextLines(source)
     with lines.errors_located(path):
-        recording = read_header(lines.first())
+        recording = read_header(lines.first(), path)
         if name is not None:
             recording = evolve(recording, name=name)
         rows = RowWriter(connection, IndexerState(recording=recording), resumable=False)
@@ -207,8 +207,6 @@ class _TextLines:
         """Adds the name of the file and the number of the line to an error."""
         try:
             yield
-        except NewerFormat as e:
-            raise NewerRecording(path, e.version, FORMAT) from None
         except BadLine as e:
             where = f"line {max(1, self._number)}: {e}"
             if self._has_begun:
