@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from acp_proxy.base.limits import REMEMBERED_CALLS, SHOWN_BYTES
 from acp_proxy.explain.hints import HintReader
-from acp_proxy.explain.log.folding import RunFinder, chunk_in, run_key
+from acp_proxy.explain.log.folding import RunFinder, chunk_in
 from acp_proxy.explain.log.timeline import TimelineLine, chunk_text, event_line, frame_line
 from acp_proxy.explain.observed_faults import delivered_instead
 from acp_proxy.explain.origins import is_known
@@ -170,8 +170,7 @@ class RowReader:
     def read(self, row: Row) -> ReportRow:
         """Returns the data of the next row of `Rows.rows`."""
         chunk = chunk_in(row)
-        key = None if row["seq"] in self._notes else run_key(row, chunk)
-        is_joined = self._runs.continues(key, row)
+        is_joined = self._runs.continues(row, None if row["seq"] in self._notes else chunk)
         if "raw" not in row:
             return _event(row)
         t_ns, size = row["t_ns"], row["size"]
@@ -256,7 +255,7 @@ def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
         row["stream"], row["kind"], method, row["exchange"], row["session"], row["turn"],
         row["tool_call"], row["terminal"], row["newline"], row["delivered"], row["fault"],
         row["request_seq"], row["response_seq"], row["latency_ns"], row["answer_session"],
-        row["answer_terminal"], update, line.tone.value, flags, *_ends(row), _fate(row, flags),
+        row["answer_terminal"], update, line.tone, flags, *_ends(row), _fate(row, flags),
     )  # fmt: skip
 
 
@@ -316,6 +315,6 @@ _EVENT: dict[str, Any] = {**dict.fromkeys(SHARED_COLUMNS), "stream": "event", "f
 def _event(row: Row) -> ReportRow:
     line = event_line(row)
     data = row["data"].encode()
-    shared = {**_EVENT, "kind": row["kind"], "tone": line.tone.value}
+    shared = {**_EVENT, "kind": row["kind"], "tone": line.tone}
     own = (row["seq"], row["t_ns"], None, None, len(data))
     return ReportRow(own, (*shared.values(),), [line.text], data, False, _NO_MEMBERS)

@@ -11,7 +11,7 @@ from itertools import count
 import click
 from attrs import frozen
 
-from acp_proxy.cli.explain.log_screen import TimeForm, TimelineLayout, fold_ends
+from acp_proxy.cli.explain.log_screen import TIMES, TimelineLayout, fold_ends
 from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import filter_argument, number_option, printing, read_argument
@@ -74,7 +74,7 @@ Examples:
                text="How many frames before and after --around to show.")  # fmt: skip
 @number_option("--turn", text="Only turn N, and stderr during that turn.")
 @click.option("--session", metavar="ID", help="Only one session; the start of its id is enough.")
-@click.option("--time", type=click.Choice([*map(str, TimeForm)]), default="relative",
+@click.option("--time", type=click.Choice([*TIMES]), default="relative",
               show_default=True,
               help="relative: seconds since the start. clock: the local time. delta: seconds since"
               " the line before.")  # fmt: skip
@@ -122,7 +122,7 @@ def log(
     """
     if json and raw:
         raise Refusal("expected --json or --raw, got both")
-    if (json or raw) and time != TimeForm.RELATIVE:
+    if (json or raw) and time != "relative":
         raise Refusal("expected --time without --json and --raw")
     if around is not None and (seq is not None or follow or lines is not None):
         raise Refusal("expected --around without --seq, --lines and --follow")
@@ -132,7 +132,7 @@ def log(
     if not all(ends):
         raise Refusal(f"expected --until stall:60s, problem or end, got {' '.join(until)}")
     with open_recording(rec, follow=follow and seq is None) as reader:
-        form = _form(reader, json=json, raw=raw, folded=not no_fold, times=TimeForm(time))
+        form = _form(reader, json=json, raw=raw, folded=not no_fold, times=time)
         if seq is not None:
             form.print_one(row_of(reader, seq))
             return
@@ -297,7 +297,7 @@ class _TimelineScreen(_JsonTimeline):
 
 
 def _form(
-    reader: RecordingReader, *, json: bool, raw: bool, folded: bool, times: TimeForm
+    reader: RecordingReader, *, json: bool, raw: bool, folded: bool, times: str
 ) -> _JsonTimeline:
     if json:
         return _JsonTimeline(reader, Writer())

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Container, Iterable, Iterator
-from enum import StrEnum
 
 from attrs import evolve
 
@@ -23,9 +22,7 @@ from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import ChunkRun, run_line
 from acp_proxy.explain.log.timeline import (
     Cells,
-    Pace,
     TimelineLine,
-    Tone,
     event_line,
     frame_line,
     member_lines,
@@ -47,27 +44,16 @@ _LINKS = ("→", "↩")
 _LONG_ID, _END_OF_ID = 15, {True: 8, False: 6}
 """The width of the longest id that a terminal shows whole, and the width of the shown end of a
 longer id, on wide and on narrow terminals."""
-_TONES = {Tone.PERMISSION: Ink.PERMISSION, Tone.TROUBLE: Ink.TROUBLE}
-_PACES = {Pace.QUICK: None, Pace.SLOW: Ink.STDERR, Pace.STUCK: Ink.TROUBLE}
+_TONES = {"permission": Ink.PERMISSION, "trouble": Ink.TROUBLE}
+_PACES = {"slow": Ink.STDERR, "stuck": Ink.TROUBLE}
 
 
-class TimeForm(StrEnum):
-    """How the time of a line is written."""
-
-    RELATIVE = "relative"
-    """Seconds since the start of the recording."""
-    CLOCK = "clock"
-    """The local time."""
-    DELTA = "delta"
-    """Seconds since the previous line."""
-
-
-_NEEDED: dict[TimeForm, Fact] = {
-    TimeForm.RELATIVE: "times", TimeForm.CLOCK: "date", TimeForm.DELTA: "durations",
+TIMES: dict[str, tuple[str, Fact]] = {
+    "relative": ("seconds", "times"), "clock": ("clock", "date"), "delta": ("delta", "durations"),
 }  # fmt: skip
-"""For each form of times, the fact that an imported recording must have to show them."""
-_TIMES = {TimeForm.RELATIVE: "seconds", TimeForm.CLOCK: "clock", TimeForm.DELTA: "delta"}
-"""The title of the column of times."""
+"""The forms of times: seconds since the start of the recording, the local time, and seconds since
+the previous line. Each has the title of its column, and the fact that an imported recording must
+have to show it."""
 
 
 def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
@@ -105,22 +91,20 @@ class TimelineLayout:
     terminal, the columns have titles, each turn begins with a rule, and pauses have lines.
     """
 
-    def __init__(
-        self, screen: Screen, reader: RecordingReader, times: TimeForm = TimeForm.RELATIVE
-    ) -> None:
+    def __init__(self, screen: Screen, reader: RecordingReader, times: str = "relative") -> None:
         """Begins a timeline.
 
         Args:
             screen: the screen that the lines have to fit.
             reader: the recording.
-            times: how times are written.
+            times: one of `TIMES`.
         """
         self.screen, self.recording, self.pauses = screen, reader.recording, Pauses(reader)
         self.hints_of = HintReader(reader).of
         self.live = reader.is_open
         """Whether an answer may still come."""
         self._times = times
-        needed: dict[str, Fact] = {"time": _NEEDED[times], "size": "bytes"}
+        needed: dict[str, Fact] = {"time": TIMES[times][1], "size": "bytes"}
         unknown = (name for name, fact in needed.items() if not self.recording.knows(fact))
         self._unknown = dict.fromkeys(unknown, "")
         columns = screen.columns
@@ -158,7 +142,7 @@ class TimelineLayout:
         line = self._line(item)
         if self.screen.columns is not None and self._before is None:
             yield self._titles()
-        if self._times is not TimeForm.RELATIVE:
+        if self._times != "relative":
             line = evolve(line, cells=line.cells._replace(time=self._time_of(row["t_ns"])))
         if self.screen.columns is not None and self._before is not None:
             yield from self._between(row, line)
@@ -202,7 +186,7 @@ class TimelineLayout:
         )
 
     def _time_of(self, t_ns: int) -> str:
-        if self._times is TimeForm.CLOCK:
+        if self._times == "clock":
             return f"{self.recording.clock(t_ns):%H:%M:%S.%f}"[:-3]
         before_ns = t_ns if self._before is None else self._before[1]
         return f"{(t_ns - before_ns) / 1e9:.6f}"
@@ -214,12 +198,12 @@ class TimelineLayout:
         elif pause := self.pauses.between(self._before, row):
             ink = Ink.TROUBLE if pause.never_ended else Ink.STDERR
             yield self._note(f"··· {pause.text(self.recording.step_ns)} ···", ink)
-        if line.tone is Tone.PROMPT and row["turn"] is not None:
+        if line.tone == "prompt" and row["turn"] is not None:
             yield self._rule(" · ".join(filter(None, (f"turn {row['turn']}", row["session"]))))
 
     def _titles(self) -> str:
         size = "size" if self._has_sizes else ""
-        cells = Cells("#", _TIMES[self._times], " ", "message", "id", "pair", size)
+        cells = Cells("#", TIMES[self._times][0], " ", "message", "id", "pair", size)
         line = TimelineLine(cells, "content", "title")
         margin = piece("  " if self._marks else "")
         titles = [(text, Ink.FAINT, False) for text, _, _ in self._pieces(line)]
@@ -239,7 +223,7 @@ class TimelineLayout:
         cells, tone = line.cells, line.tone
         number = cells.number if self.screen.columns is None else _short(cells.number)
         ink = _TONES.get(tone, STREAM_INKS.get(line.stream))
-        bold = tone is Tone.PROMPT
+        bold = tone == "prompt"
         self._number = max(self._number, len(number))
         self._time = max(self._time, len(cells.time))
         preview_ink = Ink.STDERR if line.stream == "stderr" else _TONES.get(tone)
@@ -278,20 +262,20 @@ class TimelineLayout:
     def _more(self, line: TimelineLine) -> Iterator[Piece]:
         cells = line.cells
         if self.screen.columns is None:
-            yield f"{pad(cells.pair, 14)} ", _PACES[line.pace], False
+            yield f"{pad(cells.pair, 14)} ", _PACES.get(line.pace), False
         else:
             link, _, latency = cells.pair.partition(" ")
             if link[:1] not in _LINKS:
                 link, latency = "", cells.pair
             text = f"{link}{latency:>{self._pair - len(link)}}"
-            yield f"{text}  ", _PACES[line.pace], False
+            yield f"{text}  ", _PACES.get(line.pace), False
         if self._has_sizes:
             yield f"{cells.size:>7}  ", Ink.FAINT, False
 
     def _less(self, line: TimelineLine) -> Iterator[Piece]:
         """Yields the pair only if it is slow or open, since the preview needs the room."""
-        if line.pace is not Pace.QUICK or line.cells.pair == "open":
-            yield f"[{line.cells.pair}] ", _PACES[line.pace], False
+        if line.pace or line.cells.pair == "open":
+            yield f"[{line.cells.pair}] ", _PACES.get(line.pace), False
 
 
 def _fitted(method: str, columns: int) -> str:

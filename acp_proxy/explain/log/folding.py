@@ -58,45 +58,33 @@ class ChunkRun:
             self.text += chunk.text[:SHOWN_LINE]
 
 
-RunKey = tuple[object, ...]
-"""The values that all chunks of a run share."""
-
-
 @define
 class RunFinder:
     """Decides which frames continue the run of the frame before them."""
 
     pauses: Pauses | None = None
     """The marked pauses, which end a run; None if only pauses of `ALWAYS_NS` or more end it."""
-    _key: RunKey | None = None
+    _key: tuple[object, ...] | None = None
+    """The values that all chunks of a run share."""
     _last: tuple[int, int] = (0, 0)
 
-    def continues(self, key: RunKey | None, row: Row) -> bool:
+    def continues(self, row: Row, chunk: Chunk | None) -> bool:
         """Returns whether the next row belongs to the same message as the row before it.
 
         The row must also have come soon enough.
 
         Args:
-            key: the `run_key` of the row; None if the row is not a chunk, or must not be folded.
             row: the row.
+            chunk: the chunk in the row; None if the row is not a chunk, or must not be folded.
         """
+        key = chunk and (
+            chunk.update, chunk.message_id, row["session"], row["stream"], row["turn"]
+        )  # fmt: skip
         joined = key is not None and key == self._key and began_ns(row) - self._last[1] < ALWAYS_NS
         if joined and self.pauses is not None:
             joined = self.pauses.between(self._last, row) is None
         self._key, self._last = key, (row["seq"], row["t_ns"])
         return joined
-
-
-def run_key(row: Row, chunk: Chunk | None) -> RunKey | None:
-    """Returns the values that the chunks of a run share; None without a chunk.
-
-    Args:
-        row: the row.
-        chunk: the chunk in the row; None without a chunk.
-    """
-    if chunk is None:
-        return None
-    return chunk.update, chunk.message_id, row["session"], row["stream"], row["turn"]
 
 
 def fold(
@@ -113,7 +101,7 @@ def fold(
     finder = RunFinder(pauses)
     for row in rows:
         chunk = None if row["seq"] in alone else chunk_in(row)
-        is_same = finder.continues(run_key(row, chunk), row)
+        is_same = finder.continues(row, chunk)
         if run is not None and not is_same:
             yield run.item
             run = None

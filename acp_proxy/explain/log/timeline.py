@@ -3,8 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from enum import Enum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from attrs import evolve, frozen
 
@@ -28,22 +27,10 @@ _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 """The kind of an update at the beginning of its preview."""
 
 
-class Tone(Enum):
-    """The subject of a line, which decides its colour."""
-
-    PLAIN = "plain"
-    PROMPT = "prompt"
-    """The beginning of a turn."""
-    PERMISSION = "permission"
-    TROUBLE = "trouble"
-
-
-class Pace(Enum):
-    """How fast an answer was; a normal wait is never slow."""
-
-    QUICK = "quick"
-    SLOW = "slow"
-    STUCK = "stuck"
+Tone = Literal["plain", "prompt", "permission", "trouble"]
+"""The subject of a line, which decides its colour; a turn begins with a prompt."""
+Pace = Literal["", "slow", "stuck"]
+"""How slow an answer was; a normal wait is never slow."""
 
 
 class Cells(NamedTuple):
@@ -66,8 +53,8 @@ class TimelineLine:
     text: str
     stream: str
     """to-agent, to-client, stderr or event."""
-    tone: Tone = Tone.PLAIN
-    pace: Pace = Pace.QUICK
+    tone: Tone = "plain"
+    pace: Pace = ""
 
 
 def frame_line(
@@ -102,7 +89,7 @@ def frame_line(
         _pair(frame, live, step_ns),
         byte_size(frame["size"]),
     )
-    tone = Tone.TROUBLE if _has_failed(frame) else _tone(kind, method)
+    tone = "trouble" if _has_failed(frame) else _tone(kind, method)
     return TimelineLine(cells, text, stream, tone, _pace(frame, live))
 
 
@@ -146,7 +133,7 @@ def event_line(event: Row) -> TimelineLine:
         Cells(str(event["seq"]), seconds(event["t_ns"]), "·", event["kind"]),
         describe_event(event["kind"], json.loads(event["data"])),
         "event",
-        Tone.TROUBLE if event["kind"] in ("gap", "undelivered", "fault") else Tone.PLAIN,
+        "trouble" if event["kind"] in ("gap", "undelivered", "fault") else "plain",
     )
 
 
@@ -186,20 +173,20 @@ def _has_failed(frame: Row) -> bool:
 
 def _tone(kind: str, method: str) -> Tone:
     if kind in ("error", "invalid", "batch"):
-        return Tone.TROUBLE
+        return "trouble"
     if kind == "request" and method == PROMPT:
-        return Tone.PROMPT
-    return Tone.PERMISSION if method == PERMISSION else Tone.PLAIN
+        return "prompt"
+    return "permission" if method == PERMISSION else "plain"
 
 
 def _pace(frame: Row, live: bool) -> Pace:
     """Returns how fast an answer was; a turn, a person's choice or a program is never slow."""
     if frame["request_seq"] is None:
-        return Pace.QUICK
+        return ""
     if frame["kind"] == "request":
-        return Pace.STUCK if frame["response_seq"] is None and not live else Pace.QUICK
+        return "stuck" if frame["response_seq"] is None and not live else ""
     took, method = frame["latency_ns"] or 0, frame["method"]
     may_take_long = answering_party("", method) in (Party.PERSON, Party.PROGRAM)
     if took < _SLOW_NS or may_take_long or method == PROMPT:
-        return Pace.QUICK
-    return Pace.SLOW if took < _STUCK_NS else Pace.STUCK
+        return ""
+    return "slow" if took < _STUCK_NS else "stuck"

@@ -75,7 +75,7 @@ def check_rows(report: DecodedReport, rows: list[dict[str, Any]], reader: Record
         for name in (*of_exchange, "answer_terminal"):
             assert actual[name] == row[name]
         shown = frame_line(row, live=reader.live, hints=hints.of(row))
-        assert (actual["text"], actual["tone"]) == (shown.text, shown.tone.value)
+        assert (actual["text"], actual["tone"]) == (shown.text, shown.tone)
         assert shown.cells.method.startswith(actual["update"] or "")
     check_runs(report, rows, Pauses(reader))
 

@@ -14,7 +14,6 @@ from acp_proxy.explain.log.timeline import (
     Cells,
     Pace,
     TimelineLine,
-    Tone,
     event_line,
     frame_line,
     pair_of,
@@ -76,15 +75,15 @@ def test_a_line_has_its_stream_and_tone(lines: dict[int, TimelineLine]) -> None:
     """In the timeline, the beginning of a turn, a permission and trouble have their own tones."""
     tones = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
     assert tones == [
-        ("to-agent", Tone.PROMPT),
-        ("to-client", Tone.PLAIN),
-        ("to-client", Tone.PERMISSION),
-        ("to-agent", Tone.PERMISSION),
-        ("to-agent", Tone.TROUBLE),
-        ("stderr", Tone.PLAIN),
-        ("to-client", Tone.PLAIN),
-        ("to-client", Tone.TROUBLE),
-        ("event", Tone.PLAIN),
+        ("to-agent", "prompt"),
+        ("to-client", "plain"),
+        ("to-client", "permission"),
+        ("to-agent", "permission"),
+        ("to-agent", "trouble"),
+        ("stderr", "plain"),
+        ("to-client", "plain"),
+        ("to-client", "trouble"),
+        ("event", "plain"),
     ]
 
 
@@ -105,13 +104,13 @@ ROW: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("method", "took_ms", "pace"),
     [
-        ("fs/read", 999, Pace.QUICK),
-        ("fs/read", 1000, Pace.SLOW),
-        ("initialize", 9_999, Pace.SLOW),
-        ("initialize", 10_000, Pace.STUCK),
-        ("session/prompt", 3_600_000, Pace.QUICK),
-        ("session/request_permission", 3_600_000, Pace.QUICK),
-        ("terminal/wait_for_exit", 3_600_000, Pace.QUICK),
+        ("fs/read", 999, ""),
+        ("fs/read", 1000, "slow"),
+        ("initialize", 9_999, "slow"),
+        ("initialize", 10_000, "stuck"),
+        ("session/prompt", 3_600_000, ""),
+        ("session/request_permission", 3_600_000, ""),
+        ("terminal/wait_for_exit", 3_600_000, ""),
     ],
 )
 def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pace: Pace) -> None:
@@ -121,7 +120,7 @@ def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pac
 
 
 @pytest.mark.parametrize(
-    ("live", "shown"), [(True, ("open", Pace.QUICK)), (False, ("unanswered", Pace.STUCK))]
+    ("live", "shown"), [(True, ("open", "")), (False, ("unanswered", "stuck"))]
 )
 def test_an_open_request_is_unanswered_only_at_the_end(live: bool, shown: tuple[str, Pace]) -> None:
     """In the timeline, an open request is unanswered only if the recorder has stopped."""
