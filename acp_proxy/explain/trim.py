@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator
 
 from attrs import define, field
 
+from acp_proxy.base.limits import LAST_NUMBER
 from acp_proxy.protocol.dialects import FORK, HANDSHAKE
 from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow
-
-_FOREVER = 1 << 63
 
 
 def trim(
@@ -69,7 +68,9 @@ class _Trimmer:
         self._chosen = {turn.id for turn in self.turns}
         self._ends = {}
         for turn in self.turns:
-            self._ends[turn.session] = max(_last_seq(turn), self._ends.get(turn.session, 0))
+            self._ends[turn.session] = max(
+                turn.end_seq or LAST_NUMBER, self._ends.get(turn.session, 0)
+            )
         for exchange in self.exchanges.values():
             self._begun_in.setdefault(exchange.request_seq, []).append(exchange)
         self._follow_forks()
@@ -119,12 +120,7 @@ class _Trimmer:
         return any(e.method in HANDSHAKE for e in self._begun_in.get(head.seq, ()))
 
     def _is_within(self, seq: int) -> bool:
-        return any(turn.prompt_seq <= seq <= _last_seq(turn) for turn in self.turns)
-
-
-def _last_seq(turn: TurnRow) -> int:
-    """Returns the number of a turn's last frame; if the turn never ended, a larger number."""
-    return _FOREVER if turn.end_seq is None else turn.end_seq
+        return any(turn.prompt_seq <= seq <= (turn.end_seq or LAST_NUMBER) for turn in self.turns)
 
 
 def spans(numbers: Iterable[int]) -> Iterator[str]:

@@ -10,6 +10,7 @@ depth.
 import re
 import textwrap
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from attrs import define, field, frozen
@@ -315,27 +316,18 @@ def _first_lines(lines: list[str]) -> list[str]:
 
 def hex_view(raw: bytes) -> Iterator[str]:
     """Yields rows of sixteen bytes: the rows with bytes that are not UTF-8, and the rows around."""
-    before = -1
-    for number, row in enumerate(_shown_rows(raw)):
-        if number == _MOST_ROWS:
-            yield "…"
-            return
+    bad = islice(_not_text(raw), _MOST_ROWS * _ROW)
+    near = {place // _ROW + step for place in bad for step in (-1, 0, 1)}
+    before, last = -1, (len(raw) - 1) // _ROW
+    for row in sorted(row for row in near if 0 <= row <= last)[:_MOST_ROWS]:
         if row != before + 1:
             yield "…"
+        some = raw[row * _ROW : (row + 1) * _ROW]
+        text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in some)
+        yield f"{row * _ROW:08x}  {some.hex(' '):<{_ROW * 3 - 1}}  {text}"
         before = row
-        yield _hex_row(raw, row * _ROW)
-    if 0 <= before < (len(raw) - 1) // _ROW:
+    if 0 <= before < last:
         yield "…"
-
-
-def _shown_rows(raw: bytes) -> Iterator[int]:
-    following = 0
-    last = (len(raw) - 1) // _ROW
-    for place in _not_text(raw):
-        wanted = place // _ROW
-        for row in range(max(following, wanted - 1), min(wanted + 1, last) + 1):
-            yield row
-            following = row + 1
 
 
 def _not_text(raw: bytes) -> Iterator[int]:
@@ -346,9 +338,3 @@ def _not_text(raw: bytes) -> Iterator[int]:
         if _UNDECODED.match(text):
             yield from range(start, end)
         start = end
-
-
-def _hex_row(raw: bytes, start: int) -> str:
-    some = raw[start : start + _ROW]
-    text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in some)
-    return f"{start:08x}  {some.hex(' '):<{_ROW * 3 - 1}}  {text}"

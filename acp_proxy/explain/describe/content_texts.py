@@ -96,10 +96,6 @@ def exit_state(status: Value) -> str:
     return joined(timed_out, how if signal or not timed_out else "", by=", ")
 
 
-def _text(block: Value) -> str:
-    return word(block, "text")
-
-
 def _media(block: Value) -> str:
     source = part(block, "source") or block
     kind = word(source, "mimeType", "mediaType") or word(block, "type")
@@ -241,7 +237,7 @@ def signed(added: int, removed: int) -> str:
 
 
 BLOCKS: dict[str, Callable[[Value], str]] = {
-    "text": _text,
+    "text": lambda block: word(block, "text"),
     "image": _media,
     "audio": _media,
     "resource": _resource,

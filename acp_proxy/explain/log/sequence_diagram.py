@@ -16,7 +16,6 @@ entities, which Mermaid shows as the characters.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from enum import StrEnum
 from itertools import groupby
 
 from attrs import define, field
@@ -48,16 +47,6 @@ _WORDS = re.compile("^(?:no)?wrap|style|classDef", re.IGNORECASE)
 `style` or `classDef`, Mermaid drops the last semicolon of a line, even if it ends an entity."""
 
 
-class Arrow(StrEnum):
-    """How a message is drawn."""
-
-    REQUEST = "->>"
-    RESPONSE = "-->>"
-    NOTIFICATION = "-)"
-    LOST = "-x"
-    ERROR = "--x"
-
-
 def escaped(text: str, most: int = LONGEST) -> str:
     """Writes a text on one line, cut, without characters that have a meaning for Mermaid.
 
@@ -79,12 +68,12 @@ def escaped(text: str, most: int = LONGEST) -> str:
     return "".join(written)
 
 
-def arrow(sender: str, kind: Arrow, receiver: str, text: str) -> str:
+def arrow(sender: str, kind: str, receiver: str, text: str) -> str:
     """Returns the statement that draws a message.
 
     Args:
         sender: the name of a participant.
-        kind: the kind of arrow.
+        kind: the arrow.
         receiver: the name of a participant.
         text: the text above the arrow.
     """
@@ -121,7 +110,9 @@ _TITLES = {
     _AGENT: "Agent",
 }  # fmt: skip
 """The participants, from left to right."""
-_ARROWS = {"request": Arrow.REQUEST, "response": Arrow.RESPONSE, "error": Arrow.ERROR}
+_ARROWS = {"request": "->>", "response": "-->>", "error": "--x"}
+"""How messages are drawn, by their kind."""
+_NOTIFICATION, _LOST = "-)", "-x"
 _BOTH = f"over {_CLIENT},{_AGENT}"
 
 
@@ -233,7 +224,7 @@ class SequenceDiagram:
             sender, receiver = _ends(item.first)
             took = f", {line.cells.pair}" if line.cells.pair else ""
             text = f"{line.cells.number} {line.cells.method}{took}: {line.text}"
-            yield arrow(sender, Arrow.NOTIFICATION, receiver, text)
+            yield arrow(sender, _NOTIFICATION, receiver, text)
         elif isinstance(item, _StderrRun):
             first = item.first["seq"]
             span = f"{first}" if item.count == 1 else f"{first}–{item.last['seq']}"
@@ -254,13 +245,13 @@ class SequenceDiagram:
         """Draws a message; if a fault touched it, as it was received and as it was delivered."""
         sender, receiver = _ends(row)
         self._used |= {sender, receiver}
-        kind = _ARROWS.get(row["kind"], Arrow.NOTIFICATION)
-        if kind is Arrow.REQUEST and row["response_seq"] is None and not self.reader.is_open:
-            kind = Arrow.LOST
+        kind = _ARROWS.get(row["kind"], _NOTIFICATION)
+        if row["kind"] == "request" and row["response_seq"] is None and not self.reader.is_open:
+            kind = _LOST
         fired = row.get("fired") or []
         if not fired:
             is_lost = row.get("delivered") not in (None, "full")
-            yield arrow(sender, Arrow.LOST if is_lost else kind, receiver, self._text(row))
+            yield arrow(sender, _LOST if is_lost else kind, receiver, self._text(row))
             return
         self._used.add(_PROXY)
         own_text = self._text({**row, "fault": None, "delivered": "full"})
@@ -273,7 +264,7 @@ class SequenceDiagram:
         delivered = fired[-1]["delivered"]
         if isinstance(delivered, bytes) and delivered_instead(row) is not None:
             what += f": {delivered[:TITLE].decode(errors='replace').strip()}"
-        yield arrow(_PROXY, Arrow.LOST if row["delivered"] == "none" else kind, receiver, what)
+        yield arrow(_PROXY, _LOST if row["delivered"] == "none" else kind, receiver, what)
 
     def _text(self, row: Row) -> str:
         step_ns = self._recording.step_ns

@@ -12,14 +12,13 @@ This module does not read files. Memory is bounded: only the end of an unfinishe
 import heapq
 from collections.abc import Callable, Iterable
 from itertools import count
-from typing import Any
 
 from attrs import evolve
 
 from acp_proxy.base.limits import REMEMBERED
 from acp_proxy.explain.search.search_patterns import Pattern, escaped_strings, strings
 from acp_proxy.explain.search.stream_matches import SearchHit, Streams, excerpt, look_through
-from acp_proxy.protocol.json_text import json_or_none, parts_of, pointer
+from acp_proxy.protocol.json_text import json_or_none, member, parts_of, pointer
 from acp_proxy.recording.recording import StoredFrame
 
 _TEXTS = (
@@ -159,10 +158,5 @@ def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
 def _chunk_pointer(raw: bytes) -> str | None:
     """Returns the pointer to the text in the line of a chunk."""
     message = json_or_none(raw.decode(errors="replace").encode())
-    return next((place for place in _TEXTS if isinstance(_member_at(message, place), str)), None)
-
-
-def _member_at(value: Any, place: str) -> Any:
-    for name in parts_of(place):
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
+    texts = (place for place in _TEXTS if isinstance(member(message, *parts_of(place)), str))
+    return next(texts, None)

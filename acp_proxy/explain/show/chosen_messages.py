@@ -52,8 +52,7 @@ class StoredMessage(NamedTuple):
 
     def part(self, name: str) -> Value:
         """Returns a member of the message, such as the params; empty if it is not an object."""
-        value = self.message.get(name)
-        return value if isinstance(value, dict) else {}
+        return part(self.message, name)
 
 
 def read_messages(

@@ -93,13 +93,9 @@ class DiagnosisContext:
         """Returns the numbers of the stderr lines from the first to the last frame of a span."""
         return _within(self._stderr, span)
 
-    @cached_property
-    def _questions(self) -> list[int]:
-        return sorted(row.request_seq for row in exchanges(self.reader, direction="to-client"))
-
     def asks_within(self, span: Span) -> bool:
         """Whether the agent sent a request from the first to the last frame of a span."""
-        return bool(_within(self._questions, span))
+        return any(exchanges(self.reader, direction="to-client", span=span, most=1))
 
     @cached_property
     def unanswered(self) -> list[OpenRequest]:

@@ -1,8 +1,9 @@
 """Converts requests with their answers to entries: prompts, permissions, files and all others."""
 
+from functools import cached_property
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from acp_proxy.base.limits import DESCRIPTION, PARTS
 from acp_proxy.base.wording import plain
@@ -38,17 +39,15 @@ class AskedRequest:
     """The title of the request's tool call in another frame; empty if there is none."""
     dialect: str | None
     is_open: bool
-    message: Value = field(init=False)
-    """The request, decoded."""
-    reply: Value = field(init=False)
-    """The answer, decoded; empty if there is none."""
 
-    @message.default
-    def _decode(self) -> Value:
+    @cached_property
+    def message(self) -> Value:
+        """The request, decoded."""
         return message_of(self.row["raw"])
 
-    @reply.default
-    def _decode_answer(self) -> Value:
+    @cached_property
+    def reply(self) -> Value:
+        """The answer, decoded; empty if there is none."""
         return {} if self.answer is None else self.answer.message
 
     @property

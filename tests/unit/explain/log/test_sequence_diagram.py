@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from acp_proxy.base.wording import plain
 from acp_proxy.explain.log.sequence_diagram import (
     LONGEST,
-    Arrow,
     SequenceDiagram,
     arrow,
     escaped,
@@ -215,6 +214,6 @@ def test_the_text_can_be_read_back(text: str) -> None:
 
 def test_statements_are_lines() -> None:
     """In a sequence diagram, each participant, message and note is one line."""
-    assert arrow("A", Arrow.ERROR, "C", "1 x:\ny") == "    A--xC: 1 x:#92;ny\n"
+    assert arrow("A", "--x", "C", "1 x:\ny") == "    A--xC: 1 x:#92;ny\n"
     assert note("over A,C", "1 x") == "    Note over A,C: 1 x\n"
     assert participant("A", "Agent: #") == "    participant A as Agent: #35;\n"
