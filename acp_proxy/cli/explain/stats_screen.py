@@ -70,78 +70,77 @@ def show_statistics(
         turns: the turns to list.
         shown: the turn to show step by step, or None.
     """
-    page = Page(screen)
-    page.lines(_StatisticsScreen(screen, recording).lines(statistics, turns, shown))
+    page = _StatisticsPage(screen, recording)
+    page.show(statistics, turns, shown)
     page.flush()
 
 
-class _StatisticsScreen:
+class _StatisticsPage(Page):
     def __init__(self, screen: Screen, recording: Recording) -> None:
-        self._recording = recording
-        columns = screen.columns
-        self._screen = screen
+        super().__init__(screen)
+        self._recording, columns = recording, screen.columns
         self._glyphs = _COLOURED if screen.color else _GLYPHS
         self._wide = columns is None or columns >= WIDE
         self._indent = "  " if columns is None or columns >= _INDENTED else ""
         self._inner = evolve(screen, columns=columns and columns - len(self._indent))
 
-    def lines(
+    def show(
         self, statistics: Statistics, turns: Sequence[TurnTime], shown: TurnTime | None
-    ) -> Iterator[str]:
+    ) -> None:
         recording, why = self._recording, why_no_times(self._recording)
         frames = counted(statistics.frames, "frame")
         sums = (self._took(statistics.duration_ns), frames, byte_size(statistics.bytes))
-        yield self._line(f"{recording.name}  {', '.join(filter(None, sums))}", bold=True)
+        self.print(piece(f"{recording.name}  {', '.join(filter(None, sums))}", bold=True))
         if facts := " · ".join(token_facts(statistics.tokens)):
-            yield self._line(facts)
+            self.print(piece(facts))
         if why:
-            yield self._line(why)
+            self.print(piece(why))
         else:
-            yield from self._whole(statistics)
+            self._whole(statistics)
         if statistics.methods:
-            yield from self._section("methods", self._methods(statistics.methods))
+            self._section("methods", self._methods(statistics.methods))
         if statistics.tool_calls:
-            yield from self._section("tool calls", self._calls(statistics.tool_calls))
+            self._section("tool calls", self._calls(statistics.tool_calls))
             left_out = statistics.tool_call_count - len(statistics.tool_calls)
-            yield from self._more(left_out, "lighter tool call")
+            self._more(left_out, "lighter tool call")
         if turns:
             columns = _untimed(turns) if why else self._turns(turns)
             is_total = statistics.tokens is not None and statistics.tokens.counted == "session"
             title = f"turns{', with the tokens of the session so far' * is_total}"
-            yield from self._section(title, columns)
+            self._section(title, columns)
             noun = "later turn" if why else "quicker turn"
-            yield from self._more(len(statistics.turns) - len(turns), noun)
+            self._more(len(statistics.turns) - len(turns), noun)
         if statistics.waterfall is not None and shown is not None:
             state = "open" if shown.open else shown.stop_reason or "ended"
             title = f"turn {shown.id}: {self._took(shown.duration_ns)}, {state}"
             is_open = recording.is_open(live=statistics.live)
-            yield from self._section(title, self._waterfall(statistics.waterfall, is_open))
+            self._section(title, self._waterfall(statistics.waterfall, is_open))
             left_out = statistics.waterfall.left_out
-            yield from self._more(left_out, "shorter step", f"--turn {shown.id}")
+            self._more(left_out, "shorter step", f"--turn {shown.id}")
 
     def _took(self, ns: int | None) -> str:
         return duration(ns, self._recording.step_ns)
 
-    def _whole(self, statistics: Statistics) -> Iterator[str]:
-        """Yields the parts of the recording's time, then the parts of its turns' time."""
+    def _whole(self, statistics: Statistics) -> None:
+        """Prints the parts of the recording's time, then the parts of its turns' time."""
         whole, turns = statistics.time, statistics.turns
         if turns or whole.before_turns_ns < statistics.duration_ns:
             after = whole.between_turns_ns
             times = [f"{self._took(whole.before_turns_ns)} before the first prompt"]
             times += [f"{self._took(whole.in_turns_ns)} in turns"]
             times += [f"{self._took(after)} between and after them"] if after > 0 else []
-            yield self._line(", ".join(times))
+            self.print(piece(", ".join(times)))
         else:
-            yield self._line("no prompt was sent")
+            self.print(piece("no prompt was sent"))
         spent = spent_in(turns)
         total = sum(spent.values())
         if not total:
             return
         columns = 60 if self._wide else 40
         shown = [part for part in Part if spent[part]]
-        yield ""
+        self.print()
         where = f"where {self._took(total)} of {counted(len(turns), 'turn')} went"
-        yield self._line(where, bold=True)
+        self.print(piece(where, bold=True))
         bars = [stacked({self._glyphs[part]: spent[part]}, total, columns) for part in shown]
         rows = [
             Column("part", [cell(PARTS[part], _GLYPHS[part][1]) for part in shown], least=10),
@@ -150,22 +149,19 @@ class _StatisticsScreen:
             Column("bar", bars, least=1),
         ]
         _, *lines = self._table(rows)  # without titles
-        yield from lines
+        self.lines(lines)
 
-    def _line(self, text: str, ink: int | None = None, *, bold: bool = False) -> str:
-        return self._screen.line(piece(text, ink, bold=bold))
-
-    def _section(self, title: str, columns: list[Column]) -> Iterator[str]:
-        yield ""
-        yield self._line(title, bold=True)
-        yield from self._table(columns)
+    def _section(self, title: str, columns: list[Column]) -> None:
+        self.print()
+        self.print(piece(title, bold=True))
+        self.lines(self._table(columns))
 
     def _table(self, columns: list[Column]) -> Iterator[str]:
         return (f"{self._indent}{line}" for line in table(columns, self._inner))
 
-    def _more(self, count: int, noun: str, option: str = "--top") -> Iterator[str]:
+    def _more(self, count: int, noun: str, option: str = "--top") -> None:
         if count > 0:
-            yield self._line(f"  … and {counted(count, noun)}, see {option}", Ink.FAINT)
+            self.print(piece(f"  … and {counted(count, noun)}, see {option}", Ink.FAINT))
 
     def _methods(self, methods: Sequence[MethodStatistics]) -> list[Column]:
         def took(name: str) -> list[Cell]:

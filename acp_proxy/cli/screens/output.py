@@ -290,7 +290,8 @@ def progress(
                 now = clock()
                 if now - began < _PATIENCE_S or now - drawn < _REDRAW_S:
                     continue
-                if getattr(sys.stdout, "hides_progress", False):  # see `pager`
+                pipe = getattr(sys.stdout.buffer, "raw", None)
+                if getattr(pipe, "pager", None) is not None:  # it uses the same terminal
                     if bar is not None:
                         _print_error(_CLEAR)
                         bar = None

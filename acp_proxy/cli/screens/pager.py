@@ -56,33 +56,18 @@ def _wanted() -> str:
 def _paged(function: Callable[[], Any]) -> Any:
     """Calls a function, and raises its errors after the user has left the pager."""
     error: BaseException | None = None
-    with ExitStack() as stack, _PagedOutput(stack) as page, redirect_stdout(page):
-        try:
-            return function()
-        except BrokenPipeError:  # the user has left the pager early
-            return None
-        except BaseException as e:
-            error = e
-    raise error
-
-
-class _PagedOutput(io.TextIOWrapper):
-    """Standard output that goes to a pager."""
-
-    def __init__(self, stack: ExitStack) -> None:
-        self._pipe = _PagerPipe(stack)
-        encoding = sys.stdout.encoding
-        super().__init__(io.BufferedWriter(self._pipe), encoding, errors="backslashreplace")
-
-    def close(self) -> None:
-        """Writes the rest, if the pager still reads."""
-        with suppress(BrokenPipeError):
-            super().close()
-
-    @property
-    def hides_progress(self) -> bool:
-        """Whether a pager is using the terminal."""
-        return self._pipe.pager is not None
+    result = None
+    with ExitStack() as stack:
+        pipe = io.BufferedWriter(_PagerPipe(stack))
+        page = io.TextIOWrapper(pipe, sys.stdout.encoding, errors="backslashreplace")
+        with suppress(BrokenPipeError), page, redirect_stdout(page):  # the user may leave early
+            try:
+                result = function()
+            except BaseException as e:
+                error = e
+    if error is not None and not isinstance(error, BrokenPipeError):
+        raise error
+    return result
 
 
 class _PagerPipe(io.RawIOBase):
