@@ -40,6 +40,7 @@ _CODES = {"problem": 1, "stall": 3}
 """The exit codes of ``--until``."""
 _UNTIL = re.compile(r"problem|end|stall:([0-9]+(?:\.[0-9]+)?)s?")
 _MOST_LINES = 10**9
+_Look = Callable[[int], tuple[str, str] | None]
 _TAIL = 4
 """For each line that `--lines` requests, this many rows at the end of the recording are read
 first."""
@@ -149,42 +150,11 @@ def log(
 
             stall_s = min((float(end[1]) for end in ends if end and end[1]), default=None)
             look = LiveWatch(reader, stall_s, problem="problem" in until).look
-        _print(reader, form, all_of(parts), lines=most, follow=follow, look=look)
+        form.print(all_of(parts), most, look, follow=follow)
         if filter_words.strip() and next(reader.rows(all_of(parts)), None) is None:
             asked = [filter_words, "" if turn is None else f"turn:{turn}"]
             asked += [] if session is None else [f"session:{session}"]
             warn(why_nothing(reader, " ".join(filter(None, asked))))
-
-
-def _print(
-    reader: RecordingReader,
-    form: "_JsonTimeline",
-    chosen: Filter,
-    *,
-    lines: int | None,
-    follow: bool,
-    look: Callable[[int], tuple[str, str] | None] | None,
-) -> None:
-    """Prints the frames so far, and with `follow` all later frames until the recorder ends.
-
-    The program ends earlier if `look` returns the name of a condition and a sentence.
-    """
-    was_live = reader.live
-    printed = form.print_last(chosen, lines) if lines is not None else form.print_all(chosen, 0)
-    for poll in count():
-        form.out.flush()
-        is_live = follow and reader.live
-        is_due = not is_live or poll % _POLLS == 0
-        if look and is_due and (met := look(clock.monotonic_ns())) is not None:
-            warn(met[1])
-            sys.exit(_CODES[met[0]])
-        if not is_live:
-            break
-        clock.sleep(_POLL)
-        reader.refresh()
-        printed = form.print_all(chosen, printed)
-    if follow and (was_live or look):
-        warn(f"the recording has ended: {reader.path}")
 
 
 @frozen
@@ -193,6 +163,28 @@ class _JsonTimeline:
 
     reader: RecordingReader
     out: Writer
+
+    def print(self, chosen: Filter, lines: int | None, look: _Look | None, *, follow: bool) -> None:
+        """Prints the frames so far, and with `follow` all later frames until the recorder ends.
+
+        The program ends earlier if `look` returns the name of a condition and a sentence.
+        """
+        was_live = self.reader.live
+        printed = self.print_last(chosen, lines) if lines is not None else self.print_all(chosen, 0)
+        for poll in count():
+            self.out.flush()
+            is_live = follow and self.reader.live
+            is_due = not is_live or poll % _POLLS == 0
+            if look and is_due and (met := look(clock.monotonic_ns())) is not None:
+                warn(met[1])
+                sys.exit(_CODES[met[0]])
+            if not is_live:
+                break
+            clock.sleep(_POLL)
+            self.reader.refresh()
+            printed = self.print_all(chosen, printed)
+        if follow and (was_live or look):
+            warn(f"the recording has ended: {self.reader.path}")
 
     def print_all(self, chosen: Filter, after: int) -> int:
         """Prints the chosen rows after a number, and returns the last number that was read."""

@@ -21,7 +21,6 @@ from acp_proxy.cli.options import complete_filter, complete_source, number_optio
 from acp_proxy.cli.screens.output import progress, stdout_screen, warn
 from acp_proxy.explain.choice import chosen_in
 from acp_proxy.explain.describe.event_texts import describe_event
-from acp_proxy.explain.hints import CallSpans
 from acp_proxy.explain.search.search import Searcher
 from acp_proxy.explain.search.search_patterns import Pattern
 from acp_proxy.explain.search.stream_matches import SearchHit
@@ -123,11 +122,10 @@ def _search(
     for path in places:
         try:
             with RecordingReader(path, unredacted=is_unredacted()) as reader:
-                recording, frames = reader.recording, frames + reader.count()
+                frames += reader.count()
                 masked += len(reader.masked_rows.made) if reader.masked_rows is not None else 0
                 with closing(hits_of(reader)) as hits:
-                    title_of = CallSpans(reader).title
-                    any_match |= printer.print_all(path, recording, islice(hits, limit), title_of)
+                    any_match |= printer.print_all(path, reader, islice(hits, limit))
         except UnreadableRecording as e:
             warn(str(e))
             unreadable = True

@@ -11,10 +11,12 @@ from acp_proxy.cli.screens.output import Page, stdout_screen
 from acp_proxy.cli.screens.recording_page import begun
 from acp_proxy.cli.screens.styled_text import STREAM_INKS, Ink, columns_of, fit, fit_end, pad, piece
 from acp_proxy.explain.describe.tool_texts import call_label, short_id
+from acp_proxy.explain.hints import CallSpans
 from acp_proxy.explain.log.timeline import ARROWS
 from acp_proxy.explain.search.stream_matches import SearchHit
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.recording.recording import Recording
+from acp_proxy.store.reader import RecordingReader
 
 _LABELS = ("kind", "method", "session", "turn", "tool_call")
 """The labels of a frame that a match has in JSON."""
@@ -52,22 +54,15 @@ class MatchPrinter:
         self._page = Page(stdout_screen())
         self._path, self._name = Path(), ""
 
-    def print_all(
-        self,
-        path: Path,
-        recording: Recording,
-        hits: Iterable[SearchHit],
-        title_of: Callable[[str | None, str, int], str],
-    ) -> bool:
+    def print_all(self, path: Path, reader: RecordingReader, hits: Iterable[SearchHit]) -> bool:
         """Prints the matches in one recording; returns whether there is a match.
 
         Args:
             path: the path of the recording.
-            recording: the recording.
+            reader: the recording.
             hits: the matches in the recording.
-            title_of: looks up the title of a tool call; see `CallSpans.title`.
         """
-        self._title_of = title_of
+        recording, self._title_of = reader.recording, CallSpans(reader).title
         self._path, self._name = path, _name_of(path)
         number = 0
         for number, hit in enumerate(hits, 1):

@@ -112,9 +112,9 @@ def stats(
         if not result.frames:
             is_empty = chosen is EVERYTHING
             warn("the recording has no frames" if is_empty else why_nothing(reader, filter_words))
-    from acp_proxy.cli.explain.stats_screen import show_statistics
+    from acp_proxy.cli.explain.stats_screen import StatisticsPage
 
-    show_statistics(stdout_screen(), result, recording, texts, chosen_turn)
+    StatisticsPage(stdout_screen(), recording).show(result, texts, chosen_turn)
 
 
 def _compare(where: Path, words: str, by: str, *, as_json: bool) -> None:

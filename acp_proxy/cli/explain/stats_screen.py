@@ -54,28 +54,14 @@ _RANKS = (0, 4, 1, 5, 3, 7, 2, 6, 0, 0, 1, 8)
 """The ranks of these columns."""
 
 
-def show_statistics(
-    screen: Screen,
-    statistics: Statistics,
-    recording: Recording,
-    turns: Sequence[TurnTime],
-    shown: TurnTime | None,
-) -> None:
-    """Prints the statistics of a recording.
+class StatisticsPage(Page):
+    """A page about the statistics of a recording.
 
     Args:
         screen: the screen that the output has to fit.
-        statistics: the statistics.
-        recording: the recording of the statistics.
-        turns: the turns to list.
-        shown: the turn to show step by step, or None.
+        recording: the recording.
     """
-    page = _StatisticsPage(screen, recording)
-    page.show(statistics, turns, shown)
-    page.flush()
 
-
-class _StatisticsPage(Page):
     def __init__(self, screen: Screen, recording: Recording) -> None:
         super().__init__(screen)
         self._recording, columns = recording, screen.columns
@@ -87,6 +73,13 @@ class _StatisticsPage(Page):
     def show(
         self, statistics: Statistics, turns: Sequence[TurnTime], shown: TurnTime | None
     ) -> None:
+        """Prints the statistics.
+
+        Args:
+            statistics: the statistics of the recording.
+            turns: the turns to list.
+            shown: the turn to show step by step, or None.
+        """
         recording, why = self._recording, why_no_times(self._recording)
         frames = counted(statistics.frames, "frame")
         sums = (self._took(statistics.duration_ns), frames, byte_size(statistics.bytes))
@@ -117,6 +110,7 @@ class _StatisticsPage(Page):
             self._section(title, self._waterfall(statistics.waterfall, is_open))
             left_out = statistics.waterfall.left_out
             self._more(left_out, "shorter step", f"--turn {shown.id}")
+        self.flush()
 
     def _took(self, ns: int | None) -> str:
         return duration(ns, self._recording.step_ns)

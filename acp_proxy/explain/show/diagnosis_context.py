@@ -105,8 +105,7 @@ class DiagnosisContext:
     @cached_property
     def errors(self) -> list[ErrorTally]:
         """The errors by method, code and blame."""
-        dialect = self.recording.dialect
-        return read_errors(self.reader, dialect, lambda: self.rules, self.faults.injected)
+        return read_errors(self.reader, lambda: self.rules, self.faults.injected)
 
     @cached_property
     def rules(self) -> Rules:

@@ -145,10 +145,7 @@ why."""
 
 
 def read_errors(
-    reader: RecordingReader,
-    dialect: str | None,
-    read_rules: Callable[[], Rules],
-    injected: dict[int, str],
+    reader: RecordingReader, read_rules: Callable[[], Rules], injected: dict[int, str]
 ) -> list[ErrorTally]:
     """Returns the errors by method, code and blame, the most frequent first.
 
@@ -156,7 +153,6 @@ def read_errors(
 
     Args:
         reader: the recording.
-        dialect: the dialect whose names for error codes are used.
         read_rules: reads the rules of the connection; called only if a request was refused.
         injected: the frames that faults inserted, each with its rule.
     """
@@ -167,6 +163,7 @@ def read_errors(
     refused = ((rows[key].request_seq, key[1]) for key in answers
                if codes[key] in _REFUSED or rows[key].method in OPENING)  # fmt: skip
     requests = _read_requests(reader, refused)
+    dialect = reader.recording.dialect
     rules = read_rules() if requests else Rules(dialect, {})
     groups: dict[_Group, list[tuple[StoredMessage, int]]] = {}
     for key, answer in answers.items():

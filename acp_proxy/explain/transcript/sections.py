@@ -42,11 +42,7 @@ class Sections:
     """
 
     def __init__(
-        self,
-        reader: RecordingReader,
-        chosen: Filter,
-        only: int | None = None,
-        rows: Iterator[Row] | None = None,
+        self, reader: RecordingReader, chosen: Filter, only: int | None, rows: Iterator[Row] | None
     ) -> None:
         self._reader, self._chosen, self._only = reader, chosen, only
         self._turns = turns(reader)

@@ -6,7 +6,8 @@ messages are looked up in an index. A request is shown with its answer.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from attrs import evolve
 
@@ -32,7 +33,6 @@ from acp_proxy.explain.transcript.contents import (
 )
 from acp_proxy.explain.transcript.entries import (
     EntryKind,
-    TextBlock,
     TextLimits,
     TranscriptEntry,
     TranscriptSection,
@@ -197,7 +197,7 @@ class TranscriptReader:
             case "invalid":
                 block = text_block(_decoded(row), self._limits.output)
                 title = plain(row["parse_error"] or "")
-                yield _entry(EntryKind.NOT_ACP, row, title, [block], is_failed=True)
+                yield _entry(EntryKind.NOT_ACP, row, title, blocks=[block], is_failed=True)
             case "request":
                 yield from self._request(row)
             case "response" | "error":
@@ -252,7 +252,7 @@ class TranscriptReader:
         if blocks:
             what = EntryKind.THOUGHT if kind in _THOUGHTS else EntryKind.MESSAGE
             by = "client" if kind.startswith("user") else "agent"
-            yield _entry(what, row, "", blocks, by=by)
+            yield _entry(what, row, "", blocks=blocks, by=by)
 
     def _call(self, row: Row) -> Iterator[TranscriptEntry]:
         session, tool_call = row["session"], row["tool_call"]
@@ -325,27 +325,16 @@ class TranscriptReader:
         turn = self._part.turn
         assert turn is not None
         is_odd = (turn.stop_reason or "end_turn") not in ("end_turn", "cancelled")
-        entry = TranscriptEntry(
-            EntryKind.END, row["seq"], row["seq"], row["t_ns"], title or "ended",
-            is_failed=is_failed or is_odd, took_ns=turn.duration_ns,
+        return _entry(
+            EntryKind.END, row, title or "ended", is_failed=is_failed or is_odd,
+            took_ns=turn.duration_ns, by="", detail="",
         )  # fmt: skip
-        _add_mark(entry, row)
-        return entry
 
 
-def _entry(
-    kind: EntryKind,
-    row: Row,
-    title: str,
-    blocks: Iterable[TextBlock] = (),
-    *,
-    is_failed: bool = False,
-    by: str = "",
-) -> TranscriptEntry:
-    by = by or SENDERS.get(row["stream"], "")
-    detail = row["method"] or ""
-    entry = TranscriptEntry(kind, row["seq"], row["seq"], row["t_ns"], title, by=by, detail=detail,
-                  is_failed=is_failed, blocks=[*blocks])  # fmt: skip
+def _entry(kind: EntryKind, row: Row, title: str, **more: Any) -> TranscriptEntry:
+    """Returns the entry of a single row, with a remark if a fault touched the row."""
+    named = {"by": SENDERS.get(row["stream"], ""), "detail": row["method"] or "", **more}
+    entry = TranscriptEntry(kind, row["seq"], row["seq"], row["t_ns"], title, **named)
     _add_mark(entry, row)
     return entry
 
