@@ -1,16 +1,21 @@
-"""All checks of `doctor`, and the checks of how acp-proxy is installed and can be started."""
+"""All checks of `doctor`, and the checks of how acp-proxy is installed and how clients start it.
+
+The acp-proxy in the settings of a client is run with ``--version``. Agents are only looked up, as
+files and in PATH, but not started.
+"""
 
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from acp_proxy import __version__
-from acp_proxy.editors.agents import SYSTEM_PATH
-from acp_proxy.editors.doctor.client_settings import client_settings
+from acp_proxy.base.wording import did_you_mean
+from acp_proxy.editors.acp_client import AcpClient
+from acp_proxy.editors.agents import SYSTEM_PATH, ConfiguredAgent, Machine
 from acp_proxy.editors.doctor.context import (
     CheckResult,
     CheckStatus,
@@ -22,8 +27,227 @@ from acp_proxy.editors.doctor.context import (
     warning,
 )
 from acp_proxy.editors.doctor.recordings_check import leftovers, recordings_directory, running
-from acp_proxy.editors.doctor.variables import variables
+from acp_proxy.editors.doctor.variables import PREFIX, complaint, is_off, variables
+from acp_proxy.editors.known_agents import expanded, known_names
+from acp_proxy.editors.known_clients import find_clients
 from acp_proxy.store.files.database import SQLITE_VERSION
+
+
+def client_settings(context: DoctorContext) -> Iterator[CheckResult]:
+    """Yields the results for each agent that a client of this machine starts by way of acp-proxy.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+    """
+    known = set()
+    for state in find_clients(context.machine):
+        for problem in state.problems:
+            yield warning(f"{state.client.title}: {problem}")
+        for agent in state.recorded:
+            key = agent.path, agent.name, agent.command
+            if key not in known:  # two plugins of an editor may share its settings file
+                known.add(key)
+                yield from _Entry(context, state.client, agent).results()
+    if not known:
+        text = "no settings of an ACP client were found that name acp-proxy"
+        yield warning(text, context.command("setup"))
+
+
+@frozen
+class _Program:
+    """The result of looking a program up as a client does."""
+
+    path: str | None
+    is_certain: bool
+    """False if the PATH of the client may differ, so that the client does not find the program."""
+
+
+class _Entry:
+    """Checks one agent that a client starts by way of acp-proxy.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+        client: the client.
+        agent: the agent.
+    """
+
+    def __init__(self, context: DoctorContext, client: AcpClient, agent: ConfiguredAgent) -> None:
+        self._context, self._client, self._agent = context, client, agent
+        self._before, self._proxy = _split(agent.proxy)
+        given = dict(word.split("=", 1) for word in self._before[1:] if "=" in word)
+        self._env: Mapping[str, str] = {**agent.env, **given}
+        self._name = f"{client.title} {agent.name!r}"
+
+    def results(self) -> Iterator[CheckResult]:
+        """Yields everything that is wrong with the agent; if there is no error, one OK result."""
+        version, troubles = self._version()
+        troubles += [*self._arguments(), *self._variables()]
+        if any(result.status is CheckStatus.ERROR for result in troubles) or version is None:
+            yield from troubles
+            return
+        what = "plays a recording" if self._words[:1] == ["replay"] else "records"
+        agent = f" {self._agent.agent[0]}" if self._agent.agent and what == "records" else ""
+        yield ok(f"{self._name}: acp-proxy {version} {what}{agent}")
+        yield from troubles
+
+    @property
+    def _words(self) -> list[str]:
+        """The words of the command after the words that start acp-proxy."""
+        return [*self._agent.command[len(self._agent.proxy) :]]
+
+    def _error(self, text: str, advice: str = "") -> CheckResult:
+        where = f"change it in {self._agent.path}"
+        advice = f"in {self._agent.path}, {advice}" if advice else where
+        return error(f"{self._name}: {text}", advice=advice)
+
+    def _warning(self, text: str, advice: str = "") -> CheckResult:
+        advice = f"in {self._agent.path}, {advice}" if advice else ""
+        return warning(f"{self._name}: {text}", advice=advice)
+
+    def _version(self) -> tuple[str | None, list[CheckResult]]:
+        """Asks the acp-proxy in the settings for its version, unless that may not be safe.
+
+        Returns:
+            The version, and the results that say what is wrong. The version is None if acp-proxy
+            was not asked or did not answer.
+        """
+        word = self._proxy[0]
+        own = shlex.join(self._context.own)
+        if self._before and PurePath(self._before[0]).name != "env":
+            text = f"{self._before[0]} starts its acp-proxy, whose version is not known"
+            return None, [self._warning(text)]
+        lookup = self._find(word)
+        if lookup.path is None:
+            what = "cannot be executed" if Path(word).is_file() else "was not found"
+            return None, [self._error(f"{word} {what}", f"put {own} in its place")]
+        troubles = []
+        if word.startswith("~/"):
+            text = f"{word} begins with ~, which not every client replaces"
+            troubles.append(self._warning(text, f"put {lookup.path} in its place"))
+        elif not word.startswith("/"):
+            if "/" in word:
+                text = f"{word} is not an absolute path"
+                return None, [self._error(text, f"put {own} in its place")]
+            if not lookup.is_certain:
+                text = f"{word} is in your PATH; a graphical client may have a shorter one"
+                troubles.append(self._warning(text, f"put {lookup.path} in its place"))
+        if self._is_of_this_directory(lookup.path):
+            text = f"{lookup.path} was not run, since anybody may have written this directory"
+            return None, [*troubles, self._warning(text)]
+        environ = {**self._context.machine.environ, **self._env}
+        answer = self._context.ask([lookup.path, *self._proxy[1:]], environ)
+        if answer.version is None:
+            return None, [self._error(f"{lookup.path} {answer.trouble}", f"put {own} in its place")]
+        if answer.version != __version__:
+            text = f"{lookup.path} is version {answer.version}, and this is {__version__}"
+            troubles.append(self._warning(text))
+        return answer.version, troubles
+
+    def _is_of_this_directory(self, program: str) -> bool:
+        """Whether the program or the settings are in the working directory.
+
+        If so, somebody else may have written these files, for example in a cloned repository.
+        """
+        machine = self._context.machine
+        is_here = machine.directory in (self._agent.path.parent, Path(program).parent)
+        return is_here and machine.directory != machine.home
+
+    def _arguments(self) -> Iterator[CheckResult]:
+        words = self._words
+        if words[:1] == ["replay"]:
+            return
+        if not words:
+            advice = 'its arguments are "record", "--" and the agent\'s command'
+            yield self._error("it starts acp-proxy without record", advice)
+        elif words[0] != "record":
+            advice = 'its arguments are "record", "--" and the agent\'s command'
+            if words[0].split()[:1] == ["record"]:
+                yield self._error("its arguments are one string", f"split it: {advice}")
+            else:
+                yield self._error("record is not the first argument of acp-proxy", advice)
+        else:
+            try:
+                command = self._context.read_record(words[1:])
+            except ValueError as e:
+                yield self._error(str(e))
+                return
+            if "--" not in words:
+                text = "there is no -- before the agent's command"
+                yield self._warning(text, 'put "--" before it')
+            yield from self._command(command)
+
+    def _command(self, command: Sequence[str]) -> Iterator[CheckResult]:
+        word = command[0]
+        if word.startswith("@"):
+            known = expanded(command, lambda program: self._find(program).path is not None)
+            if known is None:
+                near = did_you_mean(word.lower(), [f"@{name}" for name in known_names()])
+                yield self._error(f"no known agent {word!r}{near}")
+                return
+            word = known[0][0]
+        if word.startswith(("~", "$")):
+            text = f"the agent {word} cannot be found: ~ and variables are not expanded"
+            yield self._error(text, "give its absolute path")
+            return
+        lookup = self._find(word)
+        if lookup.path is None:
+            what = "cannot be executed" if Path(word).is_file() else "was not found"
+            yield self._error(f"the agent {word} {what}", "give its absolute path")
+        elif "/" in word and not word.startswith("/"):
+            text = f"the agent {word} is found in some directories only"
+            yield self._warning(text, "give its absolute path")
+        elif not lookup.is_certain:
+            text = f"the agent {word} is in your PATH; a graphical client may have a shorter one"
+            yield self._warning(text, f"put {lookup.path} in its place")
+        else:
+            yield from self._interpreter(lookup.path)
+
+    def _interpreter(self, path: str) -> Iterator[CheckResult]:
+        """Yields a warning if ``env`` may not find the interpreter of a script."""
+        interpreter = self._context.machine.interpreter_of(path)
+        if interpreter is None:
+            return
+        lookup = self._find(PurePath(interpreter).name)
+        if lookup.path is None or not lookup.is_certain:
+            text = f"the agent {path} is run by {interpreter}, which the client may not find"
+            directory = PurePath(interpreter).parent
+            yield self._warning(text, f"add PATH with {directory} to its variables")
+
+    def _variables(self) -> Iterator[CheckResult]:
+        """Yields a result for each problematic variable in the settings, without its value."""
+        for name, value in self._env.items():
+            if not name.startswith(PREFIX) or not value:
+                continue
+            if name == "ACP_PROXY_OFF" and is_off(value):
+                yield self._error("ACP_PROXY_OFF switches recording off", "remove the variable")
+            elif complaint(name, value):
+                yield self._error(f"the value of {name} cannot be understood")
+            elif self._context.removed(name, value):
+                yield self._warning(f"its {name} belongs to an option that was removed")
+            elif name == "ACP_PROXY_RECORDINGS" and value != str(self._context.recordings):
+                yield self._warning("its ACP_PROXY_RECORDINGS is another directory than yours")
+
+    def _find(self, word: str) -> _Program:
+        machine = self._context.machine
+        if "PATH" in self._env:
+            return _Program(_with_path(machine, self._env["PATH"]).find(word), is_certain=True)
+        if "/" not in word and self._client.is_graphical:
+            path = _with_path(machine, SYSTEM_PATH).find(word)
+            if path is None:
+                return _Program(machine.find(word), is_certain=False)
+            return _Program(path, is_certain=True)
+        return _Program(machine.find(word), is_certain=True)
+
+
+def _with_path(machine: Machine, path: str) -> Machine:
+    return evolve(machine, environ={**machine.environ, "PATH": path})
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Divides a command into the words of programs such as ``env`` and the words of acp-proxy."""
+    count = 1 if words[-2:-1] != ("-m",) else 4 if words[-3:-2] == ("-P",) else 3
+    return [*words[:-count]], [*words[-count:]]
+
 
 _TOOLS = ("/pipx/venvs/", "/uv/tools/")
 """The directories in which pipx and uv keep the virtual environments that they manage."""

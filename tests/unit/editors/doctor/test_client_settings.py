@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from attrs import evolve
 
-from acp_proxy.editors.doctor import client_settings as module
-from acp_proxy.editors.doctor.client_settings import client_settings
+from acp_proxy.editors.doctor import doctor_checks as module
 from acp_proxy.editors.doctor.context import VersionAnswer
+from acp_proxy.editors.doctor.doctor_checks import client_settings
 from tests.support.client_homes import VALUE, make_home
 from tests.support.doctor_machine import SETTINGS, configure, healthy, lines, machine, program
 
