@@ -10,7 +10,7 @@ from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.session_record import EndedTurn
 from acp_proxy.check.registry import IN_FLIGHT_NS, MOMENT_NS, end_rule, rule, turn_rule
 from acp_proxy.check.rules.prompts import late_for, was_cancelled
-from acp_proxy.protocol.dialects import CANCEL, DRAFT, PERMISSION, PROMPT, V1, V2
+from acp_proxy.protocol.dialects import CANCEL, DRAFT, PERMISSION, PROMPT, V1
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, TURN_OUTPUT
@@ -38,7 +38,7 @@ def cancel_is_confirmed(ended: EndedTurn, conversation: Conversation) -> Breache
 @turn_rule("cancel.error")
 def errors_are_caught(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds cancelled turns that end with an error."""
-    if not ended.turn.must_confirm or not ended.is_error or conversation.dialect == V2:
+    if not ended.turn.must_confirm or not ended.is_error:
         return
     if conversation.dialect == DRAFT and ended.error_code == _DRAFT_CANCELLED_CODE:
         return
@@ -174,7 +174,7 @@ def work_stops(message: CheckedMessage, conversation: Conversation) -> Breaches:
 @turn_rule("cancel.tools-left")
 def tools_are_settled(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Reports open tool calls at the end of a cancelled turn (1.0 draft)."""
-    if conversation.dialect != DRAFT or ended.stop_reason != _CANCELLED:
+    if ended.stop_reason != _CANCELLED:
         return
     for call in ended.turn.calls.values():
         if call.status in RUNNING:

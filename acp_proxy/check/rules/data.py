@@ -10,7 +10,7 @@ from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.methods import METHODS
 from acp_proxy.check.registry import ANY, end_rule, has_metadata, rule
 from acp_proxy.check.rules.json_rpc import unanswered
-from acp_proxy.protocol.dialects import DRAFT, PERMISSION
+from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import member, pointer
 from acp_proxy.protocol.jsonrpc import Direction, Kind
 from acp_proxy.redaction.markers import MARKER
@@ -140,7 +140,7 @@ def extensions_are_announced(message: CheckedMessage, conversation: Conversation
 @rule("ext.namespace", requests=(ANY,), notifications=(ANY,), alone=True)
 def custom_names_have_a_namespace(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports custom methods without a namespace."""
-    if conversation.dialect == DRAFT and _is_custom(message) and "/" not in (message.method or ""):
+    if _is_custom(message) and "/" not in (message.method or ""):
         yield Breach(f"{_method(message)} has no namespace, such as example in _example/name")
 
 

@@ -134,8 +134,6 @@ def all_options_are_listed(message: CheckedMessage, conversation: Conversation) 
     listed = options_by_id(options)
     if session is None or session.options is None or listed is None:
         return
-    if conversation.dialect == DRAFT:
-        return
     wanted = None if message.request is None else message.request.params.get("configId")
     missing = [name for name in session.options if name not in listed]
     if isinstance(wanted, str) and wanted in missing:

@@ -71,7 +71,7 @@ def prompts_have_content(message: CheckedMessage, conversation: Conversation) ->
 @rule("prompt.concurrent", requests=(PROMPT,))
 def prompts_wait_for_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds prompts in a session with an open turn; in v2 a prompt may join an open turn."""
-    if conversation.dialect == V2 or message.session is None:
+    if message.session is None:
         return
     if (older := conversation.other_turn(message.session, message.transition.turn)) is not None:
         yield Breach("the turn before has not ended", (older.prompt_seq,))
@@ -140,7 +140,7 @@ def tools_are_done(ended: EndedTurn, conversation: Conversation) -> Breaches:
     actions that they never report as a tool call, such as a follow-up.
     """
     is_cancelled = ended.turn.cancel_seq is not None or ended.turn.dropped is not None
-    if ended.stop_reason != "end_turn" or is_cancelled or conversation.dialect == V2:
+    if ended.stop_reason != "end_turn" or is_cancelled:
         return
     reported = [call for call in ended.turn.calls.values() if call.is_reported]
     open_ = [call for call in reported if call.status in RUNNING]
@@ -157,7 +157,7 @@ def requests_are_settled(ended: EndedTurn, conversation: Conversation) -> Breach
 
     Requests that wait for a terminal may be open, since terminals may run on.
     """
-    if ended.turn.cancel_seq is not None or conversation.dialect == V2:
+    if ended.turn.cancel_seq is not None:
         return
     for request in conversation.open_requests(Direction.TO_CLIENT):
         opened = request.transition.opened
@@ -186,8 +186,7 @@ def requests_belong_to_a_turn(message: CheckedMessage, conversation: Conversatio
 def progress_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Reports successful turns without any update; only the 1.0 draft requires one."""
     turn = ended.turn
-    is_silent = ended.stop_reason == "end_turn" and not turn.updates and turn.cancel_seq is None
-    if conversation.dialect == DRAFT and is_silent:
+    if ended.stop_reason == "end_turn" and not turn.updates and turn.cancel_seq is None:
         yield Breach("the turn ends without an update", (turn.prompt_seq,))
 
 

@@ -118,7 +118,7 @@ def load_replays(message: CheckedMessage, conversation: Conversation) -> Breache
 def replay_ends_with_the_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages of the history after the answer to session/load."""
     session = conversation.session(message.session)
-    if session is None or session.opened != "session/load" or conversation.dialect == DRAFT:
+    if session is None or session.opened != "session/load":
         return
     is_outside = message.transition.turn is None and message.sender == AGENT
     may_be_asked = session.had_prompt or conversation.pairs.may_be_prompted(session.id)

@@ -7,7 +7,7 @@ from acp_proxy.check.checked_message import AGENT, CheckedMessage, integer
 from acp_proxy.check.conversation.conversation import TERMINAL, Conversation
 from acp_proxy.check.conversation.session_record import EndedTurn, TerminalRecord
 from acp_proxy.check.registry import end_rule, rule, turn_rule
-from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.protocol.dialects import DRAFT, V1
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.redaction.markers import MARKER
 
@@ -62,7 +62,7 @@ def reads_what_was_written(message: CheckedMessage, conversation: Conversation) 
     """Reports a file that is read as a whole after a write, with another text than was written."""
     request = message.request
     path = request.params.get("path") if request is not None else None
-    if request is None or not isinstance(path, str) or conversation.dialect == V2:
+    if request is None or not isinstance(path, str):
         return
     written, key = conversation.memory.written_files, (message.session, path)
     if message.method == _WRITE:
@@ -108,9 +108,8 @@ def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches
 def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages that name a terminal which was not created."""
     name = message.params.get("terminalId")
-    if conversation.dialect == V2 or conversation.pairs.excused[TERMINAL]:
-        return
-    if isinstance(name, str) and conversation.terminals.lacks(name):
+    is_unknown = isinstance(name, str) and conversation.terminals.lacks(name)
+    if is_unknown and not conversation.pairs.excused[TERMINAL]:
         yield Breach(f"the terminal {shown(name)} was not created", place="/params/terminalId")
 
 
@@ -313,9 +312,7 @@ def creation_does_not_wait(message: CheckedMessage, conversation: Conversation) 
 
 def _terminal(message: CheckedMessage, conversation: Conversation) -> TerminalRecord | None:
     name = message.params.get("terminalId")
-    if not isinstance(name, str) or conversation.dialect == V2:
-        return None
-    return conversation.terminals.get(name)
+    return conversation.terminals.get(name) if isinstance(name, str) else None
 
 
 def _read(message: CheckedMessage, conversation: Conversation) -> TerminalRecord | None:

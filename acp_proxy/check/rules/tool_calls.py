@@ -25,7 +25,7 @@ def call_was_announced(message: CheckedMessage, conversation: Conversation) -> B
     session, name = conversation.session(message.session), message.parsed.tool_call
     if session is None or name is None or not session.calls.lacks(name):
         return
-    if conversation.dialect == V2 or conversation.pairs.excused[CALL]:
+    if conversation.pairs.excused[CALL]:
         return  # its announcement could not be read
     if not conversation.is_opening(message.session, *OPENING):
         text = f"the tool call {shown(name)} was not announced"
@@ -37,7 +37,7 @@ def call_is_new(message: CheckedMessage, conversation: Conversation) -> Breaches
     """Finds a second ``tool_call`` with the same id, except in replayed history."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     call = None if session is None or name is None else session.calls.get(name)
-    if call is None or call.announced_seq is None or conversation.dialect == V2:
+    if call is None or call.announced_seq is None:
         return
     if not conversation.is_opening(message.session, *OPENING):
         name = shown(call.id) if call.id else "with an empty id"
@@ -124,8 +124,6 @@ def what_is_known_stays(message: CheckedMessage, conversation: Conversation) -> 
 @rule("tool.content-form", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
 def content_has_items(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds content blocks that are not wrapped in an item of a tool call's content."""
-    if conversation.dialect == DRAFT:
-        return
     call, place = _call(message)
     for at, item in enumerate(items(call.get("content"))):
         kind = member(item, "type")
@@ -278,7 +276,7 @@ def option_was_offered(message: CheckedMessage, conversation: Conversation) -> B
 @rule("perm.outcome-form", results=(PERMISSION,), alone=True)
 def answer_has_an_outcome(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds answers of v1 and v2 without a valid outcome."""
-    if conversation.dialect == DRAFT or message.value is None:
+    if message.value is None:
         return
     outcome = message.result.get("outcome")
     if not isinstance(outcome, dict):
