@@ -1,5 +1,7 @@
 """``acp-proxy verify``: play the recorded client against a live agent and report what changed."""
 
+import os
+import re
 import signal
 import sys
 from contextlib import ExitStack, suppress
@@ -7,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from attrs import evolve
+from attrs import evolve, field, frozen
 
 from acp_proxy.base.errors import AcpProxyError
+from acp_proxy.base.limits import EXAMPLES
 from acp_proxy.base.system import signal_name
-from acp_proxy.base.wording import plain
+from acp_proxy.base.wording import listed, plain
 from acp_proxy.batches import names_several
 from acp_proxy.cli.batch_options import (
     BatchCommand,
@@ -42,12 +45,11 @@ from acp_proxy.cli.options import (
     seconds,
 )
 from acp_proxy.cli.output_files import check_report_files, new_path, spare_recordings
-from acp_proxy.cli.playback.sent_secrets import fill
 from acp_proxy.cli.screens.output import show_status, warn, with_verdict
 from acp_proxy.diff.diff_result import DiffOptions
 from acp_proxy.playback.replay.replay_report import STALLED
 from acp_proxy.playback.shared.playback_options import NS_PER_S, Pacing
-from acp_proxy.playback.verify.recorded_client import FilledScript, RecordedClient
+from acp_proxy.playback.verify.recorded_client import FilledScript, RecordedClient, markers_to_send
 from acp_proxy.playback.verify.verification import Verification
 from acp_proxy.playback.verify.verify_requests import VerifyOptions
 from acp_proxy.protocol.jsonrpc import Stream
@@ -302,3 +304,66 @@ def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> 
         return limit_ns(given)
     recorded_ns = int(client.duration_ns * max(1.0, timing.factor))
     return _TIMES * max(_SHORTEST_NS, recorded_ns)
+
+
+_GIVEN = re.compile(
+    r"(?P<marker>\[?(?:redacted:)?(?:[a-z]+:)?(?P<hash>[0-9a-f]{8})\]?)=(?P<variable>\w+)", re.ASCII
+)
+
+
+@frozen
+class GivenSecrets:
+    """The secrets that replace markers."""
+
+    values: dict[str, str] = field(factory=dict, repr=False)
+    """The secrets, each with its marker."""
+    variables: dict[str, str] = field(factory=dict)
+    """The environment variables that hold the secrets, each with the marker of its secret."""
+
+
+def fill(
+    script: FilledScript,
+    client: RecordedClient,
+    options: tuple[str, ...],
+    *,
+    are_for_many: bool = False,
+    are_listed: bool = True,
+) -> GivenSecrets:
+    """Fills in the given secrets, and lists on stderr the markers that will be sent unchanged.
+
+    Args:
+        script: the recorded messages, whose markers are replaced.
+        client: the recorded client, which sends the messages.
+        options: ``MARKER=VARIABLE``, as the user gave them.
+        are_for_many: whether some options may be about markers of other recordings.
+        are_listed: whether to list markers on stderr.
+
+    Raises:
+        Refusal: a marker or a variable does not exist.
+    """
+    if script.redaction not in ("secrets", "private") and not options:
+        return GivenSecrets()
+    markers = markers_to_send(client)
+    secrets, by_hash = GivenSecrets(), {}
+    for option in options:
+        if (match := _GIVEN.fullmatch(option)) is None:
+            raise Refusal(f"expected MARKER=VARIABLE, such as env:ab12cd34=API_KEY, got {option}")
+        marker, variable = markers.get(match["hash"]), match["variable"]
+        if marker is None and are_for_many:
+            continue
+        if marker is None:
+            raise Refusal(
+                f"no message of the recorded client has the marker {match['marker']};"
+                " `acp-proxy secrets` lists the markers of a recording"
+            )
+        if not (value := os.environ.get(variable)):
+            raise Refusal(f"expected a value for {marker}: {variable} is not set")
+        by_hash[match["hash"]] = value
+        secrets.values[value] = secrets.variables[variable] = marker
+    script.fill(by_hash)
+    if are_listed and (left := [marker for name, marker in markers.items() if name not in by_hash]):
+        warn(
+            f"sent unchanged: {listed(left, EXAMPLES)};"
+            " to send the value of an environment variable in place of a marker, use --secret"
+        )
+    return secrets

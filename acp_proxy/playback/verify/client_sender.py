@@ -18,9 +18,9 @@ from math import inf
 
 from acp_proxy.playback.events import Command, Send
 from acp_proxy.playback.shared.divergence import DivergenceKind
-from acp_proxy.playback.shared.line_rewriter import reply
+from acp_proxy.playback.shared.line_rewriter import LineRewriter, reply
 from acp_proxy.playback.shared.playback_options import Order
-from acp_proxy.playback.verify.composer import Composer, cancellation
+from acp_proxy.playback.verify.composer import cancellation, composed
 from acp_proxy.playback.verify.known_files import READ, WRITE
 from acp_proxy.playback.verify.lane import ClientFrame, ClientLane, SentRequest
 from acp_proxy.playback.verify.permission_guard import PermissionGuard
@@ -169,7 +169,7 @@ class ClientSender:
         """How many frames were sent."""
         self._state = state
         self._guard = PermissionGuard(state)
-        self._composer = Composer(state.bindings, rewrite_text=state.options.rewrite_text)
+        self._writer = LineRewriter(state.bindings, rewrite_text=state.options.rewrite_text)
 
     def send_ready(self) -> Iterator[Command]:
         """Sends all frames that may be sent now, in recorded order."""
@@ -227,7 +227,7 @@ class ClientSender:
         if frame.steps:
             self._state.sessions.bind_before(frame)
             wire = self._state.recording.script.wire(frame.seq)
-            written = self._composer.written(frame, wire, ids, options)
+            written = composed(frame, wire, self._writer, ids, options)
             self._state.masking.note(written)
             yield Send(written, frame.seq)
             yield from self._note_sent(frame)

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from acp_proxy.playback.events import Send
-from acp_proxy.playback.shared.bindings import Bindings
 from acp_proxy.playback.shared.divergence import ERROR_CODE, Divergence
 from acp_proxy.playback.shared.line_rewriter import (
     ANY_BYTES,
@@ -27,32 +26,31 @@ from acp_proxy.recording.steps import Wire
 _OPTION = {"result": {"outcome": {"optionId": Place.FREE}}}
 
 
-class Composer:
-    """Writes recorded frames; also replaces directories in texts if `rewrite_text` is true."""
+def composed(
+    frame: ClientFrame,
+    wire: Wire,
+    writer: LineRewriter,
+    ids: dict[str, str],
+    options: Mapping[str, str],
+) -> bytes:
+    """Returns a recorded frame with live values as a line, with its newline.
 
-    def __init__(self, bindings: Bindings, *, rewrite_text: bool) -> None:
-        self._writer = LineRewriter(bindings, rewrite_text=rewrite_text)
-
-    def written(
-        self, frame: ClientFrame, wire: Wire, ids: dict[str, str], options: Mapping[str, str]
-    ) -> bytes:
-        """Returns a frame as a line, with its newline.
-
-        Args:
-            frame: the frame; for a batch, only the members in its steps are written.
-            wire: the frame as it was recorded.
-            ids: the live ids of the requests that the frame answers, by their recorded ids.
-            options: the live options that the frame selects, by the recorded ids of the requests.
-        """
-        text = wire.raw.decode("utf-8", ANY_BYTES)
-        if frame.steps[0].member is None:
-            text = _chosen(text, options)
-        else:
-            text = _part(frame, text)
-            members = [(s, _chosen(text[s.start : s.end], options)) for s in members_of(text)]
-            text = splice(text, members)
-        wire = wire._replace(raw=text.encode("utf-8", ANY_BYTES))
-        return self._writer.written(wire, ids) + (wire.newline or "\n").encode()
+    Args:
+        frame: the frame; for a batch, only the members in its steps are written.
+        wire: the frame as it was recorded.
+        writer: replaces recorded values by live ones.
+        ids: the live ids of the requests that the frame answers, by their recorded ids.
+        options: the live options that the frame selects, by the recorded ids of the requests.
+    """
+    text = wire.raw.decode("utf-8", ANY_BYTES)
+    if frame.steps[0].member is None:
+        text = _chosen(text, options)
+    else:
+        text = _part(frame, text)
+        members = [(s, _chosen(text[s.start : s.end], options)) for s in members_of(text)]
+        text = splice(text, members)
+    wire = wire._replace(raw=text.encode("utf-8", ANY_BYTES))
+    return writer.written(wire, ids) + (wire.newline or "\n").encode()
 
 
 def _part(frame: ClientFrame, text: str) -> str:
