@@ -26,9 +26,8 @@ from acp_proxy.playback.replay.divergence_handler import (
 )
 from acp_proxy.playback.replay.frame_sender import AgentSender
 from acp_proxy.playback.replay.lanes import Lane
-from acp_proxy.playback.replay.message_comparison import ClientMessage
 from acp_proxy.playback.replay.message_matcher import MessageMatch, MessageMatcher
-from acp_proxy.playback.replay.replay_state import ReplayState
+from acp_proxy.playback.replay.replay_state import ClientMessage, ReplayState
 from acp_proxy.playback.shared.comparison import Comparison
 from acp_proxy.playback.shared.divergence import DivergenceKind
 from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST, PROMPT, PUSH, V2

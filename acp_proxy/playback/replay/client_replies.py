@@ -13,10 +13,9 @@ from attrs import define
 from acp_proxy.playback.events import Command
 from acp_proxy.playback.replay.divergence_handler import DivergenceHandler
 from acp_proxy.playback.replay.lanes import Lane
-from acp_proxy.playback.replay.message_comparison import ClientMessage
 from acp_proxy.playback.replay.message_matcher import MessageMatch
 from acp_proxy.playback.replay.replay_requests import OpenAgentRequest
-from acp_proxy.playback.replay.replay_state import ReplayState
+from acp_proxy.playback.replay.replay_state import ClientMessage, ReplayState
 from acp_proxy.playback.shared.divergence import DivergenceKind
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_none, member

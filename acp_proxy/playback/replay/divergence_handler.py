@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from acp_proxy.playback.events import Command, Send
 from acp_proxy.playback.replay.lanes import Lane
-from acp_proxy.playback.replay.message_comparison import ClientMessage
 from acp_proxy.playback.replay.message_matcher import MessageMatch, MessageMatcher
-from acp_proxy.playback.replay.replay_state import ReplayState
+from acp_proxy.playback.replay.replay_state import ClientMessage, ReplayState
 from acp_proxy.playback.shared.comparison import Comparison
 from acp_proxy.playback.shared.divergence import ERROR_CODE, INFORMATION, Divergence, DivergenceKind
 from acp_proxy.playback.shared.line_rewriter import ANY_BYTES, reply

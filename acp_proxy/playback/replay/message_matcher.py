@@ -15,8 +15,7 @@ from attrs import define, frozen
 
 from acp_proxy.base.limits import CANDIDATES, NAMED
 from acp_proxy.playback.replay.lanes import Lane
-from acp_proxy.playback.replay.message_comparison import SESSION_ID, ClientMessage
-from acp_proxy.playback.replay.replay_state import ReplayState
+from acp_proxy.playback.replay.replay_state import SESSION_ID, ClientMessage, ReplayState
 from acp_proxy.playback.shared.comparison import Comparison
 from acp_proxy.playback.shared.divergence import NearMiss
 from acp_proxy.protocol.dialects import OPENING

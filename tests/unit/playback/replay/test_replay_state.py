@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.playback.replay.message_comparison import ClientMessage, MessageComparer
+from acp_proxy.playback.replay.replay_state import ClientMessage, MessageComparer
 from acp_proxy.playback.shared.bindings import Bindings
 from acp_proxy.playback.shared.comparison import Difference
 from acp_proxy.playback.shared.message_mask import MessageMask
