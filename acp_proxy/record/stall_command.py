@@ -53,7 +53,7 @@ async def run_at_stalls(relay: Relay, options: RecordOptions, path: Path) -> Non
 
 def _open(files: ExitStack, path: Path, limit_s: float) -> Callable[[int], str]:
     """Opens the recording; returns a function that returns a sentence, or an empty text."""
-    from acp_proxy.check.live_watch import LiveWatch  # late: it takes a while, in a thread
+    from acp_proxy.check.judgement import LiveWatch  # late: it takes a while, in a thread
     from acp_proxy.store.reader import RecordingReader
 
     reader = files.enter_context(RecordingReader(path))

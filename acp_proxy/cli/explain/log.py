@@ -146,7 +146,7 @@ def log(
         most = None if lines is None else min(lines, _MOST_LINES)
         look = None
         if until:
-            from acp_proxy.check.live_watch import LiveWatch  # late: it loads the rules
+            from acp_proxy.check.judgement import LiveWatch  # late: it loads the rules
 
             stall_s = min((float(end[1]) for end in ends if end and end[1]), default=None)
             look = LiveWatch(reader, stall_s, problem="problem" in until).look

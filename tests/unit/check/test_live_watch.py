@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.check import live_watch
-from acp_proxy.check.live_watch import LiveWatch
+from acp_proxy.check import judgement
+from acp_proxy.check.judgement import LiveWatch
 from acp_proxy.explain.message_pass import MessagePass
 from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
 from acp_proxy.recording import log_format as capture_log
@@ -122,7 +122,7 @@ def test_a_running_call_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) 
     """While a tool call runs, the live watch allows the agent a longer silence than elsewhere."""
     with RecordingReader(DIRECTORY / "hang.db") as reader:
         assert rings(reader, 2) == []
-        monkeypatch.setattr(live_watch, "CALL_S", 2.0)
+        monkeypatch.setattr(judgement, "CALL_S", 2.0)
         ((second, sentence),) = rings(reader, 2)
     assert second == 3
     assert 'prompt #6 open: "' in sentence
