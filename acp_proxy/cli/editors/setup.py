@@ -16,9 +16,8 @@ from acp_proxy.cli.screens.output import Page, Writer, ask, say, say_json, stdou
 from acp_proxy.editors.acp_client import AcpClient
 from acp_proxy.editors.agents import ConfiguredAgent, Machine, RecordedAgent, known_agent, recorded
 from acp_proxy.editors.hiding import hidden_agent
-from acp_proxy.editors.json_clients import JsonClient
 from acp_proxy.editors.known_agents import AGENTS, agent_id, known_names
-from acp_proxy.editors.known_clients import CLIENTS, FoundClient, find_clients, look_at
+from acp_proxy.editors.known_clients import CLIENTS, FoundClient, JsonClient, find_clients, look_at
 from acp_proxy.editors.settings_changes import ChangeLog, add, check_writable, read, undo
 from acp_proxy.editors.settings_edits import entries, insertion
 from acp_proxy.recording.agent_names import agent_name
