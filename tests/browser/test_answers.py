@@ -41,7 +41,7 @@ TYPE = """async (texts) => {
   const type = (text) => text !== state.filter && new Promise((done) => {
     answered = done;
     field.value = text;
-    field.dispatchEvent(new Event("change"));
+    field.dispatchEvent(new Event("input"));
   });
   for (const text of texts) {
     await type("");

@@ -62,10 +62,9 @@ export class CallsView {
     });
     // The event `change` would come when a row is pressed, and would remove this row.
     const on = { input: () => this.build() };
-    this.kind = h("select", { "aria-label": "Kind", on });
-    this.status = h("select", { "aria-label": "Status", on });
+    this.selects = ["Kind", "Status"].map((name) => h("select", { "aria-label": name, on }));
     this.count = h("span", { role: "status" }, "Reading the tool calls…");
-    const tools = div("calls-tools", this.kind, this.status, this.count);
+    const tools = div("calls-tools", this.selects, this.count);
     container.append(tools, this.list.element);
   }
 
@@ -76,16 +75,14 @@ export class CallsView {
     const entries = this.recording.entries;
     await entries.ready();
     const calls = (this.calls = await listedCalls(this.recording, entries.kinds));
-    /** @type {(select: HTMLSelectElement, all: string, name: "detail" | "state") => void} */
-    const offer = (select, all, name) => {
+    this.selects.forEach((select, isStatus) => {
       const { value } = select;
-      const words = new Set([...calls.values()].map((call) => call[name]).sort());
-      const options = [...words].map((word) => h("option", { value: word }, word));
+      const all = isStatus ? "every status" : "every kind";
+      const named = [...calls.values()].map((call) => isStatus ? call.state : call.detail);
+      const options = [...new Set(named.sort())].map((word) => h("option", { value: word }, word));
       clear(select, h("option", { value: "" }, all), options);
       select.value = value;
-    };
-    offer(this.kind, "every kind", "detail");
-    offer(this.status, "every status", "state");
+    });
     this.build();
     const failed = this.rows.find((row) => this.callAt(row)?.is_failed === true);
     const chosen = failed ?? this.rows[0] ?? -1;
@@ -110,10 +107,10 @@ export class CallsView {
 
   build() {
     if (!this.calls) return;
+    const [kind, status] = this.selects.map(({ value }) => value);
     const isChosen = (/** @type {number} */ row) => {
       const call = this.callAt(row);
-      return call !== undefined && [call.detail, ""].includes(this.kind.value)
-        && [call.state, ""].includes(this.status.value);
+      return call && [call.detail, ""].includes(kind) && [call.state, ""].includes(status);
     };
     const [calls, known] = [this.recording.numbers("call"), new Set()];
     const isFirst = (/** @type {number} */ row) => known.size < known.add(calls[row]).size;

@@ -122,7 +122,9 @@ export class ListView {
     if (kind < RUN) {
       const pause = kind === TURN ? undefined : this.recording.pauses.get(row);
       node.classList.add(...(pause ? ["list-silence", `debt-${pause.debt}`] : ["list-turn"]));
-      const words = pause ? pauseWords(pause) : this.turnWords(row);
+      const [{ recording }, session] = [this, this.recording.text("session", row)];
+      const turn = [`turn ${recording.numbers("turn")[row]}`, session];
+      const words = pause ? pauseWords(pause) : turn.filter((one) => one !== null).join(" · ");
       const attributes = { role: "gridcell", "aria-colspan": Object.keys(COLUMNS).length };
       node.append(h("span", attributes, words));
       return;
@@ -214,12 +216,6 @@ export class ListView {
     if (this.state.times !== "delta" || !words) return words;
     const above = this.state.shown[lowerBound(this.state.shown, row) - 1] ?? row;
     return ((times[row] - times[above]) / 1e9).toFixed(6);
-  }
-
-  /** @param {number} row */
-  turnWords(row) {
-    const session = this.recording.text("session", row);
-    return `turn ${this.recording.numbers("turn")[row]}${session === null ? "" : ` · ${session}`}`;
   }
 }
 

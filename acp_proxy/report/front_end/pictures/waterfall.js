@@ -194,7 +194,6 @@ export class WaterfallView {
     const style = { left: `${start}%`, width: `${end - start}%` };
     const right = start > 30 ? 100 - start : 0;
     const side = end < 70 ? { left: `calc(${end}% + 6px)` } : { right: `calc(${right}% + 6px)` };
-    const times = step.frames > 1 ? ` ×${step.frames}` : "";
     const cell = (/** @type {string} */ kind, /** @type {(Node | string)[]} */ ...children) =>
       h("span", { class: `waterfall-${kind}`, role: "gridcell" }, children);
     node.classList.add("waterfall-row", `kind-${step.kind}`);
@@ -204,7 +203,7 @@ export class WaterfallView {
     setAttribute(node, "title", `${name} ${step.title ?? ""}\n${outcome}`);
     node.append(
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),
-        " ", ...readable(step.title ?? ""), times),
+        " ", ...readable(step.title ?? ""), step.frames > 1 ? ` ×${step.frames}` : ""),
       cell("field",
         span("visually-hidden", `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
         h("i", { class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style }),

@@ -68,8 +68,8 @@ class App {
     this.filter = part("#filter");
     /** @type {HTMLInputElement} */
     this.search = part("#search");
-    onText(this.filter, state.setFilter);
-    onText(this.search, state.setQuery);
+    this.filter.addEventListener("input", () => state.setFilter(this.filter.value));
+    this.search.addEventListener("input", () => state.setQuery(this.search.value));
     this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
     /** The counts beside the filter, and between the two buttons for steps. */
     this.counts = [...root.querySelectorAll(".count")];
@@ -81,8 +81,7 @@ class App {
     /** @type {HTMLElement[]} */
     this.panels = VIEWS.map(({ name }) => part(`#view-${name}`));
     part(".main").addEventListener("click", (/** @type {Event} */ event) => this.onRowClick(event));
-    const times = part("#times");
-    times.addEventListener("change", () => state.set("times", times.value));
+    part("#times").onchange = (/** @type {any} */ { target }) => state.set("times", target.value);
     /** @type {HTMLElement} */
     this.message = part(".message");
     /** @type {HTMLElement} */
@@ -122,7 +121,11 @@ class App {
     f: () => this.search.select(),
     j: () => this.move(1),
     k: () => this.move(-1),
-    "[": () => this.toPair(),
+    // From a request to its answer, or back.
+    "[": () => {
+      const pair = this.state.recording.pair(this.state.row);
+      if (pair >= 0) this.state.select(pair);
+    },
     Enter: () => this.detail.focus(),
     ...Object.fromEntries(VIEWS.map(({ key, name }) => [key, () => this.arrive(name)])),
     Escape: () => this.current?.list.focus(),
@@ -229,13 +232,6 @@ class App {
     this.arrive();
   }
 
-  /** Goes from a request to its answer, or back. */
-  toPair() {
-    const { row, recording } = this.state;
-    const pair = row < 0 ? -1 : recording.pair(row);
-    if (pair >= 0) this.state.select(pair);
-  }
-
   /**
    * Scrolls to the detail of a clicked row, if the detail is below the rows.
    * @param {Event} event
@@ -259,14 +255,6 @@ class App {
     this.reveal();
     this.current?.list.focus();
   }
-}
-
-/**
- * Reports the text of a field whenever the text changes.
- * @param {HTMLInputElement} field @param {(text: string) => void} report
- */
-function onText(field, report) {
-  for (const type of ["input", "change"]) field.addEventListener(type, () => report(field.value));
 }
 
 /** Reads the recording and shows it; says what is wrong if that fails. */

@@ -8,8 +8,7 @@ async function loadPage() {
   // While this frame is open, the page is not yet loaded, and browsers that print it wait.
   const frame = document.createElement("iframe");
   [frame.id, frame.hidden] = ["unfinished", true];
-  document.body.append(frame);
-  frame.contentDocument?.open();
+  document.body.appendChild(frame).contentDocument?.open();
   try {
     const text = decodeText(await new EmbeddedSource().bytes("script"));
     const types = /** @type {any} */ (window).trustedTypes;
