@@ -195,6 +195,28 @@ def test_findings_stand_at_their_entries(window: Visit, name: str, tmp_path: Pat
     page.assert_quiet()
 
 
+@pytest.mark.parametrize(
+    ("kind", "sent", "answered"),
+    [("permission", "allow_always", '"optionId"'), ("request", '"clientCapabilities"', '"result"')],
+)
+def test_an_opened_entry_shows_what_was_sent_and_answered(
+    window: Visit, tmp_path: Path, kind: str, sent: str, answered: str
+) -> None:
+    """In a report page, a request or permission opens to the messages of both sides."""
+    page = opened(window, DIRECTORY / "edit-allowed.db", tmp_path)
+    entry = page.page.locator(f".entry-{kind}").first
+    entry.locator("summary").first.click()
+    blocks = entry.locator(".entry-content > .block")
+    blocks.nth(1).wait_for()
+    assert entry.locator(".entry-content > .block > .block-label").all_inner_texts() == [
+        "sent",
+        "answer",
+    ]
+    assert sent in blocks.nth(0).inner_text()
+    assert answered in blocks.nth(1).inner_text()
+    page.assert_quiet()
+
+
 def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Path) -> None:
     """A report page marks words of a search in texts, and entries that have a hit."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
