@@ -78,7 +78,7 @@ export class ConversationView {
   }
 
   build() {
-    const { entries: { kinds, ofRows }, state } = this;
+    const { entries: { kinds, ofRows }, state, list } = this;
     const isAll = state.shown.length === state.recording.rows;
     const isShown = new Uint8Array(kinds.length).fill(isAll ? 1 : 0);
     if (!isAll) for (const row of state.shown) isShown[ofRows[row]] = 1;
@@ -91,8 +91,7 @@ export class ConversationView {
     const hidden = kinds.filter((kind, item) => kind !== SECTION && !isShown[item]).length;
     const words = `${countInWords(hidden, "more step")} hidden by the filter or the chosen time.`;
     this.say([...unknowns(state.recording), hidden > 0 && words]);
-    const place = this.list.isLeft ? "kept" : "center";
-    this.list.setItems(this.items, this.placeOf(state.row), place);
+    list.setItems(this.items, this.placeOf(state.row), list.isLeft ? "kept" : "center");
   }
 
   /** Writes sentences above the conversation. @param {(string | false | undefined)[]} sentences */

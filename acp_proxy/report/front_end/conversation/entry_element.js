@@ -93,10 +93,11 @@ const isInCard = ({ recording }, { id }) =>
 /** The line of a folded entry. @param {State} state @param {Entry} entry @returns {Child[]} */
 function summaryWords({ recording }, entry) {
   const { kind, blocks } = entry;
-  const start = blocks[0]?.text.start ?? "";
-  if (kind === "stderr") return [countInWords(start.split("\n").length, "line")];
+  const lines = (blocks[0]?.text.start ?? "").split("\n");
+  const last = span("entry-title note mono", lines.at(-1));
+  if (kind === "stderr") return [countInWords(lines.length, "line"), last];
   if (kind !== "thought") return headWords(recording, entry);
-  return [span("entry-title", start.slice(0, BEGINNING).replace(/\*\*|\s+/g, " "))];
+  return [span("entry-title", lines.join(" ").slice(0, BEGINNING).replace(/\*\*|\s+/g, " "))];
 }
 
 /** @param {State} state @param {Entry} entry @returns {Promise<Child[]>} the folded content */
