@@ -23,6 +23,7 @@ from acp_proxy.explain.show.summary_values import ErrorTally, InvalidLines, Open
 from acp_proxy.explain.tokens import RecordedTokens, read_tokens
 from acp_proxy.explain.waits import OpenWait
 from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION
+from acp_proxy.recording.log_format import GAVE_UP
 from acp_proxy.recording.recording import RecordedEvent, Recording, StoredFrame, needs
 from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow, cancels, exchanges
 from acp_proxy.store.queries.exchanges import turns as read_turns
@@ -40,7 +41,8 @@ READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "the re
 """The reader of each stream, by the name of the stream."""
 RECEIVERS = {"to-agent": "agent", "to-client": "client"}
 """The peer that receives and answers requests, by direction."""
-_END = 1 << 62
+NEVER = 1 << 62
+"""The number of a frame that never comes."""
 _MOST_FRAMES, _SOON = 1_000, 5 * 10**9
 
 
@@ -138,6 +140,12 @@ class DiagnosisContext:
         first = self.first_end
         return first if first is not None and is_client_ending(first) else None
 
+    @cached_property
+    def gave_up_at(self) -> int:
+        """The number of the signal with which the client gave up on the agent, or `NEVER`."""
+        signals = self.of_kind("signal")
+        return next((e.seq for e in signals if e.data.get("reason") == GAVE_UP), NEVER)
+
     @property
     def holding_fault(self) -> str | None:
         """The rule of a fault that prevented all further answers before any peer left, or None."""
@@ -201,7 +209,7 @@ class DiagnosisContext:
             end: the number of the frame or event; None for the event of the client's end.
         """
         if end is None:
-            end = _END if self.client_end is None else self.client_end.seq
+            end = NEVER if self.client_end is None else self.client_end.seq
         frames = frames_before(self.reader, "to-client", end, _MOST_FRAMES)
         mine = (frame for frame in frames if frame.session in (turn.session, None))
         last = next(mine, None)
@@ -229,7 +237,7 @@ class DiagnosisContext:
         if end_ns is None or self.waited_until_ns is None:
             return []
         every = cancels(self.reader, turn.session, turn.prompt_seq, LISTED)
-        sent = [seq for seq in every if seq < (turn.end_seq or _END)]
+        sent = [seq for seq in every if seq < (turn.end_seq or NEVER)]
         return sent if sent and end_ns - self.time_of(sent[0]) >= least else []
 
     def prompt_after(self, turn: TurnRow) -> TurnRow | None:
@@ -251,7 +259,7 @@ class DiagnosisContext:
         return [event for event in self.events if event.kind == kind]
 
     def running_calls(
-        self, turn: int | None, first: int, last: int | None = _END
+        self, turn: int | None, first: int, last: int | None = NEVER
     ) -> dict[int, str]:
         """Returns the titles of a turn's tool calls that were running at the time of a frame.
 
@@ -266,7 +274,7 @@ class DiagnosisContext:
             return {}
         return RunningCalls(self.reader, turn, first).at(last)
 
-    def is_stuck(self, turn: TurnRow, end: int = _END) -> bool:
+    def is_stuck(self, turn: TurnRow, end: int = NEVER) -> bool:
         """Whether the agent did nothing after its permission request was answered.
 
         It has not even begun the tool call that needed the permission.

@@ -9,6 +9,7 @@ from acp_proxy.base.wording import duration, named_cancels, plain
 from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.explain.show.chosen_messages import StoredMessage, request_text, requests_by_number
 from acp_proxy.explain.show.diagnosis_context import (
+    NEVER,
     RECEIVERS,
     DiagnosisContext,
     named_calls,
@@ -27,7 +28,6 @@ from acp_proxy.explain.waits import (
     named_wait,
 )
 from acp_proxy.protocol.dialects import INITIALIZE, LOGIN, PROMPT
-from acp_proxy.recording.log_format import GAVE_UP
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.exchanges import TurnRow, first_cancel, release_after
 from acp_proxy.store.queries.frames import frames_before
@@ -63,7 +63,11 @@ def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
         yield from _hanging(context)
         return
     cut = {*context.cut}
-    turns = {turn.prompt_seq: turn for turn in context.turns if turn.end_seq is None}
+    turns = {
+        turn.prompt_seq: turn
+        for turn in context.turns
+        if turn.end_seq is None or turn.prompt_seq < context.gave_up_at < turn.end_seq
+    }
     requests = [request for request in context.unanswered if request.seq not in turns]
     if context.is_cut:
         requests = []
@@ -99,7 +103,9 @@ def _prompt(
     The result is None if the agent could not answer, since its own request was not answered.
     """
     text = f"the agent never answered {what}"
-    if turn.outcome == "result":
+    if turn.end_seq is not None:
+        text = f"the agent did not answer {what}"
+    elif turn.outcome == "result":
         text = f"the agent accepted {what}, but never ended the turn"
     end = context.client_end
     related = () if end is None else (end.seq,)
@@ -171,8 +177,7 @@ def _request(
 
 def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, str]) -> _Judgement:
     """Returns who is to blame for a request that was open when the client left."""
-    has_given_up = any(event.data.get("reason") == GAVE_UP for event in context.of_kind("signal"))
-    if silent_ns is not None and silent_ns < _PATIENCE_NS and not has_given_up:
+    if silent_ns is not None and silent_ns < _PATIENCE_NS and context.gave_up_at == NEVER:
         if context.client_end is not None and context.client_end.kind == "signal":
             return _Judgement(CLIENT, None, Severity.INFO)
         return _Judgement(None, "the client left while the agent was at work", Severity.INFO)

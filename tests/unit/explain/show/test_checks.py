@@ -70,10 +70,15 @@ def prompt(recorder: LogWriter, rpc_id: int = 1, session: str = "s") -> None:
     recorder.to_agent(request(rpc_id, "session/prompt", sessionId=session, prompt=[text("go")]))
 
 
+def answer(recorder: LogWriter) -> None:
+    """Records that the agent answers the prompt."""
+    recorder.to_client(result(1, stopReason="end_turn"))
+
+
 def turn(recorder: LogWriter) -> None:
     """Records a turn, frames 4 and 5."""
     prompt(recorder)
-    recorder.to_client(result(1, stopReason="end_turn"))
+    answer(recorder)
 
 
 def cancel(recorder: LogWriter) -> None:
@@ -185,6 +190,14 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
             " until the client gave up (SIGTERM #6)",
         ],
     ),
+    (
+        [prompt, is_told(15, reason=GAVE_UP), answer, exits(0)],
+        [
+            '✗ the agent did not answer session/prompt "go" (#4) and sent nothing for 1 ms'
+            " until the client gave up (SIGTERM #5)"
+        ],
+    ),
+    ([turn, is_told(15, reason=GAVE_UP), exits(0)], []),
     (
         [prompt, is_told(signal.SIGUSR1), exits(1)],
         ['✗ the agent exited with 1 (#6), in the middle of turn 1 (prompt "go" #4)'],
