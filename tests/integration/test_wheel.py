@@ -77,12 +77,12 @@ def source_files() -> set[str]:
     return {str(name) for name in names if not made & {*name.parts}} - {"PKG-INFO"}
 
 
-def test_the_archives_have_every_file(tmp_path: Path) -> None:
+def test_the_archives_have_every_file(wheel: Path, tmp_path: Path) -> None:
     """The built wheel is the package alone; the sources are all of the checkout.
 
     The wheel requires what it did before there were extras.
     """
-    wheel, archive = build(tmp_path, "wheel"), build(tmp_path, "sdist")
+    archive = build(tmp_path, "sdist")
     assert wheel.name == f"acp_proxy-{__version__}-py3-none-any.whl"
     about = f"acp_proxy-{__version__}.dist-info"
     package = {name for name in source_files() if name.startswith("acp_proxy/")}
@@ -135,14 +135,19 @@ def copy_installed(package: Distribution, site_packages: Path) -> None:
             shutil.copy2(str(package.locate_file(file)), target)
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
+    return build(tmp_path_factory.mktemp("built"), "wheel")
+
+
 @pytest.fixture
-def installed(tmp_path: Path) -> Path:
+def installed(wheel: Path, tmp_path: Path) -> Path:
     """The programs of an environment that has the built wheel and what it requires, no more."""
     environment = tmp_path / "environment"
     venv.create(environment, symlinks=True, with_pip=False)
     programs = environment / "bin"
     where = sysconfig.get_path("purelib", "venv", {"base": str(environment)})
-    wheel = build(tmp_path, "wheel")
     for package in closure(wheel).values():
         copy_installed(package, Path(where))
     pip = (sys.executable, "-m", "pip", "--python", programs / "python")

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from acp_proxy.store.reader import RecordingReader
+from tests.integration.test_wheel import TRIAL
 from tests.support.workflow_steps import ActionRun
 
 ROOT = Path(__file__).parents[2]
@@ -53,11 +54,16 @@ def job(tmp_path: Path) -> tuple[ActionRun, dict[str, Any]]:
 
 
 def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
-    """In the wheel's workflow, a recorder is killed, and its recording has all bytes."""
+    """In the wheel's workflow, a recorder is killed, and its recording has all bytes.
+
+    The step before it runs a script that `test_wheel.py` runs with a wheel.
+    """
     run, steps = job(tmp_path)
-    for name in ("Inspect and replay", "Record, kill and show"):
-        run.step(steps[name])
-        assert not run.has_failed, run.log
+    interpreter, script, *recordings = steps["Inspect and replay"]["run"].split()
+    assert (interpreter, ROOT / script) == ("python", TRIAL)
+    assert all((ROOT / path).is_file() for path in recordings)
+    run.step(steps["Record, kill and show"])
+    assert not run.has_failed, run.log
     with RecordingReader(tmp_path / "made/killed.db") as reader:
         assert reader.recording.shown_state == "incomplete"
     assert (tmp_path / "killed.zip").exists()
