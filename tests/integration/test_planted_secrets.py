@@ -45,6 +45,8 @@ from tests.support.planted_places import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tests.support.fork_server import ForkServer
+
 OWN = "Xk27fYqpLm92/vbTa+c0R"
 """A secret in the environment of the recorder."""
 FAULTS = (
@@ -370,8 +372,10 @@ class Played:
     searched for that the live peer sends in places or forms of secrets.
     """
 
-    def __init__(self, acp_proxy: Path, recorded: Recorded, *, is_masked: bool) -> None:
-        self._acp_proxy, self._recorded = acp_proxy, recorded
+    def __init__(
+        self, acp_proxy: Path, server: ForkServer, recorded: Recorded, *, is_masked: bool
+    ) -> None:
+        self._acp_proxy, self._server, self._recorded = acp_proxy, server, recorded
         self._is_masked, self._leaks = is_masked, recorded.leaks
         self.out = recorded.home / "played"
         self.out.mkdir()
@@ -392,15 +396,7 @@ class Played:
 
     def run(self, *words: str | Path) -> tuple[int, list[str]]:
         """Runs a command; returns its exit code, and what leaked to its stdout and stderr."""
-        result = subprocess.run(
-            [self._acp_proxy, *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=self._recorded.variables,
-            cwd=self.out,
-            timeout=DEADLINE_S,
-            check=False,
-        )
+        result = self._server.run(words, b"", env=self._recorded.variables, cwd=self.out)
         return result.returncode, self._found(words, result.stdout + result.stderr)
 
     def replay(self, made: Conversation) -> tuple[int, list[str]]:
@@ -489,12 +485,16 @@ if how == "loud":
 
 @pytest.mark.parametrize("level", [pytest.param("secrets", marks=pytest.mark.soak), "none"])
 def test_what_plays_a_recording_shows_none(
-    record: Callable[..., Recorded], acp_proxy: Path, tmp_path: Path, level: str
+    record: Callable[..., Recorded],
+    acp_proxy: Path,
+    fork_server: ForkServer,
+    tmp_path: Path,
+    level: str,
 ) -> None:
     """Replays print no secret, whether or not the live peer diverges from the recording."""
     made = playable(conversation("unstable", large=0, hidden=2), tmp_path / "0" / "app")
     recorded = record(made, "--redact", level).end()
-    played = Played(acp_proxy, recorded, is_masked=level == "secrets")
+    played = Played(acp_proxy, fork_server, recorded, is_masked=level == "secrets")
     assert played.replay(made) == (0, [])
     assert played.replay(diverging(made, CLIENT)) == (1, [])
     # A masked recording sends markers, and the agent of the script says what it did then.
