@@ -18,7 +18,7 @@ from acp_proxy.explain.intervals import Intervals
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.dialects import OPENING, PROMPT
-from acp_proxy.protocol.jsonrpc import Direction, Kind, Message, read
+from acp_proxy.protocol.jsonrpc import Direction, Message, read
 from acp_proxy.recording.recording import FrameRun, RecordedEvent, Recording
 from acp_proxy.store.queries.exchanges import TurnRow
 from acp_proxy.store.queries.recorded_events import events as read_events
@@ -31,10 +31,9 @@ PAUSE_NS = 10**8
 
 HISTORY = OPENING[1:]
 """Methods that reopen a session: the agent streams the session's history before it answers."""
-_AHEAD, _RUN_SIZE = 1 << 19, 1 << 10
+_AHEAD, _RUN_SIZE = 1 << 18, 1 << 10
 """How many bytes of lines are read at once, and how many bytes each run counts in addition."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
-_NOTIFICATION = Kind.NOTIFICATION  # enum lookups are slow
 
 
 class Listener:
@@ -152,7 +151,7 @@ class MessagePass:
             if raw is None:
                 message = self._outline(seq)
             transition = feed(seq, t_ns, direction, message)
-            if message.kind is not _NOTIFICATION:
+            if transition.method in HISTORY or message.members:
                 for change in transition.members or (transition,):
                     self._follow_loading(change)
             yield run, message, transition
@@ -173,8 +172,8 @@ class MessagePass:
         return next(iter(self._loading.get(session, {}).values()), None)
 
     def _follow_loading(self, transition: Transition) -> None:
-        if (asked := transition.opened) is not None and asked.method in HISTORY:
-            if asked.direction == Direction.TO_AGENT:
+        if (asked := transition.opened) is not None:
+            if asked.method in HISTORY and asked.direction == Direction.TO_AGENT:
                 self._loading.setdefault(asked.session, {})[asked.id] = asked.request_seq
                 self._loaded_by[asked.id] = asked.session
         elif (answered := transition.answered) is not None and answered.id in self._loaded_by:
