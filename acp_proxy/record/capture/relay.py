@@ -100,12 +100,41 @@ class Relay:
         jobs.append(self._reap)
         if self._signals:
             jobs.append(self._pass_signals_on)
-        gate = _Gate()
+        self._start_together(jobs)
+
+    def _start_together(self, jobs: "list[Callable[[], None]]") -> None:
+        """Starts a thread for each job; all jobs begin, or none.
+
+        When memory is short, a started thread may end before its first line. So then all threads
+        are waited for.
+
+        Raises:
+            RuntimeError: memory does not suffice even for small stacks.
+        """
+        gate, arrived = allocate_lock(), list[object]()
+        gate.acquire()
+
+        def run(job: "Callable[[], None]") -> None:
+            arrived.append(job)
+            with gate:
+                pass
+            job()
+
         for job in jobs:
-            self.is_short_of_memory |= gate.start(job)
+            try:
+                start_new_thread(run, (job,))
+            except RuntimeError:
+                self.is_short_of_memory = True
+                stack_size(_SMALL_STACK)
+                start_new_thread(run, (job,))
         if self.is_short_of_memory:
-            gate.expect(len(jobs))
-        gate.open()
+            for _ in range(1000):
+                if len(arrived) == len(jobs):
+                    break
+                time.sleep(0.001)
+            else:
+                raise RuntimeError("can't start new thread")
+        gate.release()
 
     def start_intercepted(self) -> None:
         """Starts the threads of an interceptor; a second call, as by `release`, does nothing."""
@@ -242,52 +271,3 @@ class Relay:
         is_key = info.si_signo in _OF_KEYS and info.si_code == _SI_KERNEL
         sender = {"sender": "parent"} if info.si_pid == self.parent else {}
         return info.si_signo, is_key and self.agent.group.is_shared, {**sender}
-
-
-class _Gate:
-    """Lets all threads begin, or none: each waits until the gate is open.
-
-    When memory is short, a started thread may end before its first line.
-    """
-
-    def __init__(self) -> None:
-        self._lock = allocate_lock()
-        self._lock.acquire()
-        self._arrived: list[object] = []
-
-    def start(self, job: "Callable[[], object]") -> bool:
-        """Starts a thread that runs a job; returns whether it needed a small stack.
-
-        Raises:
-            RuntimeError: memory does not suffice even for a small stack.
-        """
-
-        def run() -> None:
-            self._arrived.append(job)
-            with self._lock:
-                pass
-            job()
-
-        try:
-            start_new_thread(run, ())
-        except RuntimeError:
-            stack_size(_SMALL_STACK)
-            start_new_thread(run, ())
-            return True
-        return False
-
-    def expect(self, count: int) -> None:
-        """Waits until this many threads have arrived.
-
-        Raises:
-            RuntimeError: not all have arrived within a second.
-        """
-        for _ in range(1000):
-            if len(self._arrived) == count:
-                return
-            time.sleep(0.001)
-        raise RuntimeError("can't start new thread")
-
-    def open(self) -> None:
-        """Lets all waiting threads go on."""
-        self._lock.release()
