@@ -5,8 +5,6 @@ import operator
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from attrs import field, frozen
-
 from acp_proxy.base.errors import BadFilter, UnreadableRecording
 from acp_proxy.base.limits import EXAMPLES, LAST_NUMBER
 from acp_proxy.base.wording import counted, listed, nearest, visible
@@ -96,31 +94,23 @@ def _count(reader: RecordingReader, tokens: list[str]) -> int:
     return sum(1 for _ in reader.heads(chosen))
 
 
-@frozen
-class Neighborhood:
-    """A frame or event, the request or answer that belongs to it, and the frames around it.
+def rows_around(reader: RecordingReader, seq: int, context: int, chosen: Filter) -> Iterator[Row]:
+    """Returns a frame or event, its request or answer, and the rows around it that match a filter.
+
+    Args:
+        reader: the recording.
+        seq: the number of the frame or event.
+        context: the number of frames to include before the frame, and after it.
+        chosen: the filter.
 
     Raises:
         BadFilter: no frame or event has that number.
     """
-
-    reader: RecordingReader
-    seq: int
-    context: int
-    """The number of frames to include before the frame, and after it."""
-    pair: int | None = field(init=False)
-
-    @pair.default
-    def _find_pair(self) -> int | None:
-        return pair_of(row_of(self.reader, self.seq))
-
-    def rows(self, chosen: Filter) -> Iterator[Row]:
-        """Yields the frame, its request or answer, and the rows around it that match a filter."""
-        first, last = max(1, self.seq - self.context), self.seq + self.context
-        both = [_number(seq) for seq in (self.seq, self.pair) if seq is not None]
-        others = all_of([chosen, parse(f"seq:{first}..{last}"), *map(none_of, both)])
-        parts = [self.reader.rows(others, first - 1), *map(self.reader.rows, both)]
-        return heapq.merge(*parts, key=operator.itemgetter("seq"))
+    first, last, pair = max(1, seq - context), seq + context, pair_of(row_of(reader, seq))
+    both = [_number(number) for number in (seq, pair) if number is not None]
+    others = all_of([chosen, parse(f"seq:{first}..{last}"), *map(none_of, both)])
+    parts = [reader.rows(others, first - 1), *map(reader.rows, both)]
+    return heapq.merge(*parts, key=operator.itemgetter("seq"))
 
 
 def row_of(reader: RecordingReader, seq: int) -> Row:

@@ -17,11 +17,11 @@ from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import filter_argument, number_option, printing, read_argument
 from acp_proxy.cli.screens.output import Writer, stdout_screen, warn
 from acp_proxy.explain.choice import (
-    Neighborhood,
     chosen_in,
     of_session,
     of_turn,
     row_of,
+    rows_around,
     why_nothing,
 )
 from acp_proxy.explain.log.folding import ChunkRun, fold
@@ -133,7 +133,10 @@ def log(
     if not all(ends):
         raise Refusal(f"expected --until stall:60s, problem or end, got {' '.join(until)}")
     with open_recording(rec, follow=follow and seq is None) as reader:
-        form = _form(reader, json=json, raw=raw, folded=not no_fold, times=time)
+        form = (_RawTimeline if raw else _JsonTimeline)(reader, Writer())
+        if not (json or raw):
+            layout = TimelineLayout(stdout_screen(), reader, time)
+            form = _TimelineScreen(reader, Writer(), layout, not no_fold)
         if seq is not None:
             form.print_one(row_of(reader, seq))
             return
@@ -141,7 +144,7 @@ def log(
         parts += [of_turn(reader, turn)] if turn is not None else []
         parts += [of_session(reader, session)] if session is not None else []
         if around is not None:
-            form.print_around(Neighborhood(reader, around, context), all_of(parts))
+            form.print_around(around, context, all_of(parts))
             return
         most = None if lines is None else min(lines, _MOST_LINES)
         look = None
@@ -218,9 +221,9 @@ class _JsonTimeline:
     def print_one(self, row: Row) -> None:
         self.write([row])
 
-    def print_around(self, place: Neighborhood, chosen: Filter) -> None:
+    def print_around(self, seq: int, context: int, chosen: Filter) -> None:
         """Prints a frame or event, its pair, and the chosen rows around it."""
-        self.write(self.items(place.rows(chosen)))
+        self.write(self.items(rows_around(self.reader, seq, context, chosen)))
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         """Yields rows or runs of chunks, each for one line."""
@@ -272,9 +275,9 @@ class _TimelineScreen(_JsonTimeline):
         for line in page.lines(row, pair):
             self.out.line(line)
 
-    def print_around(self, place: Neighborhood, chosen: Filter) -> None:
-        self.layout.mark(place.seq, place.pair)
-        super().print_around(place, chosen)
+    def print_around(self, seq: int, context: int, chosen: Filter) -> None:
+        self.layout.mark(seq, pair_of(row_of(self.reader, seq)))
+        super().print_around(seq, context, chosen)
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         folded = fold(rows, self.layout.marked, self.layout.pauses) if self.folded else rows
@@ -286,13 +289,3 @@ class _TimelineScreen(_JsonTimeline):
         for item in items:
             for line in self.layout.lines(item):
                 self.out.line(line)
-
-
-def _form(
-    reader: RecordingReader, *, json: bool, raw: bool, folded: bool, times: str
-) -> _JsonTimeline:
-    if json:
-        return _JsonTimeline(reader, Writer())
-    if raw:
-        return _RawTimeline(reader, Writer())
-    return _TimelineScreen(reader, Writer(), TimelineLayout(stdout_screen(), reader, times), folded)

@@ -43,8 +43,6 @@ _MOST_TOOL_KINDS = 12
 _SPARE_OF_TURN = (4, 5, 3)
 """The indexes of the cells that a narrow terminal leaves out of a turn's row: updates, tool calls
 and time."""
-_LEAST_PROMPT = 40
-"""The columns that a prompt gets before other cells of its turn's row."""
 _TONES = {"good": Ink.TO_CLIENT, "trouble": Ink.TROUBLE}
 _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
 
@@ -235,7 +233,7 @@ def _turns(page: RecordingPage, summary: Summary) -> None:
     if len(rows) > 2 * EXAMPLES + 2:
         more = f"and {len(rows) - 2 * EXAMPLES:,} more"
         rows[EXAMPLES:-EXAMPLES] = [[piece("..."), piece(more)]]
-    page.lines(aligned(rows, page.screen, is_cut=True, spare=_SPARE_OF_TURN, least=_LEAST_PROMPT))
+    page.lines(aligned(rows, page.screen, is_cut=True, spare=_SPARE_OF_TURN))
 
 
 def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piece]:

@@ -15,6 +15,9 @@ from acp_proxy.playback.shared.divergence import Divergence, masked_lines, root_
 if TYPE_CHECKING:
     from acp_proxy.playback.replay.replay_report import ReplayReport
 
+LinesOf = Callable[[Divergence], Iterable[str]]
+"""Formats a divergence."""
+
 
 @frozen
 class Failure:
@@ -75,9 +78,7 @@ def replay_suite(replay_report: "ReplayReport") -> str:
 
 
 def lane_cases(
-    classname: str,
-    divergences: Sequence[Divergence],
-    lines_of: Callable[[Divergence], Iterable[str]],
+    classname: str, divergences: Sequence[Divergence], lines_of: LinesOf
 ) -> Iterator[Case]:
     """Yields a failed case for each lane with divergences that count, in the order of the names.
 
@@ -94,9 +95,7 @@ def lane_cases(
             yield Case(classname, lane, failure)
 
 
-def failure_of(
-    divergences: Sequence[Divergence], lines_of: Callable[[Divergence], Iterable[str]]
-) -> Failure | None:
+def failure_of(divergences: Sequence[Divergence], lines_of: LinesOf) -> Failure | None:
     """Returns the failure of a case, named after the root cause; None if no divergence counts.
 
     Args:

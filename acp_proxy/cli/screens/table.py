@@ -25,8 +25,9 @@ _GAP = 2
 """Blanks between two columns."""
 _LEAST_MIDDLE = 6
 """The smallest width of a text that is cut in its middle."""
-_LEAST_LAST = 20
-"""The smallest width of the last cell of an aligned row."""
+_LEAST_LAST, _LEAST_BESIDE = 20, 40
+"""The smallest width of the last cell of an aligned row, and the width that the last cell gets
+before cells that can be spared."""
 WIDE = 110
 """The smallest width of a terminal that has room for more than the most important columns."""
 Cell = Sequence[Piece]
@@ -140,12 +141,7 @@ def _with_shorter_middle(pieces: Cell, columns: int) -> Cell:
 
 
 def aligned(
-    rows: Sequence[Sequence[Piece]],
-    screen: Screen,
-    *,
-    is_cut: bool = False,
-    spare: Sequence[int] = (),
-    least: int = _LEAST_LAST,
+    rows: Sequence[Cell], screen: Screen, *, is_cut: bool = False, spare: Sequence[int] = ()
 ) -> Iterator[str]:
     """Yields indented rows with aligned cells; only the last cell is fitted to the screen.
 
@@ -154,15 +150,14 @@ def aligned(
         screen: the screen that the last cell has to fit.
         is_cut: whether the last cell is cut instead of wrapped.
         spare: the indexes of cells that are left out, one after the other, until the last cell has
-            the least width.
-        least: the least width of the last cell, unless its texts are narrower.
+            at least 40 columns, unless its texts are narrower.
     """
     count = max(map(len, rows), default=0)
     widths = [
         max((columns_of(row[n][0]) for row in rows if n < len(row) - 1), default=0)
         for n in range(count - 1)
     ]
-    least = min(least, max((columns_of(row[-1][0]) for row in rows), default=0))
+    least = min(_LEAST_BESIDE, max((columns_of(row[-1][0]) for row in rows), default=0))
     for place in spare:
         if screen.columns is None or _lead(widths) + least <= screen.columns:
             break

@@ -9,13 +9,14 @@ import pytest
 from acp_proxy.base.errors import BadFilter
 from acp_proxy.cli.inspect import INSPECT
 from acp_proxy.explain.choice import (
-    Neighborhood,
     chosen_in,
     of_session,
     of_turn,
     row_of,
+    rows_around,
     why_nothing,
 )
+from acp_proxy.explain.log.timeline import pair_of
 from acp_proxy.recording.filters import EVERYTHING, parse
 from acp_proxy.store.queries.frames import last_number
 from acp_proxy.store.reader import RecordingReader
@@ -67,15 +68,15 @@ def test_frames_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, expected: list[int]
 ) -> None:
     """`log --around` shows frames near a frame that match the filter; it and its pair always."""
-    rows = Neighborhood(story, seq, context).rows(parse(filter_))
+    rows = rows_around(story, seq, context, parse(filter_))
     assert [row["seq"] for row in rows] == expected
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
     """`log --around` knows the request or answer that is the frame's pair, and marks it."""
-    assert Neighborhood(story, 6, 1).pair == 15
-    assert Neighborhood(story, 16, 1).pair is None
-    assert Neighborhood(story, 23, 1).pair is None
+    assert pair_of(row_of(story, 6)) == 15
+    assert pair_of(row_of(story, 16)) is None
+    assert pair_of(row_of(story, 23)) is None
 
 
 def test_a_number_chooses_a_row(story: RecordingReader) -> None:
