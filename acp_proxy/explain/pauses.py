@@ -9,15 +9,13 @@ one pause can be described without a pass over the recording, and a timeline sta
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from attrs import define, field
-
 from acp_proxy.base.limits import TITLE
 from acp_proxy.base.wording import duration
 from acp_proxy.explain.log.timeline import began_ns
 from acp_proxy.explain.show.frame_pass import RunningCalls
 from acp_proxy.explain.stats.turn_times import WAITING, waiting_part
 from acp_proxy.explain.waits import LEAST_NS, Party, answering_party, named_wait
-from acp_proxy.recording.recording import Recording, needs
+from acp_proxy.recording.recording import needs
 from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow, exchanges, turns_during
 from acp_proxy.store.queries.frames import frame_times, gaps, last_ns, last_number
 from acp_proxy.store.reader import RecordingReader
@@ -53,7 +51,6 @@ class Pause(NamedTuple):
         return f"{duration(self.length_ns, step_ns)}, waiting for {self.awaited}{end}"
 
 
-@define
 class Pauses:
     """Finds the marked pauses of one recording.
 
@@ -61,14 +58,10 @@ class Pauses:
         reader: the recording.
     """
 
-    reader: RecordingReader
-    recording: Recording = field(init=False)
-    """The row of the recording."""
-    _calls: dict[int, RunningCalls] = field(factory=dict, init=False)
-    """The tool calls of the turns that were open in the last pause, by turn."""
-
-    def __attrs_post_init__(self) -> None:
-        self.recording = self.reader.recording
+    def __init__(self, reader: RecordingReader) -> None:
+        self.reader, self.recording = reader, reader.recording
+        self._calls: dict[int, RunningCalls] = {}
+        """The tool calls of the turns that were open in the last pause, by turn."""
 
     @needs("middle", "durations")
     def find(self, before: int, after: int | None, length_ns: int) -> Pause | None:

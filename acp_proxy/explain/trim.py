@@ -59,14 +59,13 @@ class _Trimmer:
     turns are kept, too."""
     _last_kept: bool = False
     """Whether the last frame was kept. If so, a frame without a session is kept, too."""
-    _ends: dict[str | None, int] = field(init=False)
+    _ends: dict[str | None, int] = field(factory=dict)
     _chosen: set[int] = field(init=False)
     _decisions: dict[int, bool] = field(factory=dict)
     _begun_in: dict[int, list[ExchangeRow]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._chosen = {turn.id for turn in self.turns}
-        self._ends = {}
         for turn in self.turns:
             self._ends[turn.session] = max(
                 turn.end_seq or LAST_NUMBER, self._ends.get(turn.session, 0)

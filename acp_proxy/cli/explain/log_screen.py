@@ -114,7 +114,6 @@ class TimelineLayout:
         self._number = max(6, digits * 2 + 1) if columns is None else max(5, digits + 3)
         self._time = 9 if self._has_sizes else 7
         self._id = _ID[self._has_sizes]
-        self._pair = _PAIR
         self._before: tuple[int, int] | None = None
         self._marks: dict[int, str] = {}
 
@@ -267,7 +266,7 @@ class TimelineLayout:
             link, _, latency = cells.pair.partition(" ")
             if link[:1] not in _LINKS:
                 link, latency = "", cells.pair
-            text = f"{link}{latency:>{self._pair - len(link)}}"
+            text = f"{link}{latency:>{_PAIR - len(link)}}"
             yield f"{text}  ", _PACES.get(line.pace), False
         if self._has_sizes:
             yield f"{cells.size:>7}  ", Ink.FAINT, False

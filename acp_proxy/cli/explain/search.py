@@ -30,6 +30,7 @@ from acp_proxy.store.files.directory import paths, started_at
 from acp_proxy.store.reader import RecordingReader
 
 _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
+_HitsOf = Callable[[RecordingReader], Generator[SearchHit, None, None]]
 
 
 @cli_command(
@@ -111,10 +112,7 @@ def search(
 
 
 def _search(
-    places: list[Path],
-    hits_of: Callable[[RecordingReader], Generator[SearchHit, None, None]],
-    limit: int | None,
-    printer: MatchPrinter,
+    places: list[Path], hits_of: _HitsOf, limit: int | None, printer: MatchPrinter
 ) -> tuple[int, int]:
     """Returns the exit code, and how many frames the readable recordings have."""
     any_match = unreadable = False

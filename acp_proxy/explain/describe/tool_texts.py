@@ -60,8 +60,7 @@ def tool_name(call: Value) -> str:
 
 def tool_label(call: Value) -> str:
     """Returns the name of a call and the end of its id, which distinguishes concurrent calls."""
-    name, call_id = tool_name(call), word(call, "toolCallId", "id")
-    return call_label(name, call_id)
+    return call_label(tool_name(call), word(call, "toolCallId", "id"))
 
 
 def call_label(title: str | None, call_id: str | None) -> str:

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
-from attrs import define, field
+from attrs import define
 
 from acp_proxy.base.limits import SHORT_LIST, TITLE
 from acp_proxy.base.wording import counted, duration, plain
@@ -29,7 +29,6 @@ from acp_proxy.explain.observed_faults import delivered_instead, described
 from acp_proxy.explain.pauses import Pauses
 from acp_proxy.explain.stats.turn_times import Part, waiting_part
 from acp_proxy.recording.filters import EVERYTHING, Filter
-from acp_proxy.recording.recording import Recording
 from acp_proxy.store.queries.exchanges import TurnRow, turns
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
@@ -126,32 +125,28 @@ class _StderrRun:
 _Item = Row | ChunkRun | _StderrRun
 
 
-@define
 class SequenceDiagram:
     """One recording as a diagram.
 
-    Attributes:
+    Args:
         reader: the recording.
         chosen: selects the frames and events that are drawn.
         most: the largest number of arrows and notes.
+
+    Attributes:
         left_out: how many chosen frames and events are not drawn; set when the lines are yielded.
     """
 
-    reader: RecordingReader
-    chosen: Filter = EVERYTHING
-    most: int = MOST
-    left_out: int = 0
-    _hints: HintReader = field(init=False)
-    _used: set[str] = field(init=False, factory=lambda: {_CLIENT, _AGENT})
-    _turns: dict[int, TurnRow] = field(init=False, factory=dict)
-    _sessions: int = field(init=False, default=0)
-    _recording: Recording = field(init=False)
-    _pauses: Pauses = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._pauses = Pauses(self.reader)
-        self._hints = HintReader(self.reader)
-        self._recording = self.reader.recording
+    def __init__(
+        self, reader: RecordingReader, chosen: Filter = EVERYTHING, most: int = MOST
+    ) -> None:
+        self.left_out = 0
+        self._reader, self._chosen, self._most = reader, chosen, most
+        self._recording = reader.recording
+        self._pauses, self._hints = Pauses(reader), HintReader(reader)
+        self._used = {_CLIENT, _AGENT}
+        self._turns: dict[int, TurnRow] = {}
+        self._sessions = 0
 
     def lines(self, watch: Callable[[Iterator[Row]], Iterable[Row]] = iter) -> Iterator[str]:
         """Yields the lines of the diagram.
@@ -159,10 +154,10 @@ class SequenceDiagram:
         Args:
             watch: yields the rows unchanged, and may show the progress.
         """
-        self._turns = {turn.prompt_seq: turn for turn in turns(self.reader)}
+        self._turns = {turn.prompt_seq: turn for turn in turns(self._reader)}
         self._sessions = len({turn.session for turn in self._turns.values()})
-        drawn = self._drawn(watch(self.reader.rows(self.chosen)))
-        recording = self.reader.recording
+        drawn = self._drawn(watch(self._reader.rows(self._chosen)))
+        recording = self._recording
         names = {_CLIENT: recording.client_title, _AGENT: recording.agent_title}
         yield "sequenceDiagram\n"
         if title := escaped(recording.name):
@@ -174,7 +169,7 @@ class SequenceDiagram:
                 )
         yield from drawn
         if self.left_out:
-            yield note(_BOTH, f"{self.left_out:,} more lines are not drawn (--max {self.most})")
+            yield note(_BOTH, f"{self.left_out:,} more lines are not drawn (--max {self._most})")
 
     def _drawn(self, rows: Iterable[Row]) -> list[str]:
         drawn: list[str] = []
@@ -183,7 +178,7 @@ class SequenceDiagram:
         for item in _items(fold(rows, pauses=self._pauses)):
             lines = list(self._between(item, before))
             lines += self._lines(item)
-            if len(drawn) + len(lines) > self.most:
+            if len(drawn) + len(lines) > self._most:
                 self.left_out = self._total() - rows_drawn
                 break
             drawn += lines
@@ -192,10 +187,10 @@ class SequenceDiagram:
         return drawn
 
     def _total(self) -> int:
-        is_all = self.chosen is EVERYTHING
-        heads = iter(()) if is_all else self.reader.heads(self.chosen)
-        events = self.reader.events(self.chosen)
-        return (self.reader.count() if is_all else sum(1 for _ in heads)) + sum(1 for _ in events)
+        is_all = self._chosen is EVERYTHING
+        frames = () if is_all else self._reader.heads(self._chosen)
+        count = self._reader.count() if is_all else sum(1 for _ in frames)
+        return count + sum(1 for _ in self._reader.events(self._chosen))
 
     def _between(self, item: _Item, before: tuple[int, int] | None) -> Iterator[str]:
         """Draws notes between an item and the item before it: a pause, and a new turn."""
@@ -208,8 +203,8 @@ class SequenceDiagram:
     def _turn_text(self, turn: TurnRow) -> str:
         facts = [f"Turn {turn.id}"]
         if turn.end_seq is None:
-            open_ = "not ended so far" if self.reader.live else "open"
-            facts.append(open_ if self.reader.is_open else "never ended")
+            open_ = "not ended so far" if self._reader.live else "open"
+            facts.append(open_ if self._reader.is_open else "never ended")
         else:
             facts += [turn.stop_reason or "", duration(turn.duration_ns, self._recording.step_ns)]
         if turn.tool_calls:
@@ -246,7 +241,7 @@ class SequenceDiagram:
         sender, receiver = _ends(row)
         self._used |= {sender, receiver}
         kind = _ARROWS.get(row["kind"], _NOTIFICATION)
-        if row["kind"] == "request" and row["response_seq"] is None and not self.reader.is_open:
+        if row["kind"] == "request" and row["response_seq"] is None and not self._reader.is_open:
             kind = _LOST
         fired = row.get("fired") or []
         if not fired:
@@ -269,7 +264,7 @@ class SequenceDiagram:
     def _text(self, row: Row) -> str:
         step_ns = self._recording.step_ns
         hints = self._hints.of(row)
-        line = frame_line(row, live=self.reader.is_open, hints=hints, step_ns=step_ns)
+        line = frame_line(row, live=self._reader.is_open, hints=hints, step_ns=step_ns)
         cells = line.cells
         is_request = row["kind"] == "request"
         took = f" {cells.pair if is_request else duration(row['latency_ns'], step_ns)}"

@@ -93,7 +93,8 @@ class DiagnosisContext:
 
     def stderr_within(self, span: Span) -> list[int]:
         """Returns the numbers of the stderr lines from the first to the last frame of a span."""
-        return _within(self._stderr, span)
+        first = bisect_left(self._stderr, span[0])
+        return self._stderr[first : bisect_right(self._stderr, span[1])]
 
     def asks_within(self, span: Span) -> bool:
         """Whether the agent sent a request from the first to the last frame of a span."""
@@ -289,10 +290,6 @@ class DiagnosisContext:
         if last is None or not answers or max(answers) < last.seq:
             return False
         return not RunningCalls(self.reader, turn.id, span[0]).at(end, ("in_progress",))
-
-
-def _within(numbers: list[int], span: Span) -> list[int]:
-    return numbers[bisect_left(numbers, span[0]) : bisect_right(numbers, span[1])]
 
 
 def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:
