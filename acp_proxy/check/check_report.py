@@ -129,7 +129,7 @@ def reported(
     findings, broken = merged(result, chosen)
     findings = _labelled(reader, findings)
     lines = text_lines(reader, {finding.seq for finding in findings})
-    listed = [_reported(found, lines.get(found.seq), baseline) for found in findings]
+    listed = [_reported(finding, lines.get(finding.seq), baseline) for finding in findings]
     counts = {severity.value: 0 for severity in SEVERITIES}
     for finding in listed:
         counts[finding.severity] += not finding.known
