@@ -37,8 +37,8 @@ HERE, ORPHANED, UNREAD = (False, False), (True, False), (True, True)
 def test_overstaying(client: tuple[bool, bool], open_request: bool | None, why: str | None) -> None:
     """An agent overstays if its client is gone and nobody waits for an answer of the agent."""
     is_gone, is_unread = client
-    found = why_overstaying(is_gone=is_gone, is_unread=is_unread, open_request=open_request)
-    assert found == why
+    reason = why_overstaying(is_gone=is_gone, is_unread=is_unread, open_request=open_request)
+    assert reason == why
 
 
 def presence_of(sink: int, *, lost_parent: bool = False) -> tuple[bool, bool]:
