@@ -136,3 +136,16 @@ def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -
     message.get_by_role("button", name="Clear search").click()
     page.page.wait_for_function("() => document.querySelector('#search').value === ''")
     page.assert_quiet()
+
+
+def test_every_offered_filter_is_one(window: Visit, tmp_path: Path) -> None:
+    """The filters that a report page offers are accepted, and the help explains each of them."""
+    page = window.open(report(DIRECTORY / "hang.db", tmp_path))
+    offered = page.ask("() => [...document.getElementById('terms').options].map((it) => it.value)")
+    explained = page.page.locator(".help code").all_text_contents()
+    assert offered == explained
+    assert offered
+    assert page.page.locator("#filter").get_attribute("list") == "terms"
+    for term in offered:
+        page.ask("(term) => acpReport.state.setFilter(term)", term)
+        assert page.ask("() => acpReport.state.error") == "", term
