@@ -130,7 +130,7 @@ class FrameCounts(Listener):
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
-        self.counts: Counter[tuple[str, str]] = Counter()
+        self.counts: dict[tuple[str, str], int] = {}
         self.updates = self.last_seq = 0
         self.calls = CallLog()
         self.calls_of_turns: dict[int, int] = {}
@@ -148,7 +148,8 @@ class FrameCounts(Listener):
             transition: the changes that this message made.
         """
         seq, _, stream, kind, _, last_seq, _ = run
-        self.counts[stream, kind] += 1 + last_seq - seq
+        key = stream, kind
+        self.counts[key] = self.counts.get(key, 0) + 1 + last_seq - seq
         if kind == "stderr":
             return
         self.last_seq = last_seq
