@@ -19,9 +19,8 @@ def describe_event(kind: str, data: Row) -> str:
     match kind:
         case "start":
             command = data.get("command")
-            return plain(
-                f"agent: {' '.join(map(str, command if isinstance(command, list) else []))}"
-            )
+            words = map(str, command if isinstance(command, list) else [])
+            return plain(f"agent: {' '.join(words)}")
         case "eof":
             return f"{stream} ended: {data.get('reason', '')}"
         case "signal":
