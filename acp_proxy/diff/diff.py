@@ -89,7 +89,7 @@ def diff(
         ending=ending,
         latency=latencies(a, b, options),
         aliases=_aliases(side_a, side_b, pairing),
-        sequences_of=lambda: comparison.steps(sequences),
+        sequences=lambda: comparison.steps(sequences),
         steps_ns=(a.recording.step_ns, b.recording.step_ns),
         has_zones=(a.recording.has_zone, b.recording.has_zone),
     )

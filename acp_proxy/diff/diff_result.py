@@ -228,7 +228,8 @@ class Diff:
     ending: tuple[Field, ...]
     latency: tuple[MethodLatency, ...]
     aliases: dict[str, tuple[str | None, str | None]]
-    sequences_of: Callable[[], Iterator[DiffSequence]] = field(repr=False, eq=False)
+    sequences: Callable[[], Iterator[DiffSequence]] = field(repr=False, eq=False)
+    """Yields all sequences, each with its differences and its numbers of equal messages."""
     steps_ns: tuple[int, int] = (0, 0)
     has_zones: tuple[bool, bool] = (True, True)
 
@@ -239,14 +240,10 @@ class Diff:
 
     def entries(self) -> Iterator[DiffEntry]:
         """Yields the differences, sequence by sequence; in each, in recorded order."""
-        for sequence in self.sequences_of():
+        for sequence in self.sequences():
             for step in sequence.steps:
                 if not isinstance(step, int):
                     yield step
-
-    def sequences(self) -> Iterator[DiffSequence]:
-        """Yields all sequences, each with its differences and its numbers of equal messages."""
-        return self.sequences_of()
 
 
 def verdict(diff: Diff) -> str:

@@ -99,9 +99,9 @@ def _without(result: Diff, is_noise: _Noise) -> Diff:
                 yield step
 
     def sequences() -> Iterator[DiffSequence]:
-        return (evolve(part, steps=steps(part)) for part in result.sequences_of())
+        return (evolve(part, steps=steps(part)) for part in result.sequences())
 
-    rest = evolve(result, sequences_of=sequences)
+    rest = evolve(result, sequences=sequences)
     changes = Counter(entry.change.value.replace("-", "_") for entry in rest.entries())
     counts = {change: changes[change] for change in ("only_a", "only_b", "changed", "moved")}
     return evolve(rest, counts=evolve(result.counts, **counts))

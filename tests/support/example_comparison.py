@@ -174,7 +174,7 @@ def differing(entries: Sequence[DiffEntry] = ENTRIES) -> Diff:
         ending=ENDING,
         latency=LATENCY,
         aliases=ALIASES,
-        sequences_of=lambda: sequences(entries),
+        sequences=lambda: sequences(entries),
     )
 
 

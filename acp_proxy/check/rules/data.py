@@ -59,7 +59,6 @@ _UPDATE_PATHS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("params", "update", "content", "changes", "*", name) for name in _DIFFS
     ),
 }
-_MODES = ("form", "url")
 _SECRET = re.compile(
     r"(^| )(password|passwd|passphrase|passcode|secret|(client|shared) secret"
     r"|(api|private|secret|access|ssh) key|apikey"
