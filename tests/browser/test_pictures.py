@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.truth import report
+from tests.browser.watching import WIDE
 from tests.support.log_writer import MS, LogWriter, notification, request, result
 from tests.support.shipped_recordings import DIRECTORY
 
@@ -37,6 +38,16 @@ GAPS = """() => {
     titles: [...document.querySelectorAll(".overview-gap")].map(({ title }) => title),
     labels: texts.flatMap((name) => inside(name).filter(isSeen)),
   };
+}"""
+CUT = """() => {
+  const box = (one) => one.getBoundingClientRect();
+  const spans = [...document.querySelectorAll(".overview-gap span")];
+  const shown = spans.filter((one) => box(one).top < box(one.parentElement).bottom);
+  const cut = shown.filter((one) => one.scrollWidth > one.clientWidth + 1
+    || box(one).right > box(one.parentElement).right + 1);
+  const tools = [...document.querySelectorAll(".tools > *")].filter((one) => one.offsetHeight);
+  const rows = new Set(tools.map((one) => Math.round((box(one).top + box(one).bottom) / 20)));
+  return { cut: cut.map((one) => one.textContent), rows: rows.size };
 }"""
 CALLS = """() => [...document.querySelectorAll(".view-calls .list-body [role=row]")].map((row) =>
   [...row.children].map((cell) => cell.textContent).slice(3, 6).join(" "))"""
@@ -103,6 +114,23 @@ def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_
                 is_beside = left >= other[1] - 1 or right <= other[0] + 1
                 assert is_beside or top >= other[3] - 1 or bottom <= other[2] + 1, (width, other)
     page.assert_quiet()
+
+
+@pytest.mark.parametrize("name", ["tour", "edit-allowed", "hang"])
+def test_no_word_of_the_strip_and_the_toolbar_is_cut(
+    window: Visit, name: str, tmp_path: Path
+) -> None:
+    """A report page shows a pause's words whole or not at all, and its tools in few rows."""
+    page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
+    try:
+        for width, height in SIZES:
+            page.page.set_viewport_size({"width": width, "height": height})
+            page.page.wait_for_function("() => document.querySelector('.overview-gap')")
+            actual = page.ask(CUT)
+            assert actual["cut"] == []
+            assert actual["rows"] <= (1 if width >= 1000 else 2), width
+    finally:
+        page.page.set_viewport_size(WIDE)
 
 
 def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None:
