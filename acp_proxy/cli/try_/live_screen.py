@@ -1,18 +1,15 @@
 """Prints a conversation while it runs, asks for prompts, and asks what the agent may do."""
 
-import contextlib
 import json
 import os
 import sys
-import termios
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import trio
 from attrs import evolve
 
-from acp_proxy.base.limits import CHUNK, WHOLE_LINE
+from acp_proxy.base.limits import WHOLE_LINE
 from acp_proxy.base.plain_files import open_plain
 from acp_proxy.base.text_diff import unified
 from acp_proxy.cli.explain.transcript_screen import FENCE, GUTTER, TranscriptPage, rendered
@@ -33,6 +30,7 @@ from acp_proxy.protocol.jsonrpc import Direction, Stream
 from acp_proxy.protocol.tool_calls import NAMES, call_of, merge
 from acp_proxy.redaction.edits import apply
 from acp_proxy.try_.agent_requests import ConsentQuestion
+from acp_proxy.try_.terminal_input import TerminalInput
 from acp_proxy.try_.trial import TrialScreen
 
 _COLUMNS = 100
@@ -64,16 +62,14 @@ class LiveScreen(TrialScreen):
         self._waiting: list[TranscriptEntry | SaidText] | None = None
         """Output that waits until the user has answered a question; None if nobody is asked. So
         the agent cannot push the question off the screen."""
-        self._question = ""
-        """The words before the cursor while the user types a line; otherwise empty."""
-        self._typing = trio.Lock()
+        self._input = TerminalInput()
 
     async def prompts(self) -> AsyncGenerator[str, None]:
         """Yields the prompts; the next prompt is requested when the previous turn has ended."""
         for prompt in self._prompts:
             yield prompt
         while not self._prompts:
-            text = await self._typed("prompt> ")
+            text = await self._input.line("prompt> ")
             if text is None:
                 return
             if text.strip():
@@ -104,10 +100,10 @@ class LiveScreen(TrialScreen):
                 self._end_text()
                 self._page.entry(self._without_asked(item))
         self._page.flush()
-        if self._question:
+        if self._input.prompt:
             self._end_text()
             self._page.flush()
-            os.write(2, self._question.encode())
+            os.write(2, self._input.prompt.encode())
 
     def close(self) -> None:
         """Prints the rest of the last text, and removes the line about the wait."""
@@ -131,7 +127,7 @@ class LiveScreen(TrialScreen):
             self._print(self._line)
             self._line = ""
             self._page.flush()
-        if not self._question:
+        if not self._input.prompt:
             self._display.update(now, quiet_since, self._awaited)
 
     async def ask(self, question: ConsentQuestion) -> int | None:
@@ -153,8 +149,7 @@ class LiveScreen(TrialScreen):
         for number, option in enumerate(question.options, 1):
             self._page.wrap(piece(f"  {number}  "), piece(option))
         self._page.flush()
-        with contextlib.suppress(termios.error):
-            termios.tcflush(0, termios.TCIFLUSH)  # what was typed before cannot be the answer
+        self._input.forget()
         try:
             return await self._choice(len(question.options))
         finally:
@@ -163,26 +158,11 @@ class LiveScreen(TrialScreen):
 
     async def _choice(self, options: int) -> int | None:
         while True:
-            typed = await self._typed(f"1 to {options}, or nothing to cancel> ")
+            typed = await self._input.line(f"1 to {options}, or nothing to cancel> ")
             if typed is None or not typed.strip():
                 return None
             if typed.strip() in map(str, range(1, options + 1)):
                 return int(typed) - 1
-
-    async def _typed(self, question: str) -> str | None:
-        """Prints a question on stderr and returns the line that is typed; None at the end of input.
-
-        The terminal edits the line, and the conversation goes on.
-        """
-        async with self._typing:
-            self._question = question
-            try:
-                os.write(2, question.encode())
-                await trio.lowlevel.wait_readable(0)
-                typed = os.read(0, CHUNK)
-            finally:
-                self._question = ""
-        return typed.decode(errors="replace").removesuffix("\n") if typed else None
 
     def described(self, question: ConsentQuestion) -> Iterator[list[Piece]]:
         """Returns the lines that show a request of the agent whole.
