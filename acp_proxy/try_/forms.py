@@ -44,14 +44,6 @@ _FORMS = stored("forms.json")
 
 
 @frozen
-class McpServer:
-    """An MCP server that the agent is asked to start: its name and its command."""
-
-    name: str
-    command: Sequence[str]
-
-
-@frozen
 class Forms:
     """Writes the messages of one dialect, as ``forms.json`` has them.
 
@@ -80,16 +72,16 @@ class Forms:
             return self
         return Forms({1: V1, 2: V2}.get(version, self.dialect))
 
-    def session(self, cwd: str, servers: Sequence[McpServer]) -> Any:
+    def session(self, cwd: str, servers: Sequence[Sequence[str]]) -> Any:
         """Returns the params of ``session/new``.
 
         Args:
             cwd: the absolute path of the directory to work in.
-            servers: the MCP servers of the session.
+            servers: the commands of the MCP servers that the agent is asked to start.
         """
         made = [
-            self._message("server", name=s.name, program=s.command[0], args=s.command[1:])
-            for s in servers
+            self._message("server", name=Path(program).name, program=program, args=args)
+            for program, *args in servers
         ]
         return self._message("session", cwd=cwd, servers=made)
 

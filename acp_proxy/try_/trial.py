@@ -16,7 +16,7 @@ from acp_proxy.protocol.jsonrpc import Direction, read
 from acp_proxy.try_.agent_connection import AgentLeft, Watch
 from acp_proxy.try_.agent_requests import Ask, Policy
 from acp_proxy.try_.connected_agent import ConnectedAgent, RunningAgent, connected
-from acp_proxy.try_.forms import Forms, McpServer
+from acp_proxy.try_.forms import Forms
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _IDLE = "idle"
@@ -63,7 +63,7 @@ class Trial:
         screen: shows the conversation, and has the prompts.
         policy: who decides what the agent may do.
         forms: the messages of the dialect to begin with; the answer to ``initialize`` is followed.
-        servers: the MCP servers of the session.
+        servers: the commands of the MCP servers of the session.
         timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
 
     Attributes:
@@ -75,7 +75,7 @@ class Trial:
     _screen: TrialScreen
     _policy: Policy
     _forms: Forms
-    _servers: Sequence[McpServer]
+    _servers: Sequence[Sequence[str]]
     _timeout_s: float
     agent: ConnectedAgent = field(init=False)
     detail: str = field(init=False, default="")

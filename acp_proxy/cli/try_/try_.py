@@ -39,7 +39,7 @@ from acp_proxy.store.files.directory import recording_at
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.try_.agent_requests import Policy
 from acp_proxy.try_.connected_agent import RunningAgent, started_agent
-from acp_proxy.try_.forms import Forms, McpServer
+from acp_proxy.try_.forms import Forms
 from acp_proxy.try_.probe import Prober, ProbeVerdict
 from acp_proxy.try_.probes import probes
 from acp_proxy.try_.trial import Trial
@@ -157,14 +157,14 @@ def try_(
     sys.exit(_conclude(new, trial))
 
 
-def _server(text: str) -> McpServer:
+def _server(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as e:
         raise Refusal(f"--mcp-server {text!r} is not a command: {e}") from None
     if not words or (program := shutil.which(words[0])) is None:
         raise Refusal(f"--mcp-server: {words[0] if words else text!r} is not a program")
-    return McpServer(Path(words[0]).name, [str(Path(program).absolute()), *words[1:]])
+    return [str(Path(program).absolute()), *words[1:]]
 
 
 def _probe(

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
-from acp_proxy.try_.forms import Forms, McpServer
+from acp_proxy.try_.forms import Forms
 
-SERVER = McpServer("tools", ["/bin/tools", "--all"])
+SERVER = ["/bin/tools", "--all"]
 
 
 @pytest.mark.parametrize("writes", [True, False])
