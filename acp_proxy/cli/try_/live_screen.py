@@ -25,7 +25,7 @@ from acp_proxy.playback.drivers.event_loop import now_ns
 from acp_proxy.playback.drivers.verifier import WaitDisplay
 from acp_proxy.playback.shared.playback_options import NS_PER_S
 from acp_proxy.protocol.dialects import PERMISSION
-from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.json_text import member, word
 from acp_proxy.protocol.jsonrpc import Direction, Stream
 from acp_proxy.protocol.tool_calls import NAMES, call_of, merge
 from acp_proxy.redaction.edits import apply
@@ -221,27 +221,26 @@ def _request(method: str, params: dict[str, Any]) -> Iterator[list[Piece]]:
     """Yields lines that show a whole request to run a command or to write a file."""
     if method == "terminal/create":
         yield _heading("The agent wants to run", command_of(params) or "")
-        if cwd := _text(params, "cwd"):
+        if cwd := word(params, "cwd"):
             yield [piece("  in "), piece(cwd)]
         env = params.get("env")
         for item in env if isinstance(env, list) else []:
             yield [piece("  with "), piece(f"{member(item, 'name')}={member(item, 'value')}")]
     else:
-        path = _text(params, "path")
+        path = word(params, "path")
         yield _heading("The agent wants to write", path)
-        yield from _diff(_old_text(path), _text(params, "content"))
+        yield from _diff(_old_text(path), word(params, "content"))
 
 
 def _permission(params: dict[str, Any], announced: dict[str, Any]) -> Iterator[list[Piece]]:
     """Yields lines that show a whole request for permission, and what is known of its tool call."""
     call = {**announced}
     merge(call, call_of(params))
-    title = next((str(call[name]) for name in NAMES if call.get(name)), "")
-    title = title or _text(params, "title", "operation") or _text(call, "toolCallId")
+    title = word(call, *NAMES) or word(params, "title", "operation") or word(call, "toolCallId")
     yield _heading("The agent asks for permission", title)
     shown = [title]
     for name in ("description", "reason", "resource"):
-        if text := _text(params, name):
+        if text := word(params, name):
             shown.append(text)
             yield [piece("  "), piece(text)]
     content = call.get("content")
@@ -266,8 +265,8 @@ def _heading(words: str, subject: str) -> list[Piece]:
 
 def _content(item: Any) -> Iterator[list[Piece]]:
     if member(item, "type") == "diff":
-        yield [piece("  "), piece(_text(item, "path"), bold=True)]
-        yield from _diff(_text(item, "oldText"), _text(item, "newText"))
+        yield [piece("  "), piece(word(item, "path"), bold=True)]
+        yield from _diff(word(item, "oldText"), word(item, "newText"))
     elif isinstance(text := member(item, "content", "text"), str):
         for line in text.split("\n"):
             yield [piece("  "), piece(line)]
@@ -277,10 +276,6 @@ def _diff(old: str, new: str) -> Iterator[list[Piece]]:
     inks = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
     for line in unified(old, new):
         yield [piece("  "), piece(line, inks.get(line[:1]))]
-
-
-def _text(value: Any, *names: str) -> str:
-    return next((str(value[name]) for name in names if isinstance(value.get(name), str)), "")
 
 
 def _old_text(path: str) -> str:
