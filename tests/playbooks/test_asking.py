@@ -56,7 +56,7 @@ GONE = '{"jsonrpc": "2.0", "id": 0, "error": {"code": -32002, "message": "gone"}
 def test_a_reply_with_the_recorded_outcome_continues_the_replay(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """In a replay, a reply with the recorded kind of option, exit code or action matches."""
+    """A replay accepts a client's reply with the recorded kind of option, exit code or action."""
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -85,7 +85,10 @@ def test_a_reply_with_the_recorded_outcome_continues_the_replay(
 def test_another_outcome_abandons_the_session(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """In a replay, another outcome of a reply ends the client's prompt with an error at once."""
+    """If a client's reply has another outcome than the recorded one, a replay ends the prompt.
+
+    The prompt gets an error at once.
+    """
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -105,7 +108,7 @@ def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str
 
 
 def test_all_errors_are_one_outcome(record: Record) -> None:
-    """In a replay, all errors are the same outcome; another error code is only noted."""
+    """For a replay, all errors in a client's replies are one outcome; another code is noted."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
     assert live.send(GONE) == ["<- 8", "<- 9"]
@@ -113,7 +116,7 @@ def test_all_errors_are_one_outcome(record: Record) -> None:
 
 
 def test_drift_is_reported_with_its_place(record: Record) -> None:
-    """In a replay, other content of a file is reported as information, with both values."""
+    """If a client sends other content of a file, a replay reports both values as information."""
     live = asked(record, READ, 'result {"content": "then"}')
     live.send('#0 result {"content": "now"}')
     assert live.informed == ["drift in s 7"]
@@ -125,7 +128,7 @@ def test_drift_is_reported_with_its_place(record: Record) -> None:
 
 
 def test_a_reply_before_its_request_is_reported(record: Record) -> None:
-    """In a replay, a reply before its request is a divergence that names the reply's frame."""
+    """If a client replies before a replay has sent the request, the divergence names the reply."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
@@ -142,7 +145,7 @@ def test_a_reply_before_its_request_is_reported(record: Record) -> None:
 
 
 def test_a_second_reply_is_reported(record: Record) -> None:
-    """A replay reports a second reply to the same request: its id is not open any more."""
+    """A replay reports a client's second reply to a request: its id is not open any more."""
     live = asked(record, READ, 'result {"content": ""}')
     live.send(7, 7)
     assert live.mismatches == ["unknown-reply-id primary in s 7"]
@@ -183,7 +186,7 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
 
 
 def test_a_replay_that_is_not_inert_sends_every_request(record: Record) -> None:
-    """A replay that is not inert sends every request that is allowed anywhere."""
+    """Without ``--inert``, a replay that may act anywhere sends every recorded request."""
     live = record(HOSTILE).replay(1, 3, allow_outside=True)
     live.check("""
         5-8

@@ -32,7 +32,7 @@ def begun(record: Record, text: str, **start: str) -> Live:
 
 
 def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
-    """In a replay, frames after a cancellation wait for it, however long it takes."""
+    """In a replay, frames after a recorded cancellation wait until the client cancels the turn."""
     live = begun(record, CANCELLED)
     live.check("""
         5-7
@@ -43,14 +43,14 @@ def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
 
 
 def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -> None:
-    """In a replay, a cancellation before its prompt counts as unrecorded: it ends no turn."""
+    """If a client cancels before its prompt, a replay takes it as unrecorded: it ends no turn."""
     live = begun(record, CANCELLED)
     live.send(8)
     assert live.mismatches == ["unrecorded-cancel primary in s"]
 
 
 def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> None:
-    """In a replay, an early cancellation sends pending frames at once, despite recorded times."""
+    """If a client cancels early, a replay sends pending frames at once, despite recorded times."""
     from acp_proxy.playback.shared.playback_options import Pacing
 
     live = record(CANCELLED).replay(pacing=Pacing(1000.0))
@@ -70,7 +70,10 @@ def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> N
 
 
 def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
-    """In a replay, an unrecorded cancellation diverges, but still ends the turn."""
+    """If a client cancels a turn that the recording does not cancel, a replay ends the turn.
+
+    It reports a divergence.
+    """
     live = begun(record, PLAIN)
     live.check("""
         -> #"p" session/prompt {"sessionId": "s", "prompt": []}
@@ -85,7 +88,7 @@ def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
 
 
 def test_a_second_cancellation_is_exhausted(record: Record) -> None:
-    """In a replay, a recorded cancellation matches only one live one; another is exhausted."""
+    """If a client cancels a turn twice, a replay reports the second cancellation as surplus."""
     live = begun(record, CANCELLED)
     live.send(5, 8)
     live.check("""
@@ -95,7 +98,7 @@ def test_a_second_cancellation_is_exhausted(record: Record) -> None:
 
 
 def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
-    """A replay reports a missing cancellation at the end, since the agent acted on it."""
+    """If a client never cancels as recorded, a replay reports it at the end."""
     live = begun(record, CANCELLED)
     live.send(5)
     live.leave()
@@ -155,7 +158,7 @@ CANCEL_REQUEST = """
 
 
 def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
-    """In a replay, a cancel request matches the recorded one by the live id of its request."""
+    """A replay matches ``$/cancel_request`` by the live id of the request that it cancels."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> #"mine" session/prompt {"sessionId": "s", "prompt": []}
@@ -168,7 +171,10 @@ def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
 
 
 def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) -> None:
-    """In a replay, an unrecorded cancel request makes its request fail."""
+    """If a client cancels a request otherwise than recorded, a replay answers it as cancelled.
+
+    It reports a divergence.
+    """
     live = begun(record, PLAIN)
     live.send(5)
     (answer,) = live.send('$/cancel_request {"requestId": 2}')
@@ -177,14 +183,14 @@ def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) ->
 
 
 def test_a_second_cancel_request_is_exhausted(record: Record) -> None:
-    """In a replay, a recorded cancel request matches only one live one; another is exhausted."""
+    """If a client sends ``$/cancel_request`` twice, a replay reports the second one as surplus."""
     live = begun(record, CANCEL_REQUEST)
     live.send(5, 7, 7)
     assert live.mismatches == ["exhausted primary in connection 7"]
 
 
 def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> None:
-    """In a replay, cancelling a request that is not open is reported, and abandons nothing."""
+    """If a client cancels a request that is not open, a replay reports it and goes on."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> $/cancel_request {"requestId": 77}
@@ -194,7 +200,7 @@ def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> No
 
 
 def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) -> None:
-    """In a replay, a cancel request recorded without an open request matches; no frame waits."""
+    """In a replay, a recorded ``$/cancel_request`` of no open request may come or be missing."""
     text = """
         1-2 handshake
         3 -> #1 session/list {}
@@ -211,7 +217,7 @@ def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) ->
 
 
 def test_in_v2_an_update_ends_the_cancelled_turn(record: Record) -> None:
-    """In a replay of v2, a cancelled turn ends by an update, after its prompt was answered."""
+    """In a replay of v2, an update ends a cancelled turn, after its prompt was answered."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}}
         2 <- #0 result {"protocolVersion": 2, "info": {"name": "a", "version": "1"}}

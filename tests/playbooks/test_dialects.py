@@ -55,7 +55,10 @@ def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
-    """In a replay, another login is a divergence of the handshake; later ones are cascades."""
+    """If a client logs in otherwise than recorded, a replay has a divergence of the handshake.
+
+    Later divergences are cascades of it.
+    """
     live = record(V2).replay()
     live.send(1, '#1 auth/login {"methodId": "other"}')
     live.leave()
@@ -64,7 +67,7 @@ def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
 
 
 def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
-    """In a replay of the draft, files and terminals name no session, but have the open turn."""
+    """In a replay of the draft, files and terminals name no session, and have the open turn's."""
     live = record(DRAFT).replay()
     live.check("""
         1-15

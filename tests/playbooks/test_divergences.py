@@ -55,7 +55,7 @@ def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
 
 
 def test_the_code_of_a_refusal_is_not_reserved(record: Record) -> None:
-    """The error code of a replay's refusal is not reserved by JSON-RPC or ACP."""
+    """The error code with which a replay refuses a request is not reserved by JSON-RPC or ACP."""
     live = begun(record)
     live.send('#7 session/prompt {"sessionId": "s"}')
     assert b'"error":{"code":-31999,' in live.bytes
@@ -74,7 +74,7 @@ def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
 
 
 def test_another_session_continues(record: Record) -> None:
-    """In a replay, a divergence abandons only its own lane."""
+    """If one session of a replay diverges, only this session is abandoned."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -105,7 +105,7 @@ def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> N
 
 
 def test_a_repeated_message_is_exhausted(record: Record) -> None:
-    """In a replay, a repeated message is exhausted, and not unmatched like an unknown one."""
+    """If a client repeats a message, a replay calls it exhausted, and not unmatched."""
     live = begun(record)
     live.check("""
         -> 5
@@ -123,7 +123,10 @@ def test_a_repeated_message_is_exhausted(record: Record) -> None:
 
 
 def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
-    """In a replay, an unrecorded method is unmatched; the report names the expected message."""
+    """If a client calls a method that was not recorded, a replay calls it unmatched.
+
+    The report names the expected message.
+    """
     live = begun(record)
     live.check("""
         -> #9 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -146,7 +149,7 @@ def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
 def test_the_line_that_came_has_no_credentials(
     record: Record, method: str, member: str, secret: str
 ) -> None:
-    """A replay replaces credentials in a reported line, and no other part of the line."""
+    """When a replay reports a line, it replaces the credentials in it, and nothing else."""
     live = begun(record)
     line = (
         f'{{"jsonrpc": "2.0", "id":9, "method":"{method}", "params": {{"x":"s", "{member}":%s}}}}'
@@ -183,7 +186,7 @@ def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
 
 
 def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
-    """In a replay, a message is missing exactly a second after a later one of its lane."""
+    """A replay reports a missing message exactly a second after a later one of the same session."""
     live = begun(record)
     live.check("""
         -> 7
@@ -195,7 +198,7 @@ def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_reordered_messages_are_no_divergence(record: Record) -> None:
-    """In a replay, reordered messages do not diverge if the earlier one comes within a second."""
+    """A replay accepts reordered messages if the missing one comes within a second."""
     live = begun(record)
     live.check("""
         -> 7
@@ -209,7 +212,7 @@ def test_reordered_messages_are_no_divergence(record: Record) -> None:
 
 
 def test_each_line_restarts_the_second(record: Record) -> None:
-    """In a replay, a missing message may come within a second of the last line."""
+    """In a replay, each line of the client restarts the second in which a message may be late."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> 7
@@ -234,7 +237,7 @@ def test_a_missing_message_is_reported_once(record: Record) -> None:
 
 
 def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
-    """In a replay, an abandoned session asks for no wakeup, since nothing of it is awaited."""
+    """If a session of a replay is abandoned, the replay asks for no wakeup on its behalf."""
     live = begun(record)
     live.check("""
         -> 7
@@ -275,7 +278,10 @@ def test_lenient_continues_after_a_different_message(record: Record) -> None:
 
 
 def test_lenient_skips_a_missing_handshake(record: Record) -> None:
-    """A client that never initializes gets answers from a replay, which reports the omission."""
+    """With ``replay --lenient``, a client that never initializes gets the recorded answers.
+
+    The replay reports that the handshake is missing.
+    """
     live = record(CHAT).replay(lenient=True)
     live.check("""
         -> 3
@@ -302,7 +308,7 @@ def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_after_another_handshake_all_divergences_are_cascades(record: Record) -> None:
-    """In a replay, other capabilities or another version make all divergences cascades."""
+    """If capabilities or version differ, a replay takes all other divergences as cascades."""
     live = record(CHAT).replay()
     live.check("""
         -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": false}}
@@ -324,7 +330,7 @@ def test_ignored_members_do_not_count(record: Record) -> None:
 
 
 def test_equal_requests_match_in_recorded_order(record: Record) -> None:
-    """In a replay, equal requests match in recorded order."""
+    """In a replay, equal requests of the client match in the recorded order."""
     live = begun(record, """
         1-4 session
         5 -> #2 _again {"sessionId": "s"}
@@ -341,7 +347,10 @@ def test_equal_requests_match_in_recorded_order(record: Record) -> None:
 
 
 def test_an_invalid_line_gets_a_parse_error(record: Record) -> None:
-    """In a replay, an invalid line gets a parse error and diverges, but sessions continue."""
+    """If a client sends an invalid line, a replay answers with a parse error, and goes on.
+
+    It reports a divergence.
+    """
     live = begun(record)
     live.check(r"""
         -> | this is not JSON
@@ -368,7 +377,7 @@ def test_blank_lines_of_a_client_are_skipped(record: Record) -> None:
 
 
 def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> None:
-    """In a replay, a recorded invalid line gets the agent's recorded parse error."""
+    """In a replay, a recorded invalid line of the client gets the recorded parse error."""
     recorded = record(r"""
         1-2 handshake
         3 -> | what?
@@ -395,7 +404,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> Non
 
 
 def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
-    """In a replay, a reply without an open request diverges, but abandons no session."""
+    """If a client replies to no open request, a replay reports it, but abandons no session."""
     live = begun(record)
     live.check("""
         -> #99 result {}
@@ -406,7 +415,7 @@ def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
 
 
 def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
-    """In a replay, a reply recorded without a request matches, and may also be missing."""
+    """In a replay, a recorded reply to no request matches, and may also be missing."""
     text = """
         1-2 handshake
         3 <- | Starting up...
@@ -422,7 +431,7 @@ def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
 
 
 def test_a_stall_names_what_each_lane_waits_for(record: Record) -> None:
-    """A stall ends a replay with exit code 3, and names each lane's awaited message."""
+    """If a replay stalls, it exits with 3, and names the message that each session awaits."""
     live = begun(record, CHAT + SECOND)
     live.send(5, 9)
     live.check("""
@@ -460,7 +469,7 @@ def test_a_client_may_be_silent_after_the_last_message(record: Record) -> None:
 
 
 def test_the_end_of_input_reports_what_was_left(record: Record) -> None:
-    """At the end of input, a replay reports missing messages and unplayed frames of lanes."""
+    """At the end of its input, a replay reports missing messages and frames it could not send."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> end

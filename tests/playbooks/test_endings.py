@@ -22,7 +22,7 @@ LISTED = """
 
 @pytest.mark.parametrize("told", ["-> SIGTERM", "-> SIGINT", "-> SIGHUP", "-> end"])
 def test_a_stopped_agent_waits_for_the_end_of_input(record: Record, told: str) -> None:
-    """In a replay, a stopped agent answers optional requests until the end of input."""
+    """If a recorded agent was stopped, its replay answers optional requests up to the end."""
     live = record(LISTED + f"{told}\n<- end").replay()
     live.check("""
         1-4
@@ -38,20 +38,20 @@ def test_a_stopped_agent_waits_for_the_end_of_input(record: Record, told: str) -
 
 
 def test_a_signal_that_does_not_stop_the_agent_does_not_count(record: Record) -> None:
-    """A replayed agent that got SIGWINCH and exited later ended by itself."""
+    """If a recorded agent got SIGWINCH and exited later, it counts as ended by itself."""
     live = record(LISTED + "-> SIGWINCH\n<- end").replay()
     assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
 
 
 def test_a_crash_follows_the_last_frame(record: Record) -> None:
-    """A replayed agent that crashed ends after its last frame."""
+    """If a recorded agent crashed, its replay ends after the last frame."""
     live = record(LISTED + "<- end\n-> SIGTERM").replay()
     assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
     assert live.divergences == []
 
 
 def test_the_end_waits_a_second_for_optional_requests(record: Record) -> None:
-    """A replay still answers an optional request within a second of the last message."""
+    """A replay still answers an optional request within a second of the client's last message."""
     live = record(LISTED + "<- end").replay()
     live.check("""
         1-4
@@ -64,7 +64,7 @@ def test_the_end_waits_a_second_for_optional_requests(record: Record) -> None:
 
 
 def test_the_end_reports_an_optional_request_that_did_not_come(record: Record) -> None:
-    """A replay reports an optional request that did not come at the end, with its answer."""
+    """If an optional request never came, a replay reports the request and its answer at the end."""
     recorded = record(LISTED + "<- end")
     live = recorded.replay()
     live.check("""
@@ -100,7 +100,7 @@ def test_the_end_waits_for_a_notification_recorded_before_it(record: Record) -> 
 
 
 def test_an_unanswered_request_is_reported(record: Record) -> None:
-    """In a replay, a request without a recorded answer stays unanswered and is reported."""
+    """If a client's request has no recorded answer, a replay leaves it open and reports this."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -112,7 +112,7 @@ def test_an_unanswered_request_is_reported(record: Record) -> None:
 
 
 def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
-    """In a replay, a batch of answers diverges if only one of its requests came."""
+    """In a replay, a recorded batch of answers diverges if only one of its requests came."""
     live = record(r"""
         1-2 handshake
         3 -> | [{"jsonrpc":"2.0","id":1,"method":"_a"},{"jsonrpc":"2.0","id":2,"method":"_b"}]
@@ -128,7 +128,7 @@ def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
 
 @pytest.mark.parametrize("order", list(Order))
 def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order: Order) -> None:
-    """In a replay, frames that waited for an optional request go out at the end."""
+    """In a replay, a frame that only waited for an optional request does not diverge at the end."""
     live = record("""
         1-2 handshake
         3 -> #1 session/list {}
@@ -143,7 +143,7 @@ def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order
 
 
 def test_an_incomplete_recording_ends_without_optional_requests(record: Record) -> None:
-    """A replay of an incomplete recording ends without the optional requests."""
+    """A replay of an incomplete recording ends without waiting for optional requests."""
     live = record(LISTED).replay(1, 3)
     live.leave()
     result = report(live.engine, "recorded", is_incomplete=True)

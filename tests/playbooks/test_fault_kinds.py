@@ -59,7 +59,7 @@ def test_latency_keeps_the_order() -> None:
 
 
 def test_latency_varies_by_jitter() -> None:
-    """The jitter of a fault varies the latency of each frame, up or down, within its limit."""
+    """With jitter, the fault `latency` varies each frame's delay up or down, within the limit."""
     recorded = FaultTranscript(["latency latency_ms=100 jitter_ms=20"])
     due = []
     for _ in range(50):
@@ -106,7 +106,7 @@ def test_slice_splits_characters_and_tokens() -> None:
 
 
 def test_drop_lets_nothing_pass() -> None:
-    """A frame that the fault `drop` matches is gone, and the next one is not."""
+    """The fault `drop` removes the frame that its rule matches, and not the next one."""
     check(
         ["drop where=method:session/update times=1"],
         f"""
@@ -173,7 +173,7 @@ def test_reorder_of_everything_does_not_hold_for_ever() -> None:
     ],
 )
 def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
-    """Modes of the fault `corrupt` without chance make exactly the named change."""
+    """A mode of the fault `corrupt` that uses no chance makes exactly the change in its name."""
     check(
         [f"corrupt mode={mode}"],
         rf"""
@@ -218,7 +218,7 @@ def test_a_flipped_bit_never_makes_two_lines() -> None:
 
 
 def test_truncate_cuts_the_end() -> None:
-    """The fault `truncate` keeps the given number of bytes, and the newline."""
+    """The fault `truncate` keeps the set number of a frame's bytes, and the newline."""
     check(
         ["truncate keep_bytes=3"],
         r"""
@@ -275,7 +275,7 @@ def test_replace_sets_members() -> None:
 
 
 def test_error_reply_answers_a_request_of_either_side() -> None:
-    """The fault `error-reply` answers a request of either side with its id."""
+    """The fault `error-reply` answers a request of either peer with an error and its id."""
     check(
         ["error-reply code=-32000 message='Authentication required' 'data={a=1}'"],
         r"""
@@ -290,7 +290,7 @@ def test_error_reply_answers_a_request_of_either_side() -> None:
 
 
 def test_a_late_reply_is_overtaken() -> None:
-    """Frames behind a reply that a fault makes late do not wait for the reply."""
+    """A reply that a fault delays does not hold back the frames behind it."""
     check(
         ["reply mode=late latency_ms=2000 where=method:session/prompt"],
         f"""
@@ -305,7 +305,7 @@ def test_a_late_reply_is_overtaken() -> None:
 
 
 def test_a_reply_can_wait_for_the_cancel_that_gives_up_on_it() -> None:
-    """A reply that a fault holds comes after the cancellation of its own session."""
+    """A reply that a fault holds until a cancellation ignores those of other sessions."""
     check(
         ["reply mode=late after_cancel=true latency_ms=50 where=method:session/prompt"],
         """
@@ -353,7 +353,7 @@ def test_a_reply_that_nobody_gives_up_on_comes_at_the_end() -> None:
 
 
 def test_a_reply_can_come_twice() -> None:
-    """The fault `reply` can double replies; requests and notifications pass."""
+    """The fault `reply` can double replies; it lets requests and notifications pass."""
     check(
         ["reply mode=double"],
         """
@@ -394,7 +394,7 @@ def test_ignore_cancel_swallows_cancellations_only() -> None:
 
 
 def test_stall_keeps_all_that_follows() -> None:
-    """After the fault `stall`, nothing passes in its direction, not even the end."""
+    """After the fault `stall`, nothing passes in its direction, not even the stream's end."""
     recorded = check(
         ["stall where='method:session/update' after=1"],
         f"""
@@ -412,7 +412,7 @@ def test_stall_keeps_all_that_follows() -> None:
 
 
 def test_a_stalled_direction_gets_no_error_reply_either() -> None:
-    """A fault rule cannot inject lines into a stalled direction, and does not note any."""
+    """In a direction that a fault has stalled, other fault rules inject no line."""
     recorded = check(
         ["stall where=dir:to-client", "error-reply where=kind:request"],
         """
@@ -427,7 +427,7 @@ def test_a_stalled_direction_gets_no_error_reply_either() -> None:
 
 
 def test_stray_lines_come_before_the_frame() -> None:
-    """A stray line of a fault comes before the frame, only in the agent's output."""
+    """The fault `stray-stdout` adds its line before the frame, and only to the agent's output."""
     check(
         [r"stray-stdout 'text=Loading models...'"],
         r"""
@@ -441,7 +441,7 @@ def test_stray_lines_come_before_the_frame() -> None:
 
 
 def test_a_stderr_flood_leaves_the_frame_alone() -> None:
-    """The fault `stderr-flood` does not change the frame."""
+    """The fault `stderr-flood` does not change the frame that sets it off."""
     check(
         ["stderr-flood lines=2"],
         """
@@ -517,7 +517,7 @@ def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
 
 
 def test_close_ends_a_direction() -> None:
-    """The fault `close` ends a direction, with the frame only if the frame is kept."""
+    """The fault `close` ends a direction, and lets the frame pass only if told to keep it."""
     check(
         ["close where=dir:to-agent after=1"],
         """
@@ -550,17 +550,17 @@ def test_close_ends_a_direction() -> None:
     ],
 )
 def test_signals_follow_the_frame(kind: str, signum: int) -> None:
-    """Signals of faults are sent to the agent after the frame has passed."""
+    """A fault that sends a signal to the agent does so after its frame has passed."""
     check([f"{kind} times=1"], f"1 -> | a\n-> 1\nsignal {signum:d}\n2 -> | b\n-> 2")
 
 
 def test_terminate_kills_after_a_grace() -> None:
-    """The effect of the fault `terminate` has the grace time before the kill."""
+    """The fault `terminate` waits for the grace time between its two signals."""
     check(["terminate grace_ms=2"], "1 -> | a\n-> 1\nsignal 15, then kill 2000000")
 
 
 def test_exit_ends_everything() -> None:
-    """After the fault `exit`, neither the frame nor anything else arrives."""
+    """After the fault `exit`, neither its frame nor anything else arrives."""
     check(
         ["exit code=3 where=method:session/prompt"],
         """
@@ -573,7 +573,7 @@ def test_exit_ends_everything() -> None:
 
 
 def test_exit_after_half_a_frame() -> None:
-    """The fault `exit` can follow half a frame."""
+    """The fault `exit` can let half of its frame pass."""
     check(
         ["truncate keep_bytes=2 newline=false", "exit keep_frame=true code=0"],
         """
@@ -588,7 +588,7 @@ def test_exit_after_half_a_frame() -> None:
 
 
 def test_rules_apply_in_the_order_of_the_plan() -> None:
-    """Each fault rule works on the result of the rules before it, copies included."""
+    """Each fault rule works on the result of the plan's earlier rules, copies included."""
     check(
         ["truncate keep_bytes=2", "duplicate"],
         r"""
@@ -606,7 +606,7 @@ def test_rules_apply_in_the_order_of_the_plan() -> None:
 
 
 def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None:
-    """At a frame that a fault drops, rules that change it do not fire, but signals do."""
+    """If a fault drops a frame, rules that would change it do not fire, but signals are sent."""
     recorded = check(
         ["drop", "duplicate", "kill times=1", "stray-stdout times=1"],
         r"""
@@ -619,7 +619,7 @@ def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None
 
 
 def test_what_happens_beside_a_frame_happens_once() -> None:
-    """Copies that a fault makes of a frame do not repeat side effects and stray lines."""
+    """If a fault copies a frame, its side effects and stray lines are not repeated."""
     check(
         ["duplicate", "stray-stdout text=x", "terminate"],
         r"""
@@ -644,7 +644,7 @@ def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
 
 
 def test_slow_kinds_add_up() -> None:
-    """Slow kinds of faults add up: latency delays a frame's first piece, and so the others."""
+    """Two kinds of faults that slow a frame add up: latency also delays the frame's pieces."""
     check(
         ["latency latency_ms=100", "slice bytes=2 delay_ms=5"],
         r"""

@@ -124,7 +124,7 @@ def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Rec
 
 
 def test_a_client_may_cancel_a_child(record: Record) -> None:
-    """In a replay, a client's messages for a child session are matched in the child's lane."""
+    """In a replay, a client's messages for a child session are matched with those of the child."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -141,7 +141,7 @@ def test_a_client_may_cancel_a_child(record: Record) -> None:
 
 
 def test_a_child_is_verified(record: Record) -> None:
-    """In `verify`, a recorded agent with child sessions receives the recorded answers."""
+    """`verify` sends a recorded agent with child sessions the recorded answers."""
     live = verify(record(CHILD))
     live.check("""
         1-10
@@ -151,7 +151,7 @@ def test_a_child_is_verified(record: Record) -> None:
 
 
 def test_a_child_may_have_another_name(record: Record) -> None:
-    """In `verify`, a child session with another name corresponds to the recorded child."""
+    """In `verify`, a child session with another name stands for the recorded child session."""
     live = verify(
         record(f"""
             1-4 session

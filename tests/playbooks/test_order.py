@@ -31,7 +31,7 @@ def test_a_replay_begins_with_the_client(record: Record) -> None:
 
 
 def test_each_message_releases_the_frames_after_it(record: Record) -> None:
-    """In a replay, each recorded message of the client releases the frames after it."""
+    """In a replay, each message of the client lets the frames recorded after it go out."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         1-7
@@ -73,7 +73,7 @@ def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
 
 
 def test_equal_requests_for_sessions_match_in_recorded_order(record: Record) -> None:
-    """In a replay, equal requests for sessions match in recorded order, whatever their ids are."""
+    """In a replay, equal requests for sessions match in the recorded order, whatever their ids."""
     live = record("""
         1 -> #"i" initialize {"protocolVersion": 1}
         2 <- #"i" result {"protocolVersion": 1}
@@ -116,7 +116,7 @@ INTERCHANGEABLE = """
 
 
 def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> None:
-    """In a replay, a prompt in the other of two equal sessions swaps the two sessions."""
+    """If a client swaps two sessions with equal histories, a replay swaps them, too."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7, 9)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -129,7 +129,7 @@ def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> No
 
 
 def test_interchangeable_sessions_may_be_in_another_directory(record: Record) -> None:
-    """In a replay, the client's directory does not make two sessions differ."""
+    """In a replay, two sessions can be swapped even if the client is in another directory."""
     live = record(INTERCHANGEABLE).replay()
     elsewhere = 'session/new {"cwd": "/elsewhere", "mcpServers": []}'
     live.send(1, f"#1 {elsewhere}", f"#2 {elsewhere}", 7, 9)
@@ -141,7 +141,7 @@ def test_interchangeable_sessions_may_be_in_another_directory(record: Record) ->
 
 
 def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -> None:
-    """In a replay, two sessions cannot swap after a different message in one of them."""
+    """In a replay, two sessions cannot be swapped after they had different messages."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -151,7 +151,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -
 
 
 def test_updates_may_precede_the_reply_that_creates_their_session(record: Record) -> None:
-    """In a replay, updates before the reply that creates their session wait for its request."""
+    """In a replay, updates before the answer that creates their session wait for its request."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
@@ -196,7 +196,7 @@ def test_replies_keep_their_recorded_order(record: Record) -> None:
 
 
 def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
-    """In a replay, one id may be open in both directions, each with its own reply."""
+    """In a replay, one id may be open in both directions; each request gets its own reply."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -214,7 +214,7 @@ def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
 
 
 def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> None:
-    """In a replay, a reply answers the older of two open requests with one id."""
+    """If an agent uses an id twice, a replay takes the client's reply for the older request."""
     recorded = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -262,7 +262,7 @@ def test_an_optional_request_may_be_left_out(record: Record) -> None:
 
 
 def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
-    """In a replay, a reply waits up to a second for a request that was open in the recording."""
+    """In a replay, a reply waits up to a second for a request that was open with it."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -329,7 +329,7 @@ def test_initialize_may_come_twice(record: Record) -> None:
 
 
 def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
-    """In a replay, a session's frames wait for the reply to initialize, even after a match."""
+    """In a replay, frames of a session wait for the reply to initialize."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         -> 3
@@ -354,7 +354,7 @@ def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -
 
 
 def test_a_client_may_pipeline(record: Record) -> None:
-    """In a replay, a client's message that comes early matches, and frames keep their order."""
+    """In a replay, a message that the client sends early matches; frames keep their order."""
     live = record("""
         1-2 handshake
         3 -> #1 session/load {"sessionId": "s", "cwd": "/p", "mcpServers": []}
@@ -381,7 +381,7 @@ def test_a_client_may_pipeline(record: Record) -> None:
 
 
 def test_notifications_of_the_client_block_nothing(record: Record) -> None:
-    """In a replay, no frame waits for the client's notifications, except cancellations."""
+    """In a replay, no frame waits for a notification of the client, except a cancellation."""
     text = """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}

@@ -55,7 +55,7 @@ def until(record: Record, text: str, **options: bool) -> Live:
 
 
 def test_the_recorded_pieces_keep_their_place(record: Record) -> None:
-    """In a replay of the draft, recorded pieces of pushed output keep their place."""
+    """In a replay of the draft, pushes of output that match recorded ones keep their place."""
     live = until(record, WATCHED)
     live.check("""
         -> #"x" terminal/output {"terminalId": "T", "data": "something else"}
@@ -72,7 +72,7 @@ def test_the_recorded_pieces_keep_their_place(record: Record) -> None:
 
 @pytest.mark.parametrize("pieces", [0, 1])
 def test_fewer_pieces_are_enough(record: Record, pieces: int) -> None:
-    """If pieces of pushed output are missing, a replay of the draft goes on after a second."""
+    """If a client pushes less output than recorded, a replay of the draft waits a second."""
     live = until(record, WATCHED)
     for number in range(pieces):
         live.send(f'#{number + 3} terminal/output {{"terminalId": "T", "data": "a"}}')
@@ -84,7 +84,7 @@ def test_fewer_pieces_are_enough(record: Record, pieces: int) -> None:
 
 
 def test_a_late_piece_is_answered(record: Record) -> None:
-    """In a replay of the draft, a late piece of pushed output is answered as if in time."""
+    """In a replay of the draft, a push of output that comes late is answered as if in time."""
     live = until(record, WATCHED)
     assert live.wait("2s") == ["<- 12"]
     assert live.send('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 9"]
@@ -94,7 +94,7 @@ def test_a_late_piece_is_answered(record: Record) -> None:
 
 
 def test_additional_pieces_are_answered_like_recorded_ones(record: Record) -> None:
-    """In a replay, additional pushes of output are answered until the terminal's release."""
+    """If a client pushes more output than recorded, a replay answers it until the release."""
     live = until(record, AWAITED)
     for number in range(3, 9):
         said = live.send(f'#{number} terminal/output {{"terminalId": "T", "data": "a"}}')
@@ -119,7 +119,7 @@ def test_nothing_waits_for_output_of_an_ended_program(record: Record) -> None:
 
 
 def test_a_wait_that_timed_out_does_not_end_the_output(record: Record) -> None:
-    """In a replay, a wait for a program that timed out does not end the pushed output."""
+    """In a replay, output can be pushed after a wait for the program has timed out."""
     text = AWAITED.replace('{"exitCode": 0}', '{"exitCode": null, "timedOut": true}')
     live = until(record, text)
     assert live.send('#8 result {"exitCode": null, "timedOut": true}') == []
@@ -127,7 +127,7 @@ def test_a_wait_that_timed_out_does_not_end_the_output(record: Record) -> None:
 
 
 def test_output_of_an_unknown_terminal_is_refused(record: Record) -> None:
-    """A replay refuses pushed output of an unknown terminal."""
+    """If a client pushes output of an unknown terminal, a replay refuses it."""
     live = until(record, WATCHED)
     said = live.send('#3 terminal/output {"terminalId": "other", "data": "a"}')
     assert said[0] == "<- refusal #3"
@@ -135,7 +135,7 @@ def test_output_of_an_unknown_terminal_is_refused(record: Record) -> None:
 
 
 def test_output_belongs_to_its_terminal(record: Record) -> None:
-    """In a replay, additional pushed output of a terminal does not match another terminal's."""
+    """In a replay, pushed output beyond the recorded one belongs to its own terminal."""
     live = until(
         record,
         BEGIN

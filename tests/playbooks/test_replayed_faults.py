@@ -51,7 +51,7 @@ def lose_without_a_word(recorded: RecordedTranscript, number: int) -> None:
 
 
 def test_a_dropped_frame_is_not_played(record: Record) -> None:
-    """A replay of a recording with faults does not play a dropped frame, but all others."""
+    """A replay does not send a frame that a fault dropped in the recording, but all others."""
     recorded = record(STORY)
     mark(recorded, 6, None)
     live = recorded.replay(1, 3)
@@ -60,7 +60,7 @@ def test_a_dropped_frame_is_not_played(record: Record) -> None:
 
 
 def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
-    """A replay plays a frame that a fault changed as it arrived, even if it is broken."""
+    """A replay sends a frame that a fault changed as it arrived, even if it is broken."""
     recorded = record(STORY)
     mark(recorded, 6, b'{"jsonrpc": "2.0"\r\n')
     mark(recorded, 7, b'{"half')
@@ -71,7 +71,7 @@ def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
 
 
 def test_the_last_rule_decides_what_arrived(record: Record) -> None:
-    """In a replay, the last of several faults at a frame decides what arrived."""
+    """If several faults fired at a frame, a replay sends what the last one delivered."""
     recorded = record(STORY)
     mark(recorded, 6, b"first\n")
     mark(recorded, 6, b"second\n")
@@ -82,7 +82,7 @@ def test_the_last_rule_decides_what_arrived(record: Record) -> None:
 
 
 def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
-    """A replay does not expect a message of the client that a fault injected."""
+    """If a fault injected a message of the client, a replay does not expect it."""
     recorded = record(
         STORY.replace("10 <-", "11 <-").replace(
             "11 <-", '10 -> #7 result {"outcome": {"outcome": "cancelled"}}\n    11 <-'
@@ -96,7 +96,7 @@ def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
 
 
 def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> None:
-    """A replay expects a client's message that a fault changed or dropped as it was sent."""
+    """If a fault changed or dropped a client's message, a replay expects it as it was sent."""
     recorded = record(STORY)
     mark(recorded, 9, None)
     mark(recorded, 5, b"something else\n")
@@ -106,7 +106,7 @@ def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> 
 
 
 def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
-    """In a replay, a request whose answer a fault dropped stays open, without a divergence."""
+    """If a fault dropped the answer to a request, a replay leaves the request open."""
     recorded = record(STORY)
     mark(recorded, 10, None)
     live = recorded.replay(1, 3, 5)
@@ -115,7 +115,7 @@ def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
 
 
 def test_nothing_is_played_after_a_stall(record: Record) -> None:
-    """A replay does not play frames in a direction that a fault has stalled."""
+    """After a fault stalled a direction, a replay sends no recorded frames in it."""
     recorded = record(STORY)
     mark(recorded, 8, None)
     lose_without_a_word(recorded, 10)
@@ -133,7 +133,7 @@ TURNS = """
 
 
 def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> None:
-    """A replay does not blame its client for a message that a fault dropped."""
+    """If a fault dropped a client's message, a replay does not blame its client for it."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -157,7 +157,10 @@ def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
 
 
 def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
-    """A replay goes on without a dropped request and its answer; a stall names the request."""
+    """If a fault dropped a request, a replay goes on without its answer.
+
+    A stall names the request.
+    """
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -174,7 +177,7 @@ def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
 
 
 def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
-    """In a replay, a client may cancel a turn whose answer a fault dropped."""
+    """If a fault dropped the answer to a prompt, a client of a replay may cancel the turn."""
     recorded = record(STORY)
     live = recorded.replay(1, 3, 5)
     live.engine.note_lost(recorded.raw[9].rstrip(), "drop")
@@ -187,7 +190,7 @@ def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
 
 
 def test_another_divergence_counts_beside_a_dropped_message(record: Record) -> None:
-    """If a fault drops a message, a replay excuses only divergences that may follow from it."""
+    """If a fault dropped a message, a replay excuses only divergences that may follow from it."""
     recorded = record(TURNS)
     live = recorded.replay(1, 3)
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")

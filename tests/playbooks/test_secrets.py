@@ -94,7 +94,7 @@ def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
 def test_a_secret_that_becomes_another_one_contradicts_the_recording(
     record: Record, level: str
 ) -> None:
-    """In a replay, a secret that changes within a run diverges, and reports show neither value."""
+    """If a secret changes within a run, a replay diverges, and reports show neither value."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {OTHER}")}
@@ -110,7 +110,7 @@ def test_a_secret_that_becomes_another_one_contradicts_the_recording(
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> None:
-    """In a replay, texts differ if they differ beside a secret; reports show markers."""
+    """If a text differs beside a secret, a replay diverges, and reports show markers."""
     live = recorded_at(record, level).replay()
     live.check(f"""
         -> 1
@@ -285,7 +285,7 @@ def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record
 
 
 def test_what_is_found_later_is_masked_in_the_report(record: Record) -> None:
-    """A report masks a secret in a text that it has shown before the secret was found."""
+    """If a report shows a text before a secret in it is found, the report still masks it."""
     value = "plum-rhubarb-771"
     live = record(SPOKEN.replace("[redacted:env:0a0b0c0d]", "it"), redaction="none").replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")

@@ -50,7 +50,7 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
 
 
 def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
-    """A replay of one of several recordings sends the session id of the first recording."""
+    """If recordings of several starts differ in session ids, a replay sends the first one's."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
@@ -72,7 +72,7 @@ NAMES = ("one", "two", "three")
 
 
 def test_the_third_of_three_is_found(record: Record) -> None:
-    """A replay of several recordings chooses the one with the prompt, and drops the others."""
+    """A replay of recordings of several starts chooses the one with the client's prompt."""
     transcripts = [record(chat(name, f"say {name}")) for name in NAMES]
     for name, recorded in zip(NAMES, transcripts, strict=True):
         live = start(*transcripts)
@@ -86,7 +86,7 @@ def test_the_third_of_three_is_found(record: Record) -> None:
 
 
 def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
-    """A replay of equal recordings always chooses the first."""
+    """If recordings of several starts are equal, a replay always chooses the first."""
     transcripts = [record(chat("a", "x")), record(chat("b", "x"))]
     for _ in range(2):
         live = start(*transcripts)
@@ -107,7 +107,10 @@ def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
     ],
 )
 def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, answer: str) -> None:
-    """If answers differ in more than session ids, a replay plays the first recording."""
+    """If recordings of several starts differ in an answer, a replay plays the first.
+
+    Another session id does not count.
+    """
     second = chat("b", "y").replace('#1 result {"sessionId": "b"}', answer)
     live = start(record(chat("a", "x")), record(second))
     live.check("""
@@ -119,7 +122,7 @@ def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, a
 
 
 def test_only_the_session_id_is_replaced(record: Record) -> None:
-    """In a replay of several recordings, a line with another id keeps its spaces and escapes."""
+    """A replay of several recordings replaces only the session id in a line."""
     line = r'| {{"params" : {{"sessionId":{}, "n":1e3,"t":"\\u0062"}},"method":"session/update"}}'
     said = '6 <- session/update {"sessionId": "b", "update": {"text": "b y"}}'
     second = chat("b", "y").replace(said, "6 <- " + line.format(r'"\\u0062"'))
@@ -156,7 +159,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Record, late: int, prompt: str
 ) -> None:
-    """In a replay of several recordings, an update recorded near the prompt waits for it."""
+    """If several recordings differ in when an update came, a replay sends it after the prompt."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
@@ -175,7 +178,7 @@ def test_an_update_that_raced_with_the_prompt_chooses_nothing(
 
 
 def test_a_different_update_chooses_the_first(record: Record) -> None:
-    """If updates differ before a prompt, a replay of several recordings plays the first one."""
+    """If several recordings differ in an update before the prompt, a replay plays the first."""
     transcripts = [
         record(hasty("a", "x", comes_late=False)),
         record(hasty("b", "y", comes_late=False, update="other commands")),
@@ -204,7 +207,7 @@ def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
 
 
 def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
-    """A replay does not rename a session of an earlier process that the client names."""
+    """If a client names a session of an earlier process, a replay does not rename it."""
     loads = """
         1-2 handshake
         3 -> #1 session/load {{"sessionId": "old", "cwd": "/p"}}
@@ -221,7 +224,7 @@ def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
 
 
 def test_two_sessions_never_share_a_name(record: Record) -> None:
-    """Starts of a replay of several recordings never give two sessions the same name."""
+    """Two starts of a replay of several recordings never give two sessions the same name."""
     two = """
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -245,7 +248,7 @@ def test_two_sessions_never_share_a_name(record: Record) -> None:
 
 
 def test_a_divergence_from_all_recordings_chooses_nothing(record: Record) -> None:
-    """In a replay, a client that begins with an invalid line still finds its recording."""
+    """A replay of several recordings finds the right one even after an invalid first line."""
     transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*transcripts)
     live.send("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')

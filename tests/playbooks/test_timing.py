@@ -55,12 +55,12 @@ def timed(
     ids=["instant", "recorded", "x0.5", "idle-cap"],
 )
 def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ...]) -> None:
-    """Gaps in a replay are exact to the nanosecond, without a person's time to think."""
+    """The gaps in a replay are exact to the nanosecond, without a person's time to think."""
     assert timed(record(SLOW), pacing) == list(zip("24678", moments, strict=True))
 
 
 def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
-    """If a client pipelines, gaps in a replay are counted from the last recorded event."""
+    """If a client does not wait for answers, a replay counts gaps from the last recorded event."""
     live = record(SLOW).replay(1, 3, 5, pacing=Pacing(1.0))
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
@@ -116,7 +116,7 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
 
 
 def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
-    """In a replay, frames that only waited for their time go out before the agent's end."""
+    """At the end of its input, a replay sends frames that only waited for their time."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     for message in (1, 3):
         live.send(message)
@@ -127,7 +127,7 @@ def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
 
 
 def test_timing_changes_no_bytes(record: Record) -> None:
-    """A replay sends the same bytes with every pacing."""
+    """A replay sends the same bytes at every pace."""
     recorded = record(SLOW)
     wanted = b"".join(recorded.raw[n] for n in (2, 4, 6, 7, 8))
     for pacing in (Pacing(), Pacing(1.0), Pacing(3.0, cap_ns=10)):

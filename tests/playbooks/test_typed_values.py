@@ -50,7 +50,7 @@ def begun(record: Record, text: str) -> Live:
     ],
 )
 def test_any_credentials_match(record: Record, recording: str, said: str) -> None:
-    """In a replay, any credentials match, and so does any configuration of MCP servers."""
+    """In a replay, any credentials match the recorded ones, and so do any MCP servers."""
     live = begun(record, recording)
     assert live.send(f"#1 {said}") == ["<- 4"]
     assert live.divergences == []
@@ -187,7 +187,7 @@ ANYBODYS = """
 
 
 def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> None:
-    """In a replay, a whole string in an extension message may be a path of the client."""
+    """In a replay, a string in an extension message may be a path in the client's directory."""
     live = begun(record, ANYBODYS)
     live.check("""
         -> #1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}
@@ -232,7 +232,7 @@ TODAY = """
 
 
 def test_ids_that_the_client_chose_are_replaced_in_frames(record: Record) -> None:
-    """A replay replaces ids of requests, messages and MCP connections of the client."""
+    """A replay replaces ids of requests, messages and MCP connections that the client chose."""
     live = begun(record, TODAY)
     live.send(3)
     live.check("""
@@ -276,7 +276,7 @@ def test_a_workspace_is_a_directory_that_the_client_chose(record: Record) -> Non
 
 
 def test_process_ids_do_not_count(record: Record) -> None:
-    """A replay does not compare process ids at all."""
+    """A replay does not compare the process ids of client and agent."""
     live = begun(
         record, DRAFT.replace('{"terminalId": "t"}\n', '{"terminalId": "t", "pid": 5}\n', 1)
     )

@@ -60,7 +60,7 @@ def test_bytes_that_are_not_utf_8_are_replayed(record: Record) -> None:
 
 
 def test_the_agents_request_ids_stay_as_recorded(record: Record) -> None:
-    """In a replay, the agent's request ids stay as recorded, and the client answers with them."""
+    """A replay sends its requests with the recorded ids, and the client answers with them."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -165,7 +165,7 @@ def test_another_path_below_the_directory_differs(record: Record) -> None:
 
 
 def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
-    """In a replay, a second value for a directory is a conflict, reported with both values."""
+    """If a client names two directories for a recorded one, a replay reports the conflict."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
@@ -183,7 +183,7 @@ def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
 
 
 def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record) -> None:
-    """In a replay, two values for a directory in one message are a conflict."""
+    """If one message of a client has two values for a directory, a replay reports a conflict."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}
@@ -197,7 +197,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record
 
 
 def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
-    """In a replay, a request with the recorded directory matches before one with another."""
+    """A replay matches a request in the recorded directory before one in another directory."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/q"}
@@ -213,7 +213,7 @@ def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
 
 
 def test_a_client_may_load_a_session_by_another_name(record: Record) -> None:
-    """If a client loads a session by another name, a replay uses that name from then on."""
+    """If a client loads a session by another name, a replay uses this name from then on."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/load {"sessionId": "old", "cwd": "/p", "mcpServers": []}
@@ -255,7 +255,7 @@ TERMINALS = """
 
 
 def test_terminals_are_replaced(record: Record) -> None:
-    """In a replay, terminals get the client's id, which is free again after the release."""
+    """In a replay, a terminal has the client's id, which is free again after its release."""
     live = begun(record, TERMINALS)
     live.send(3)
     live.check("""
@@ -277,7 +277,7 @@ def test_terminals_are_replaced(record: Record) -> None:
 
 
 def test_a_second_value_for_an_open_terminal_is_a_conflict(record: Record) -> None:
-    """In a replay, a second live id for an open terminal is a conflict."""
+    """If a client has a second id for an open terminal, a replay reports a conflict."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -305,7 +305,7 @@ BATCHES = """
 
 
 def test_batches_go_both_ways(record: Record) -> None:
-    """A replay answers a batch member by member; only replies get the client's ids."""
+    """A replay answers a JSON-RPC batch member by member; only replies get the client's ids."""
     live = begun(record, BATCHES)
     live.check("""
         -> #1 session/new {"cwd": "/q"}
@@ -320,7 +320,7 @@ def test_batches_go_both_ways(record: Record) -> None:
 
 
 def test_a_recorded_batch_replays_against_itself(record: Record) -> None:
-    """A replay answers a recorded batch as recorded."""
+    """A replay answers a recorded JSON-RPC batch as it was answered in the recording."""
     live = begun(record, BATCHES)
     live.check("""
         3-8
@@ -331,7 +331,7 @@ def test_a_recorded_batch_replays_against_itself(record: Record) -> None:
 
 
 def test_a_member_of_a_batch_diverges_alone(record: Record) -> None:
-    """A replay reports a divergence in a batch only for its member."""
+    """If a member of a JSON-RPC batch diverges, a replay reports only this member."""
     live = begun(record, BATCHES)
     live.send(3)
     live.check("""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def test_faults_of_the_recording_do_not_change_what_is_answered(record: Record) -> None:
-    """`verify` answers requests that faults changed or made up as recorded."""
+    """If faults changed an agent's requests or made them up, `verify` answers as recorded."""
     recorded = record(f'{START}<- {read("/a")}\n-> #0 result {{"content": "A"}}\n<- {END}')
     mark(recorded, 6, recorded.raw[6].replace(b"/a", b"/b"))
     live = verify(recorded).check(STARTED)
@@ -96,7 +96,7 @@ def test_a_request_beyond_the_recorded_number_is_refused(record: Record) -> None
 
 
 def test_a_refusal_describes_the_divergence(record: Record) -> None:
-    """A refusal of `verify` has the kind, similar recorded requests, the lane, and a text."""
+    """When `verify` refuses a request, the error has the kind, similar requests, lane and text."""
     again = '<- #7 _x/y {"sessionId": "s"}'
     recorded = record(f"""
         {START}
@@ -135,7 +135,7 @@ def test_a_refusal_describes_the_divergence(record: Record) -> None:
 def test_only_a_recorded_request_can_be_exhausted(
     record: Record, recorded: str, other: str
 ) -> None:
-    """In `verify`, a request with other params is unmatched, even after many of its method."""
+    """For `verify`, a request with other params is unmatched, and not exhausted."""
     again = recorded.replace("#0", "#2")
     live = asking(record, f"<- {recorded}\n-> #0 result {{}}")
     live.check(f"""
@@ -170,7 +170,7 @@ def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> Non
 
 
 def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> None:
-    """`verify` reports an exhausted request even if another one of the method is open."""
+    """`verify` reports a request beyond the recorded number even if others are open."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"}'
     recorded = f"<- {create % (0, 'ls')}\n-> #0 result {{}}\n<- {create % (1, 'ps')}"
     live = asking(record, f"{recorded}\n-> #1 result {{}}")
@@ -188,7 +188,7 @@ def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> 
 
 
 def test_near_misses_list_ids_last(record: Record) -> None:
-    """Near misses of `verify` list ids last, and ignore differences of the live directory."""
+    """`verify` lists similar requests, with ids last and without differences of the directory."""
     create = '#%d terminal/create {"callId": "%s", "env": [%s], "args": ["%s/a"], "command": "%s", "sessionId": "s"}'
     recorded = record(f"""
         {START}
@@ -245,7 +245,7 @@ def test_a_directory_is_moved_once(
 
 
 def test_near_misses_of_any_params_are_found(record: Record) -> None:
-    """`verify` finds near misses for params of any form."""
+    """`verify` finds requests that are similar to a refused one, for params of any form."""
     deep = '{"a": ' * 700 + "1" + "}" * 700
     ask = '#%d _x/%s {"sessionId": "s", "path": "/p", "x": %s}'
     live = asking(record, f"<- {write('/p/f', 'x')}\n-> #0 result {{}}", roots={"/p": "/p"})
@@ -309,7 +309,7 @@ def test_ignored_places_do_not_count_for_equality(record: Record) -> None:
 def test_only_the_question_that_was_accepted_is_accepted(
     record: Record, asked: str, is_answered: bool
 ) -> None:
-    """If a form or question was accepted, `verify` does not accept another one."""
+    """If a form was accepted in the recording, `verify` accepts no other form."""
     call = '#0 elicitation/create {"sessionId": "s", %s}'
     recorded = call % '"mode": "form", "message": "Deploy to staging?"'
     live = asking(record, f'<- {recorded}\n-> #0 result {{"action": "accept", "content": {{}}}}')
@@ -351,7 +351,7 @@ def test_a_command_is_identified_by_its_arguments(record: Record) -> None:
 
 
 def test_a_request_without_recorded_answer_gets_none(record: Record) -> None:
-    """In `verify`, a request without a recorded answer gets no answer."""
+    """If the recorded client did not answer a request, `verify` does not answer it."""
     live = asking(record, "<- #0 _x/y {}")
     live.check(f"""
         <- #7 _x/y {{}}
@@ -362,7 +362,7 @@ def test_a_request_without_recorded_answer_gets_none(record: Record) -> None:
 
 
 def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
-    """`verify` answers requests in a batch by a batch, with their live ids."""
+    """`verify` answers requests in a JSON-RPC batch by a batch, with their live ids."""
     asked = '[{"jsonrpc": "2.0", "id": %s, "method": "_x/a"}, {"jsonrpc": "2.0", "id": %s, "method": "_x/b"}]'
     answered = (
         '[{"jsonrpc": "2.0", "id": %s, "result": 1}, {"jsonrpc": "2.0", "id": %s, "result": 2}]'
@@ -378,7 +378,7 @@ def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
 
 
 def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Record) -> None:
-    """`verify` withholds an answer recorded before its request until the request comes."""
+    """`verify` sends an answer that was recorded before its request only after the request."""
     recorded = record(f'{START}-> #0 result {{"content": "A"}}\n<- {read("/a")}\n<- {END}')
     live = verify(recorded).check(STARTED)
     assert live.informed == ["withheld in connection 6"]
@@ -393,7 +393,7 @@ def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Recor
 
 
 def test_an_answer_without_a_request_is_withheld(record: Record) -> None:
-    """`verify` withholds an answer without a request, and a repeated answer."""
+    """`verify` does not send an answer without a request, or a repeated answer."""
     recorded = record(f"""
         {START}
         -> #"none" result {{"content": "stray"}}

@@ -108,7 +108,7 @@ def test_only_an_open_request_is_cancelled(record: Record) -> None:
 
 
 def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
-    """`verify` does not grant after a cancellation what was granted before it."""
+    """After a cancellation, `verify` does not grant a permission that was granted before it."""
     live = asking(
         record,
         f"""
@@ -133,7 +133,7 @@ def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
 
 
 def test_a_cancellation_answers_open_permission_requests(record: Record) -> None:
-    """A cancellation of `verify` answers open permissions as recorded, or with `cancelled`."""
+    """When `verify` cancels a turn, open permissions get the recorded answer, or `cancelled`."""
     live = asking(
         record,
         f"""
@@ -161,7 +161,7 @@ def test_a_cancellation_answers_open_permission_requests(record: Record) -> None
 
 
 def test_a_permission_of_another_session_stays_open(record: Record) -> None:
-    """In `verify`, a permission of another session stays open after a cancellation."""
+    """When `verify` cancels a turn, a permission of another session stays open."""
     ask = permission({}, token=7).replace('"sessionId": "s"', '"sessionId": "b"')
     recorded = record(f"""
         1-2 handshake

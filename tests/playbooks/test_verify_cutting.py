@@ -45,7 +45,7 @@ STOPPED = f"""{SESSION}
     ],
 )
 def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[str]]) -> None:
-    """For `verify`, a complete text is one item, and an incomplete text counts by characters."""
+    """Before `verify` cancels, it awaits the same text, however the text is cut into chunks."""
     first, (*before, last) = ([chunk(text) for text in texts] for texts in cut)
     sent = "\n".join(f"<- {what}" for what in [*first, UPDATE % 2, *before])
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n{sent}\n.. 9s")
@@ -69,7 +69,7 @@ def test_a_character_may_be_cut_in_two(record: Record) -> None:
 
 
 def test_a_thought_is_another_text(record: Record) -> None:
-    """For `verify`, a thought, or a message with another id, is another text."""
+    """For `verify`, a thought is another text than a message, as is a message with another id."""
     live = verify(record(STOPPED)).check(
         f"{HAS_SESSION}\n-> 5\n<- {chunk('Let me think so it is')}"
     )
@@ -113,7 +113,7 @@ def test_the_end_waits_for_state_updates(record: Record) -> None:
 
 
 def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
-    """Before a cancellation, `verify` awaits a slow text longer than other messages."""
+    """Before `verify` cancels, it waits longer for a slow text than for other messages."""
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n<- {UPDATE % 1}\n<- {UPDATE % 2}")
     for _ in range(7):
         live.check(f"<- {chunk('a')}\n.. 26s")
@@ -124,7 +124,7 @@ def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
 
 
 def test_the_cutting_does_not_matter_in_recorded_order(record: Record) -> None:
-    """In recorded order, `verify` counts the characters of all texts."""
+    """In recorded order, `verify` counts the characters of all texts, however they are cut."""
     recorded = record(STOPPED)
     live = verify(recorded, order=Order.RECORDED).check(f"{HAS_SESSION}\n-> 5")
     for text in "Let me thin":

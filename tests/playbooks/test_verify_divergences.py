@@ -24,7 +24,7 @@ ERROR = 'error {"code": -32603, "message": "no"}'
 
 
 def test_a_session_that_cannot_be_created_is_given_up(record: Record) -> None:
-    """`verify` abandons a session that cannot be created, and other lanes go on."""
+    """If a session cannot be created, `verify` abandons it, and other sessions go on."""
     live = verify(record(CONVERSATION)).check(f"""
         1-3
         <- #1 {ERROR}
@@ -37,7 +37,7 @@ def test_a_session_that_cannot_be_created_is_given_up(record: Record) -> None:
 
 
 def test_a_session_that_cannot_be_loaded_is_given_up(record: Record) -> None:
-    """`verify` abandons a session that cannot be loaded, unless this run created it."""
+    """If a session cannot be loaded, `verify` abandons it, unless this run created it."""
     load = '#2 session/load {"sessionId": "%s", "cwd": "/p"}'
     conversation = f'{CONVERSATION}\n9 -> {load % "old"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "old"}}'
     played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> 9"
@@ -49,7 +49,7 @@ def test_a_session_that_cannot_be_loaded_is_given_up(record: Record) -> None:
 
 
 def test_a_failed_handshake_gives_up_all_lanes(record: Record) -> None:
-    """In `verify`, a failed handshake abandons all lanes, and divergences are cascades."""
+    """If the handshake fails, `verify` abandons all sessions; their divergences are cascades."""
     live = verify(record(CONVERSATION)).check(f"""
         -> 1
         <- #0 {ERROR}
@@ -64,7 +64,7 @@ def test_a_failed_handshake_gives_up_all_lanes(record: Record) -> None:
 
 
 def test_an_abandoned_lane_counts_as_not_played(record: Record) -> None:
-    """In `verify`, an abandoned lane counts as not played, and the agent may leave then."""
+    """If `verify` abandons a session, it counts as not played, and the agent may leave."""
     asked = '<- #0 _x/y {"sessionId": "s"}\n-> #0 result {}'
     conversation = f'{CONVERSATION}\n{asked}\n-> session/cancel {{"sessionId": "s"}}'
     live = verify(record(conversation)).check(
@@ -186,7 +186,7 @@ def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
 
 
 def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) -> None:
-    """In `verify`, only messages recorded before the agent left can be missing."""
+    """In `verify`, messages recorded after the agent left cannot be missing."""
     conversation = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
     live = verify(record(conversation % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
     assert live.mismatches == []
@@ -259,7 +259,7 @@ def test_endless_output_is_a_flood(record: Record) -> None:
 
 
 def test_an_endless_line_is_a_flood_and_no_silence(record: Record) -> None:
-    """For `verify`, an endless line is a flood, and its bytes count as activity."""
+    """For `verify`, an endless line of the agent is a flood, and not a silence."""
     live = verify(record(CONVERSATION), stall_ns=3 * 10**9).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     live.part(1 << 20)
     for _ in range(10):
@@ -314,7 +314,7 @@ def test_the_time_limit_ends_a_verification(record: Record) -> None:
 
 
 def test_the_time_limit_is_no_stall_if_only_last_messages_are_missing(record: Record) -> None:
-    """For `verify`, the time limit is not a stall if only last messages are missing."""
+    """If only last messages are missing at the time limit, `verify` does not call it a stall."""
     recorded = record(f"{CONVERSATION}\n9 <- _x/y {{}}")
     live = verify(recorded, timeout_ns=4 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n.. 4s\n-> end")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
-    """In `verify`, a message waits for the answers before it, even if the agent is slow."""
+    """`verify` sends a message only after the answers before it, even if the agent is slow."""
     live = verify(
         record(f'{SESSION} 5 -> #2 session/prompt {{"sessionId": "s"}}\n6 <- #2 result {{}}')
     )
@@ -33,7 +33,7 @@ def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
 
 
 def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
-    """`verify` sends requests in flight together, and accepts answers in any order."""
+    """`verify` sends requests together that were open together; answers come in any order."""
     recorded = record("""
         1-2 handshake
         3 -> #"a" session/new {"cwd": "/p"}
@@ -54,7 +54,7 @@ def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
 
 
 def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
-    """In `verify`, a message waits for answers recorded before it, in any lane."""
+    """`verify` sends a message after the answers that were recorded before it, in any session."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -77,7 +77,7 @@ def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
 
 
 def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> None:
-    """In `verify`, a message waits for updates after the last answer until silence."""
+    """`verify` sends a message after the updates that followed the last answer, or a silence."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -129,7 +129,7 @@ def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
 
 
 def test_the_end_waits_for_the_last_messages(record: Record) -> None:
-    """The end of `verify` waits for the recorded amount of last messages, or a silence."""
+    """At its end, `verify` waits for the recorded number of last messages, or for a silence."""
     recorded = record(f"{SESSION} 5 <- {UPDATE % 1}\n6 <- {UPDATE % 2}")
     verify(recorded).check(f"""{HAS_SESSION}
         <- 5
@@ -153,7 +153,7 @@ def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
 
 
 def test_answers_keep_their_place_among_requests(record: Record) -> None:
-    """In `verify`, a command ends after the recorded number of requests for its output."""
+    """If an agent asks less often for a command's output, `verify` ends the command later."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- #0 terminal/create {{"sessionId": "s", "command": "ls"}}
@@ -204,7 +204,7 @@ def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
 
 
 def test_recorded_order_waits_for_all_messages(record: Record) -> None:
-    """In recorded order, a message of `verify` also waits for other sessions."""
+    """In recorded order, a message of `verify` also waits for messages of other sessions."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -233,7 +233,7 @@ def test_recorded_order_waits_for_all_messages(record: Record) -> None:
     ],
 )
 def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, gap: float) -> None:
-    """In `verify`, the pace delays a message from the moment when it could be sent."""
+    """With a pace, `verify` delays a message from the moment when it could be sent."""
     recorded = record(f"""
         1-2 handshake
         .. {thought * 1000 - 1}ms
@@ -248,7 +248,7 @@ def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, ga
 
 
 def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
-    """In v2, a prompt of `verify` waits for the update that ends the turn before it."""
+    """In v2, `verify` sends a prompt after the update that ends the turn before it."""
     idle = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}

@@ -154,7 +154,7 @@ BARE = f"""
 
 
 def test_an_id_stands_for_what_was_announced(record: Record) -> None:
-    """For `verify`, a tool call id in a permission request stands for the announced members."""
+    """For `verify`, a permission request with a tool call's id covers what the call announced."""
     for first in (
         [announce(call="other", **LS)],
         [announce("other", title="?"), announce("other", "tool_call_update", **LS)],
@@ -169,7 +169,7 @@ def test_an_id_stands_for_what_was_announced(record: Record) -> None:
 
 
 def test_an_id_for_something_else_is_refused(record: Record) -> None:
-    """`verify` refuses permission by an id of a tool call that was announced differently."""
+    """`verify` denies permission by the id of a tool call that was announced differently."""
     elsewhere = announce("c", **LS).replace('"sessionId": "s"', '"sessionId": "t"')
     for first in (
         [announce(**RM)],
@@ -187,7 +187,7 @@ def test_an_id_for_something_else_is_refused(record: Record) -> None:
 
 
 def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record) -> None:
-    """`verify` refuses permission by an id that was never announced: its scope is unknown."""
+    """`verify` denies permission by the id of a tool call that was never announced."""
     live = asking(record, f"<- {bare()}\n-> {selected('y')}")
     live.check(f"<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
@@ -195,7 +195,7 @@ def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record
 
 
 def test_the_place_of_a_member_does_not_matter(record: Record) -> None:
-    """For `verify`, what a permission covers may stand in the request or in an announcement."""
+    """For `verify`, a permission request may have the members that were announced before."""
     live = asking(record, BARE)
     live.check(f"<- {permission({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -265,7 +265,7 @@ def member(what: str) -> str:
 
 
 def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
-    """In a batch, `verify` compares each permission request and each of its answers."""
+    """`verify` compares each permission request in a JSON-RPC batch, and answers it by itself."""
     item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     conversation = f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"
@@ -284,7 +284,7 @@ def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
 
 
 def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> None:
-    """In a batch, `verify` does not choose an option with another kind than recorded."""
+    """In a JSON-RPC batch, `verify` does not choose an option with another kind than recorded."""
     item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     live = asking(record, f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]")

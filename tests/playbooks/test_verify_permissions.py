@@ -67,7 +67,7 @@ def elsewhere(record: Record, recorded: str) -> LiveAgent:
 def test_permission_for_something_else_is_not_granted(
     record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """`verify` rejects a permission for an unrecorded action; the recorded one stays usable."""
+    """`verify` denies permission for another action; the recorded permission stays usable."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(came, token=9)}
@@ -160,7 +160,7 @@ def test_other_options_do_not_matter(
     *,
     lenient: bool,
 ) -> None:
-    """`verify` chooses a permission option of the recorded kind, and by its id if offered."""
+    """`verify` chooses the option of a permission by its recorded kind, and then by its id."""
     named = (
         "y:allow_once:Yes",
         "b:allow_once:Both",
@@ -181,7 +181,10 @@ def test_other_options_do_not_matter(
 
 
 def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
-    """`verify` chooses an unoffered option again, unless the live request offers that option."""
+    """If the recorded client chose an unoffered option, `verify` does so, too.
+
+    If the live request offers this option, `verify` cancels.
+    """
     live = asking(record, f"<- {permission(LS)}\n-> {selected('what')}")
     live.check(f"<- {permission(LS)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -211,7 +214,7 @@ def test_options_decide_among_equal_requests(record: Record) -> None:
 
 
 def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
-    """In `verify`, only a request for the same permission is exhausted, and rejected."""
+    """`verify` calls a permission request exhausted only if it is for the same permission."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(LS)}
@@ -266,7 +269,7 @@ NAMELESS = [
 def test_a_request_that_names_nothing_is_refused_even_unchanged(
     record: Record, call: dict[str, Any]
 ) -> None:
-    """`verify` refuses a permission request that names nothing: its meaning may differ."""
+    """`verify` denies a permission request that names nothing: its meaning may differ."""
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
     live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
@@ -299,7 +302,7 @@ def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
 
 
 def test_a_request_in_a_cancelled_turn_is_cancelled(record: Record) -> None:
-    """In `verify`, a permission request in a cancelled turn gets `cancelled`."""
+    """If a turn was cancelled, `verify` answers its later permission requests with `cancelled`."""
     conversation = (
         f'-> session/cancel {{"sessionId": "s"}}\n<- {permission(LS)}\n-> {selected("y")}'
     )

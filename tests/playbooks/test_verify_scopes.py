@@ -396,7 +396,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> None:
-    """`verify` refuses permission if any member of the request is changed, added or removed."""
+    """`verify` denies permission if any member of the request is changed, added or removed."""
     recorded = recording(record, case)
     changes = [*mutations(case)]
     assert len(changes) > 2
@@ -409,7 +409,7 @@ def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> 
 
 
 def test_permission_for_the_same_is_granted(record: Record, case: Case) -> None:
-    """`verify` grants permission for the same action, except to requests that name nothing."""
+    """`verify` grants permission again for the same action, unless the request names nothing."""
     recorded = recording(record, case)
     for name, said in variations(case):
         reply, live = replies(recorded, said)
@@ -431,7 +431,7 @@ def test_permission_is_granted_in_another_directory(record: Record, case: Case) 
 
 
 def test_there_are_cases_of_all_forms() -> None:
-    """The tested permission requests have every form, and some are from real agents."""
+    """The permission requests that test `verify` have every form, some from real agents."""
     named = [case for case in cases() if not case.is_nameless]
     assert len(cases()) > 30
     assert len(named) > 20

@@ -62,7 +62,7 @@ def test_a_lenient_client_does_not_trust_a_missing_title(
 
 
 def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
-    """After an unreadable update, `verify` refuses the permission for the tool call."""
+    """If a tool call has an unreadable update, `verify` denies the permission for it."""
     first = updated(rawInput={"command": "ls"})
     live = asking(record, f"<- {first}\n<- {permission(BARE)}\n-> {selected('y')}")
     huge = updated(rawInput={"command": "rm -rf ~", "n": 0}).replace('"n": 0', f'"n": {"9" * 5000}')
@@ -98,7 +98,7 @@ def test_a_small_number_is_no_time(record: Record, name: str) -> None:
     ],
 )
 def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text: str) -> None:
-    """`verify` does not replace a path that only resembles the recorded directory."""
+    """`verify` does not move a path that only resembles the recorded directory."""
     was = {"rawInput": {"command": text}}
     came = {"rawInput": {"command": text.replace("/p", "/live")}}
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")

@@ -25,14 +25,14 @@ TWO_PROMPTS = f"""
 
 
 def test_the_end_of_a_turn_cancels_no_other_turn(record: Record) -> None:
-    """In `verify`, the end of a turn does not cancel another turn of the session."""
+    """When a turn ends, `verify` does not cancel another turn of the session."""
     live = verify(record(TWO_PROMPTS)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n<- 7")
     live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 8\n-> 9\n<- 10\n-> end")
     assert (live.mismatches, live.informed) == (["permission-differs primary in s 8"], [])
 
 
 def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None:
-    """In `verify`, a cancellation holds for all open turns of a session."""
+    """When `verify` cancels a turn, the cancellation holds for all open turns of the session."""
     recorded = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -90,7 +90,7 @@ def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> No
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, version: int) -> None:
-    """`verify` does not await a request that misses its turn after the turn's end."""
+    """If a request misses its turn, `verify` does not await it after the turn's end."""
     answer, answered = ('{"stopReason": "end_turn"}', "") if version == 1 else ("{}", f"<- {IDLE}")
     ends = f"<- #2 result {answer}" if version == 1 else f"<- {IDLE}"
     begins = "" if version == 1 else f"<- #2 result {answer}"

@@ -30,7 +30,7 @@ def test_a_session_has_its_live_name(record: Record) -> None:
 
 
 def test_sessions_are_named_by_their_requests(record: Record) -> None:
-    """`verify` names sessions by their requests, whatever the order of the answers is."""
+    """`verify` names a session by its request, whatever the order of the answers is."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -60,7 +60,7 @@ ASKS = """
 
 
 def test_a_session_may_make_requests_before_it_is_named(record: Record) -> None:
-    """In `verify`, messages of an unknown session belong to the one being created."""
+    """In `verify`, messages of an unknown session belong to the session being created."""
     live = verify(record(ASKS)).check("""
         1-3
         <- #0 _x/y {"sessionId": "x"}
@@ -227,7 +227,7 @@ def test_directories_are_replaced_in_texts_on_request(record: Record) -> None:
 
 
 def test_the_recorded_path_is_another_path(record: Record) -> None:
-    """In another directory, a request for the recorded path does not match in `verify`."""
+    """If `verify` runs in another directory, a request for the recorded path does not match."""
     live = verify(record(MOVED), roots=ROOTS).check("""
         -> 1
         <- 2

@@ -75,7 +75,7 @@ ACTIVE: dict[str, dict[str, Any]] = {
 def test_an_inert_agent_sends_no_acting_request(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """An inert replay sends no acting request, in any dialect, alone or in a batch."""
+    """A replay with ``--inert`` sends no request that acts, in any dialect, even in a batch."""
     live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
     assert live.send(5) == ["<- 8"]
     assert live.mismatches == []
@@ -96,7 +96,7 @@ def test_an_inert_agent_sends_no_acting_request(
 def test_an_inert_agent_reads_and_asks(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """An inert replay may read files and ask a person."""
+    """A replay with ``--inert`` may read files and ask a person."""
     live = asked(record, answered(method, HARMLESS[method]), dialect, inert=True)
     assert live.send(5) == ["<- 6"]
     assert live.send(7) == ["<- 8"]
@@ -104,14 +104,14 @@ def test_an_inert_agent_reads_and_asks(
 
 
 def test_an_inert_agent_sends_no_method_unknown_in_its_dialect(record: Record) -> None:
-    """An inert replay sends no method that is unknown in its dialect."""
+    """A replay with ``--inert`` sends no method that is unknown in the recording's dialect."""
     live = asked(record, answered("fs/read_text_file", {"path": "/p/a"}), V2, inert=True)
     assert live.send(5) == ["<- 8"]
 
 
 @pytest.mark.parametrize(("mode", "passes"), [("form", True), (None, True), ("url", False)])
 def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes: bool) -> None:
-    """An inert replay sends forms, but does not ask to open pages."""
+    """A replay with ``--inert`` sends forms, but does not ask the client to open web pages."""
     params = (
         {"message": "?"} if mode is None else {"message": "?", "mode": mode, "url": "https://x"}
     )
@@ -138,7 +138,7 @@ def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes:
 def test_an_inert_agent_sends_no_other_acting_line(
     record: Record, line: str, *, passes: bool
 ) -> None:
-    """An inert replay sends no unknown notifications, and no lines that resemble requests."""
+    """A replay with ``--inert`` sends no unknown notifications, or lines like requests."""
     live = asked(record, f"<- {line}", inert=True)
     assert live.send(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
 
@@ -156,7 +156,7 @@ PUSHED = f"""
 
 @pytest.mark.parametrize("order", ["session", "recorded"])
 def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str) -> None:
-    """A replay does not await pushed output of a withheld terminal."""
+    """A replay does not await output of a terminal that it has not let the client create."""
     live = asked(record, PUSHED, DRAFT, inert=True, order=order)
     assert live.send(5) == ["<- 14"]
     live.leave()
@@ -164,7 +164,7 @@ def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str
 
 
 def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
-    """A replay does not await messages to a withheld MCP server."""
+    """A replay does not await messages to an MCP server whose connection it has withheld."""
     live = asked(
         record,
         f"""
@@ -181,7 +181,7 @@ def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
 
 
 def test_requests_after_a_withheld_extension_are_optional(record: Record) -> None:
-    """In a replay, extension requests are optional after a withheld extension request."""
+    """After a replay has withheld an extension request, later extension requests are optional."""
     story = f"""
         {answered("_ext/run", {"job": 1})}
         -> #3 _ext/done {{"sessionId": "s", "job": 1}}
@@ -290,7 +290,7 @@ def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record
 
 
 def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> None:
-    """A replay withholds all requests about a withheld terminal, and none about another."""
+    """If a replay withholds a terminal, it withholds all requests about it, and no others."""
     live = asked(
         record,
         """
