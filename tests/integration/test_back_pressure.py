@@ -32,7 +32,7 @@ def taken(count: Path) -> int:
 
 
 def test_a_client_that_does_not_read_stops_its_agent(record: Recorder, tmp_path: Path) -> None:
-    """A client that does not read blocks its agent through the proxy; no output is lost."""
+    """If a client does not read, its agent is blocked through the recorder; no output is lost."""
     sent = b"".join(map(flood.block, range((12 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
     conversation = record(agent("flood", count, len(sent)))
@@ -54,7 +54,7 @@ def test_a_client_that_does_not_read_stops_its_agent(record: Recorder, tmp_path:
 
 
 def test_an_agent_that_does_not_read_stops_its_client(record: Recorder, tmp_path: Path) -> None:
-    """An agent that does not read blocks its client through the proxy; no input is lost."""
+    """If an agent does not read, its client is blocked through the recorder; no input is lost."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('read go <"$1"; exec cat >"$2"', gate.path, tmp_path / "received"))
 

@@ -108,7 +108,7 @@ def found_in(verdicts: dict[str, Any]) -> Kinds:
 def test_each_failure_is_found_and_told(
     batches: Batches, expected: Kinds, whole: list[str]
 ) -> None:
-    """A batch of `verify` prints a line for each failure, and keeps a new run of each."""
+    """A batch of `verify` prints a line for each failed recording, and keeps its new run."""
     verdicts = batches.verdicts("whole.jsonl")
     assert found_in(verdicts) == expected
     assert whole[-1].startswith(
@@ -135,7 +135,7 @@ def test_each_failure_is_found_and_told(
 
 @pytest.mark.usefixtures("whole")
 def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected: Kinds) -> None:
-    """A killed batch leaves no agent behind, and the next start repeats only lost results."""
+    """A killed batch leaves no agent behind; when it is started again, only lost jobs run."""
     words = ("recs", "--results=1.jsonl", "--jobs=2", *MANNER)
     results = batches.directory / "1.jsonl"
     started = batches.begin("verify", *words)
@@ -154,7 +154,7 @@ def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected:
 
 
 def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
-    """Ctrl-C ends the running agents of a batch, keeps results, and counts the missing ones."""
+    """Ctrl-C ends the running agents of a batch, keeps its results, and counts missing ones."""
     names = [f"recs/{name}" for name in expected if "stalls" in name or "clean" in name]
     words = (*names, "--stall-timeout=0", "--results=stopped.jsonl", "--jobs=2", "-o", "stopped")
     started = batches.begin("verify", *words)
@@ -171,7 +171,7 @@ def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
 
 
 def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> None:
-    """A batch's verdict on a run that cannot be recorded has the recorder's reason."""
+    """If a batch of `verify` cannot record a run, its verdict has the recorder's reason."""
     name = next(name for name in expected if "clean" in name)
     code, lines = batches.end("verify", f"recs/{name}", "--results=no.jsonl", "-o", "/proc")
     assert (code, len(lines)) == (2, 2)
@@ -181,7 +181,7 @@ def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> Non
 
 
 def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:
-    """A batch of sweeps runs a client with each recording, and counts an unreadable recording."""
+    """A batch of `faults sweep` runs a client with each recording, even if one is unreadable."""
     client = batches.directory / "client.py"
     client.write_text(
         "import subprocess, sys\n"
@@ -203,7 +203,7 @@ def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:
 
 
 def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
-    """A killed sweep leaves neither a client nor processes of a client."""
+    """If `faults sweep` is killed, neither its client nor a process of the client is left."""
     script = batches.directory / "sleep.sh"
     script.write_text("sleep 1000 & sleep 1000\n")
     started = batches.begin(
@@ -218,7 +218,7 @@ def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
 
 
 def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) -> None:
-    """If the process that starts a batch's workers is killed, the next job restarts it."""
+    """If the process that starts a batch's workers is killed, the next job starts it again."""
     name = next(name for name in expected if "clean" in name)
     job = Job("check", digest="d", recording="a", path=str(batches.directory / "recs" / name))
     for _ in range(2):

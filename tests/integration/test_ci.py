@@ -83,14 +83,14 @@ def recorded(program: Callable[[str, str], None], tmp_path: Path, code: int) -> 
 
 
 def test_no_input_becomes_part_of_a_script() -> None:
-    """Inputs of the action reach scripts only through the environment, never as script text."""
+    """Inputs of the GitHub action reach scripts only as variables, and never as script text."""
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step.get("run", "")
         assert {*step} <= {"id", "if", "shell", "env", "run", "uses", "with"}
 
 
 def test_other_actions_are_pinned() -> None:
-    """The action pins other actions by the same commits as our own workflows."""
+    """The GitHub action pins other actions by the same commits as our own workflows."""
     workflows = "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml"))
     used = re.findall(r"uses: (.*)$", TEXT + PAGE, re.M)
     others = {item for item in used if f"uses: {item}\n" not in workflows}
@@ -99,14 +99,14 @@ def test_other_actions_are_pinned() -> None:
 
 @pytest.mark.parametrize("kind", ["inputs", "outputs"])
 def test_what_goes_in_and_comes_out_is_documented(kind: str) -> None:
-    """Each input and output of the action has a row on the page about CI, and nothing else has."""
+    """Each input and output of the GitHub action has a row on the manual's page about CI."""
     section = PAGE.partition("## The action")[2].partition(f"| {kind[:-1]} | |")[2]
     rows = [line.split("|")[1] for line in section.split("\n\n")[0].splitlines()[2:]]
     assert {name for row in rows for name in re.findall("`(.+?)`", row)} == {*ACTION[kind]}
 
 
 def test_the_page_uses_what_there_is() -> None:
-    """The page about CI uses only existing inputs of the action, and existing hooks."""
+    """The manual's page about CI uses only inputs of the GitHub action and hooks that exist."""
     workflows = [block for block in BLOCKS if "jobs" in block]
     steps = [
         step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]
@@ -131,7 +131,7 @@ def test_the_page_uses_what_there_is() -> None:
 def test_it_is_installed_once(
     gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path
 ) -> None:
-    """The action installs its own source, or a given wheel, in a separate environment."""
+    """The GitHub action installs its own source, or a given wheel, in an environment of its own."""
     python = tmp_path / "programs/python"
     program(
         "python",
@@ -184,7 +184,7 @@ def test_inputs_are_words(
     inputs: dict[str, str],
     expected: list[str],
 ) -> None:
-    """The action splits inputs into words, and the shell does not expand anything in them."""
+    """The GitHub action splits inputs into words, and no shell expands anything in them."""
     arguments = recorded(program, tmp_path, 3)
     job = gate(recordings=HOSTILE, version="installed", **inputs)
     outputs = job.run()
@@ -212,7 +212,7 @@ def test_with_never_no_verdict_fails_the_job(
     verdict_: str,
     passes: bool,
 ) -> None:
-    """With `never`, no verdict fails the job of the action, but unreadable files do."""
+    """With the input `never`, the GitHub action's job fails only because of unreadable files."""
     recorded(program, tmp_path, code)
     job = gate(recordings="x", agent="y", version="installed", fail_on="never")
     assert job.run()["verdict"] == verdict_
@@ -220,7 +220,7 @@ def test_with_never_no_verdict_fails_the_job(
 
 
 def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
-    """Wrong use of the action fails early with a message on the job's page."""
+    """Wrong use of the GitHub action fails early, with a message on the job's page."""
     job = gate(recordings="x", command="rm", version="installed")
     job.run()
     assert job.has_failed
@@ -229,7 +229,7 @@ def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
 
 
 def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun]) -> None:
-    """For the action, an agent that is not a command is an error on the job's page."""
+    """If the agent is not a command, the GitHub action says so on the job's page."""
     job = gate(recordings="x", agent="./my-agent 'a b", version="installed")
     assert job.run()["verdict"] == "error"
     assert "::error::acp-proxy: expected the agent's command with closed quotes\n" in job.log
@@ -238,7 +238,7 @@ def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun])
 
 
 def test_an_agent_that_differs_fails_the_job(gate: Callable[..., ActionRun]) -> None:
-    """An agent that differs fails the action's job, and its run is stored as a text form."""
+    """If an agent differs, the GitHub action's job fails, and stores the run as a text form."""
     job = gate(recordings=str(ROOT / "recordings/hello.db"), agent="true", version="installed")
     outputs = job.run()
     assert outputs["verdict"] == "failed"
@@ -255,7 +255,7 @@ def test_an_agent_that_differs_fails_the_job(gate: Callable[..., ActionRun]) -> 
 def test_recordings_with_secrets_are_not_stored(
     gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path
 ) -> None:
-    """If a recording contains a secret, the action stores no recording."""
+    """If a recording contains a secret, the GitHub action stores no recording."""
     job = gate(version="installed")
     for name in ("results.runs", "recordings"):
         (tmp_path / name).mkdir()
@@ -312,7 +312,7 @@ def test_variables_are_words(
     variables: dict[str, str],
     expected: list[str],
 ) -> None:
-    """The GitLab template splits variables into words, and each job has its own directory."""
+    """The GitLab template splits variables into words, and gives each job its own directory."""
     gate()
     arguments = recorded(program, tmp_path, 1)
     result = gitlab(".acp-proxy", tmp_path, GATE_RECORDINGS=HOSTILE, **variables)
@@ -322,7 +322,7 @@ def test_variables_are_words(
 
 
 def test_a_failed_job_keeps_its_reports() -> None:
-    """A failed GitLab job keeps its reports, and GitLab reads the JUnit report."""
+    """A failed job of the GitLab template keeps its reports; GitLab reads the JUnit report."""
     for job in GITLAB.values():
         assert job["artifacts"]["when"] == "always"
         assert job["artifacts"]["paths"] == ["$GATE_REPORTS/"]
@@ -333,7 +333,7 @@ def test_a_failed_job_keeps_its_reports() -> None:
 
 
 def test_hooks_look_at_recordings() -> None:
-    """The pre-commit hooks check the changed recordings, and fail as hooks must."""
+    """The pre-commit hooks check the changed recordings, and fail if one of them is bad."""
     files = ["recordings/crash.db", "tests/recordings/x/a.jsonl", "acp_recordings/a.jsonl"]
     others = ["recordings/README.md", "a.jsonl", "myrecordings/a.db"]
     for hook in HOOKS:

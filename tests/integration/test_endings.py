@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) -> None:
-    """The output of an agent that writes 1 MB and exits at once is delivered and recorded."""
+    """If an agent writes 1 MB and exits at once, all of it is delivered and recorded."""
     sent = b"".join(b"%01023d\n" % n for n in range((1 << 20) // 1024))
     (tmp_path / "sent").write_bytes(sent)
     for _ in range(5):
@@ -38,7 +38,7 @@ def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) 
 
 @needs_proc
 def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_path: Path) -> None:
-    """Output of a process in the agent's group arrives even after the agent's exit."""
+    """If a process of the agent's group writes after the agent's exit, its output is delivered."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('(read go <"$1"; echo later) & printf "%08d\n" $$', gate.path))
     conversation.run(until=lambda: len(conversation.received) == 9)
@@ -86,7 +86,7 @@ def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Pat
 
 
 def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path: Path) -> None:
-    """Bytes without a newline are recorded even if the client never closed its end."""
+    """Bytes of a client without a newline are recorded even if the client never closes its end."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('head -c 8 >"$1"; echo received; read go <"$2"', tmp_path / "received", gate.path)
@@ -103,7 +103,7 @@ def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path
 
 @needs_proc
 def test_a_client_that_dies_breaks_the_agents_pipe(record: Recorder, tmp_path: Path) -> None:
-    """Behind the proxy, an agent gets the same broken pipe as without the proxy.
+    """Behind the recorder, an agent gets the same broken pipe as without the recorder.
 
     Bytes that were read from the agent but not delivered are recorded and marked.
     """
@@ -153,7 +153,7 @@ def left_by(conversation: Talk) -> int:
 @needs_proc
 @pytest.mark.parametrize("end", ["exit 0", "kill -s SEGV $$"])
 def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, end: str) -> None:
-    """Processes left by an agent that ended by itself go on running, and are recorded."""
+    """If an agent ends by itself, the processes that it leaves go on, and are recorded."""
     conversation = record(leaver(tmp_path, "ulimit -c 0;", end))
     left = left_by(conversation)
     try:
@@ -171,7 +171,7 @@ def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, 
 def test_nothing_is_left_behind_by_a_stopped_agent(
     record: Recorder, tmp_path: Path, way: str
 ) -> None:
-    """If the agent or the proxy is stopped, all of the agent's processes end."""
+    """If the agent or the recorder is stopped, all of the agent's processes end."""
     conversation = record(leaver(tmp_path, "trap 'exit 0' TERM;", "read line"), "--grace", "1000")
     left = left_by(conversation)
     conversation.process.send_signal(signal.SIGTERM if way == "stopped" else signal.SIGKILL)
@@ -183,7 +183,7 @@ def test_nothing_is_left_behind_by_a_stopped_agent(
 @needs_proc
 @pytest.mark.slow
 def test_only_what_holds_the_output_is_killed(record: Recorder, tmp_path: Path) -> None:
-    """Of an agent's descendants, only those that keep its output open end after idle seconds."""
+    """After an agent's end, a recorder ends only descendants that keep the agent's output open."""
     conversation = record(leaver(tmp_path, "sleep 1000 &", "exit 3"))
     left = left_by(conversation)
     try:

@@ -103,7 +103,7 @@ def received(conversation: Talk) -> bytes:
 def test_a_rule_changes_what_the_client_receives(
     forked: Recorder, rule: str, sent: bytes, output: bytes
 ) -> None:
-    """A fault changes what the client receives, and the recording has what the agent sent."""
+    """A fault can change what a client receives; the recording has what the agent sent."""
     where = "dir:to-client"
     if "where=" in rule:
         rule, where = rule.replace("where=", "where='dir:to-client ") + "'", ""
@@ -127,7 +127,7 @@ def test_a_rule_changes_what_the_client_receives(
 def test_a_rule_changes_what_the_agent_receives(
     forked: Recorder, tmp_path: Path, rule: str, sent: bytes, arrived: bytes
 ) -> None:
-    """A fault changes what the agent receives, and the recording has what the client sent."""
+    """A fault can change what an agent receives; the recording has what the client sent."""
     conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults(rule))
     conversation.exchange(sent)
     assert conversation.wait() == 0
@@ -135,7 +135,7 @@ def test_a_rule_changes_what_the_agent_receives(
 
 
 def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: Path) -> None:
-    """The fault `error-reply` gives the client an error, and the agent gets no request."""
+    """The fault `error-reply` sends the client an error, and the agent gets no request."""
     rule = "error-reply code=-32000 message=no where='method:m dir:to-agent'"
     conversation = forked(shell('cat >"$1"', tmp_path / "output"), *faults(rule))
     error = b'{"jsonrpc":"2.0","id":4,"error":{"code":-32000,"message":"no"}}\n'
@@ -148,7 +148,7 @@ def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: P
 
 
 def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Path) -> None:
-    """Once the agent has closed its output, a line that a fault makes up is undelivered."""
+    """If an agent has closed its input, a line that a fault makes up for it is undelivered."""
     conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
     assert conversation.read_all() == b""
     conversation.write(A + request(4))
@@ -176,7 +176,7 @@ def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Pa
 def test_a_rule_ends_the_agent(
     forked: Recorder, rule: str, code: int, data: dict[str, Any]
 ) -> None:
-    """If a fault ends the agent, the proxy exits with the agent's code."""
+    """If a fault ends the agent, the recorder exits with the agent's code."""
     conversation = forked(ECHO, *faults(f"{rule} where='method:b dir:to-client'"))
     conversation.write(A)
     conversation.expect(A)
@@ -194,7 +194,7 @@ def test_a_rule_ends_the_agent(
 
 @needs_proc
 def test_a_paused_agent_is_resumed(forked: Recorder) -> None:
-    """An agent that a fault pauses receives nothing until it is resumed; its guardian runs on."""
+    """If a fault pauses an agent, it receives nothing until it is resumed."""
     rules = ["pause where='method:a dir:to-agent'", "resume where='method:b dir:to-agent'"]
     conversation = forked(shell("echo ready; exec cat"), *faults(*rules))
     conversation.expect(b"ready\n")
@@ -212,7 +212,7 @@ def test_a_paused_agent_is_resumed(forked: Recorder) -> None:
 
 @needs_proc
 def test_a_paused_agent_does_not_outlive_the_proxy(record: Recorder) -> None:
-    """A proxy that is killed ends an agent that a fault has stopped."""
+    """If a recorder is killed, an agent that a fault has paused ends."""
     conversation = record(shell("echo ready; exec cat"), *faults("pause where=dir:to-agent"))
     conversation.expect(b"ready\n")
     group = conversation.agent_group()
@@ -223,7 +223,7 @@ def test_a_paused_agent_does_not_outlive_the_proxy(record: Recorder) -> None:
 
 
 def test_stderr_flood_writes_to_our_stderr(forked: Recorder) -> None:
-    """The fault `stderr-flood` writes lines to stderr like the agent, and is recorded."""
+    """The fault `stderr-flood` writes lines to stderr as an agent would; they are recorded."""
     conversation = forked(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
     assert conversation.exchange(A + B + C) == A + B + C
     assert conversation.wait() == 0
@@ -296,7 +296,7 @@ def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
 
 
 def test_the_summary_of_faults_shows_no_secret(forked: Recorder) -> None:
-    """The summary of faults shows no secret, in names of rules and elsewhere."""
+    """The summary of faults at the end of a recording shows no secret, even in rules' names."""
     rules = faults(f"duplicate name={KEY} where=method:b", f"drop where=text:{KEY}")
     conversation = forked(ECHO, *rules)
     conversation.exchange(B)
@@ -393,7 +393,7 @@ def test_a_plan_that_never_fires_changes_nothing(
 
 
 def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None:
-    """An empty fault plan changes nothing, but its seed is recorded."""
+    """An empty fault plan changes nothing of a conversation, but its seed is recorded."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     conversation = record(ECHO, "--faults", str(tmp_path / "plan.toml"))
     assert conversation.exchange(A) == A
@@ -412,7 +412,7 @@ def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None
 def test_a_bad_plan_is_refused(
     forked: Recorder, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
-    """A bad fault plan gives a line and exit code 2, and no agent is started."""
+    """If a fault plan is bad, `record` prints a line, exits with 2, and starts no agent."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     conversation = forked(shell('echo started >"$1"', tmp_path / "started"), *options)
     assert conversation.wait() == 2
@@ -425,7 +425,7 @@ def test_a_bad_plan_is_refused(
 
 
 def test_rules_in_the_environment(forked: Recorder) -> None:
-    """Fault rules can be given in the environment, one on each line."""
+    """A variable of the environment can give fault rules to `record`, one on each line."""
     rules = "drop where='method:a dir:to-client'\n\ndrop where='method:c dir:to-client'\n"
     conversation = forked(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
     assert conversation.exchange(A + B + C) == B
@@ -443,7 +443,7 @@ def test_rules_in_the_environment(forked: Recorder) -> None:
 def test_back_pressure_is_kept_in_a_touched_direction(
     record: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """With faults, a client that does not read stops its agent, and gets everything later.
+    """With faults, a client that does not read still blocks its agent, and gets everything later.
 
     Beyond what pipes and the pump hold, at most 1 MB waits in a direction that rules touch.
     """
@@ -474,7 +474,7 @@ def test_back_pressure_is_kept_in_a_touched_direction(
 def test_a_kill_of_the_proxy_loses_nothing(
     record: Recorder, tmp_path: Path, seed: int, rules: list[str]
 ) -> None:
-    """If a proxy with faults is killed, the recording has everything that arrived."""
+    """If a recorder with faults is killed, the recording has everything that arrived."""
     chance = random.Random(seed)
     speech = b"".join(note(f"m{n}/{'x' * chance.randrange(300)}") for n in range(20_000))
     (tmp_path / "sent").write_bytes(speech)
@@ -498,7 +498,7 @@ def test_a_kill_of_the_proxy_loses_nothing(
 
 
 def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
-    """A signal to stop the proxy works although a fault lets nothing pass."""
+    """A stopping signal to the recorder ends the agent even if a fault lets nothing pass."""
     conversation = record(ECHO, *faults("stall where=dir:to-client"))
     conversation.write(A)
     conversation.wait_for_rows("select 1 from events where kind = 'fault'")
@@ -508,7 +508,7 @@ def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
 
 
 def test_a_dropped_prompt_does_not_keep_an_agent_alive(forked: Recorder) -> None:
-    """A prompt that a fault drops does not keep an agent alive after its client has left."""
+    """If a fault drops a prompt, the prompt keeps no agent alive after its client has left."""
     stays = shell("trap 'exit 5' TERM; while :; do read x || sleep 0.05; done")
     conversation = forked(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
     conversation.write(request(1, "session/prompt"))
@@ -528,7 +528,10 @@ def test_delayed_frames_arrive_before_the_end(forked: Recorder) -> None:
 
 
 def test_nothing_is_lost_while_faults_are_imported(record: Recorder, tmp_path: Path) -> None:
-    """A direction with faults begins late and loses nothing; one without faults begins at once."""
+    """While faults are imported, a recorder holds back the directions that have rules.
+
+    Nothing is lost; a direction without rules begins at once.
+    """
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('echo early; read go <"$1"; exec cat', gate.path),

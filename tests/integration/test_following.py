@@ -67,7 +67,7 @@ def numbers(lines: list[bytes]) -> list[int]:
 
 
 def test_each_chunk_is_shown_while_the_turn_runs(fork_server: ForkServer, tmp_path: Path) -> None:
-    """Every chunk reaches ``log --follow`` while the agent waits within its answer."""
+    """``log --follow`` shows each chunk while the agent is in the middle of its answer."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("hello")
@@ -86,7 +86,7 @@ def test_each_chunk_is_shown_while_the_turn_runs(fork_server: ForkServer, tmp_pa
 def test_following_continues_when_the_log_is_indexed(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """``log --follow`` prints frames that were indexed meanwhile exactly once."""
+    """If frames are indexed meanwhile, ``log --follow`` prints each of them exactly once."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")
@@ -118,7 +118,7 @@ def test_following_continues_when_the_log_is_indexed(
 def test_following_continues_when_the_log_is_emptied(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """When the indexed log is emptied, ``log --follow`` continues without a gap."""
+    """If the recorder empties its log, ``log --follow`` continues without a gap."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")
@@ -176,7 +176,7 @@ def test_an_unanswered_prompt_is_shown_as_open(fork_server: ForkServer, tmp_path
 def test_following_ends_when_the_recorder_is_killed(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """``log --follow`` prints everything that a killed recorder had read, and ends."""
+    """If a recorder is killed, ``log --follow`` prints everything that it had read, and ends."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")
@@ -194,7 +194,7 @@ def test_following_ends_when_the_recorder_is_killed(
 
 
 def test_readers_at_the_end_leave_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """However many readers finish a recording, one file is left with everything in it."""
+    """However many readers finish a recording at once, one file is left with everything in it."""
     path = tmp_path / "x.db"
     with (
         PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation,

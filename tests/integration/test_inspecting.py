@@ -68,7 +68,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_verdict_is_the_exit_code_also_without_a_reader(
     acp_proxy: Path, words: list[str], code: int
 ) -> None:
-    """The exit code of a command is its verdict even if the reader of stdout has left."""
+    """The exit code of a command is its verdict even if the reader of its stdout has left."""
     reader, writer = os.pipe()
     os.close(reader)
     command: list[str | Path] = [acp_proxy, *words]
@@ -80,7 +80,7 @@ def test_a_verdict_is_the_exit_code_also_without_a_reader(
 
 
 def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
-    """A command whose output nobody reads to the end exits with 0 and an empty stderr."""
+    """If nobody reads a command's output to the end, it exits with 0 and an empty stderr."""
     with LogWriter(home / "recordings" / "long.db") as recorder:
         for number in range(3000):
             recorder.to_client(update("s", "agent_message_chunk", content=text(f"{number}" * 50)))
@@ -107,7 +107,7 @@ def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
 def test_a_pipe_that_is_closed_already(
     fork_server: ForkServer, home: Path, command: list[str]
 ) -> None:
-    """For a command, a reader of stdout that has already gone is not an error."""
+    """If the reader of a command's stdout has left before its start, this is not an error."""
     ours, theirs = os.pipe()
     os.close(ours)
     assert run_in(fork_server, command, theirs, home) == (0, b"")
@@ -130,7 +130,7 @@ def in_a_locale(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
 
 @pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
 def test_any_locale_works(in_a_locale: ForkServer, home: Path, command: list[str]) -> None:
-    """Characters that stdout cannot encode are printed as escapes; JSON is UTF-8."""
+    """If stdout cannot encode a character, commands print it as an escape; JSON is UTF-8."""
     with tempfile.TemporaryFile() as file:
         assert run_in(in_a_locale, command, file.fileno(), home) == (0, b"")
         printed = written(file)
@@ -191,7 +191,7 @@ def on_terminal(acp_proxy: Path, *command: str, columns: int, home: Path) -> lis
 def test_on_a_terminal_lines_fit_and_are_coloured(
     acp_proxy: Path, home: Path, columns: int
 ) -> None:
-    """A printed table has colours, and no line is wider than the terminal."""
+    """On a terminal, a command's table has colours, and no line is wider than the terminal."""
     for command in (["inspect", "log", "x"], ["inspect", "list"], []):
         lines = on_terminal(acp_proxy, *command, columns=columns, home=home)
         assert any("\x1b[" in line for line in lines)
@@ -210,7 +210,7 @@ def without_colour(line: str) -> str:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool) -> None:
-    """On a full disk, an unfinished recording is read from its log."""
+    """On a full disk, commands read an unfinished recording from its log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -236,7 +236,7 @@ def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool)
 def test_a_directory_may_be_read_only(
     tmp_path: Path, closed: bool, lock_away: Callable[[Path], None]
 ) -> None:
-    """A recording in a read-only directory is read as completely as possible."""
+    """Commands read a recording in a read-only directory as completely as possible."""
     directory = tmp_path / "readonly"
     directory.mkdir()
     with LogWriter(directory / "x.db") as recorder:
@@ -252,7 +252,7 @@ def test_a_directory_may_be_read_only(
 
 
 def test_several_readers_may_finish_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
-    """Readers that find a dead recorder's log at the same time all read every frame of it.
+    """If several readers find a dead recorder's log at once, all of them read every frame.
 
     To the others, the one that finishes it looks like a recorder that still runs.
     """

@@ -67,7 +67,7 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
 def test_an_interrupt_prints_no_traceback(
     tmp_path: Path, moment: str, arguments: tuple[str, ...]
 ) -> None:
-    """Ctrl-C at any moment makes a command print no traceback and leave nothing behind."""
+    """If Ctrl-C interrupts a command at any moment, it prints no traceback and leaves no file."""
     assert run(moment, *arguments, entry="script", home=tmp_path) == (130, "")
     assert not list(tmp_path.iterdir())
 
@@ -79,7 +79,7 @@ def test_python_m_is_interrupted_silently_as_well(tmp_path: Path, moment: str) -
 
 
 def test_importing_does_not_change_ctrl_c() -> None:
-    """A program that only imports the package keeps its own handler for Ctrl-C."""
+    """A program that only imports `acp_proxy` keeps its own handler for Ctrl-C."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         importlib.reload(importlib.import_module("acp_proxy.__main__"))
@@ -89,7 +89,7 @@ def test_importing_does_not_change_ctrl_c() -> None:
 
 
 def test_an_ignored_interrupt_stays_ignored(tmp_path: Path) -> None:
-    """An ignored Ctrl-C stays ignored, as for a background command of a script."""
+    """If Ctrl-C is ignored, as in the background of a script, commands ignore it, too."""
     script = [sys.executable, "-P", "-c", INTERRUPTED, "click", "script", "acp-proxy", "--version"]
     result = subprocess.run(
         script,

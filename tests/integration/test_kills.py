@@ -38,7 +38,7 @@ def lines(chance: random.Random) -> bytes:
     ],
 )
 def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> None:
-    """The recording of a killed proxy has everything that either side has received."""
+    """If a recorder is killed, the recording has everything that either peer has received."""
     chance = random.Random(seed)
     to_agent, to_client = lines(chance), lines(chance)
     (tmp_path / "sent").write_bytes(to_client)
@@ -66,7 +66,7 @@ def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> No
 
 
 def test_a_kill_shows_open_requests(record: Recorder) -> None:
-    """The recording of a proxy that was killed during a prompt has the open requests."""
+    """If a recorder is killed during a prompt, the recording has the open requests."""
     conversation = record(shell("read line; echo received; exec cat"))
     conversation.write(b'{"jsonrpc":"2.0","id":1,"method":"session/prompt"}\n')
     conversation.expect(b"received\n")

@@ -65,7 +65,7 @@ def assert_same(plain: Any, masked: Any, pairs: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name)
 def test_a_conversation_reads_as_before(tmp_path: Path, path: Path) -> None:
-    """Commands show a masked copy as they show the recording with secrets masked."""
+    """Commands show a masked copy of a recording as they show the recording itself."""
     copy = tmp_path / "masked.db"
     assert run("inspect", "export", path, "-o", copy).exit_code == 0
     pairs: dict[str, str] = {}
@@ -75,7 +75,7 @@ def test_a_conversation_reads_as_before(tmp_path: Path, path: Path) -> None:
 
 
 def test_planted_secrets_are_all_that_differs(tmp_path: Path) -> None:
-    """A masked copy of a recording with secrets differs in markers only; each secret has one."""
+    """A masked copy of a recording with secrets differs only in markers, one for each secret."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "masked.db"
     assert run("inspect", "export", path, "-o", copy).exit_code == 0
     pairs: dict[str, str] = {}

@@ -31,7 +31,7 @@ def leave(conversation: Talk) -> None:
 
 
 def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
-    """A prompt that was piped in is answered, even if this takes longer than the grace."""
+    """If a client's input ends, its open prompt is answered, even after the grace time."""
     script = f"read line; cat; sleep 1.6; echo '{ANSWER[:-1].decode()}'"
     conversation = record(shell(script), "--grace", "0.3")
     assert conversation.exchange(PROMPT) == ANSWER
@@ -43,7 +43,7 @@ def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
 
 
 def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
-    """A client that closed its end but still reads gets what its agent writes much later."""
+    """If a client only closed its end and still reads, late output of its agent reaches it."""
     conversation = record(shell("cat >/dev/null; sleep 1.5; echo done"), "--grace", "0.1")
     assert conversation.exchange(b"hello\n") == b"done\n"
     assert conversation.wait() == 0
@@ -54,7 +54,7 @@ def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
 @needs_proc
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None:
-    """An agent without open requests whose client left gets SIGTERM, then SIGKILL."""
+    """If a client has left and no request is open, its agent gets SIGTERM, then SIGKILL."""
     ignore = "" if obeys else "trap '' TERM; "
     conversation = record(shell(f"{ignore}{ANSWERS} exec sleep 1000"), "--grace", "0.3")
     group = conversation.agent_group()
@@ -73,7 +73,7 @@ def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None
 
 
 def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
-    """An agent that gives no answer to a killed client is ended."""
+    """If a client was killed, an agent that still has to answer its prompt is ended."""
     conversation = record(shell("read line; exec sleep 1000"), "--grace", "0.3")
     conversation.write(PROMPT)
     conversation.wait_for_rows("select 1 from frames")
@@ -85,7 +85,7 @@ def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
 
 
 def test_an_agent_without_requests_is_ended(record: Recorder) -> None:
-    """A client that opens and closes, as an editor does to check a command, leaves no process."""
+    """If a client starts an agent and leaves at once, as a check by editors, no process is left."""
     conversation = record(shell("exec sleep 1000"), "--grace", "0.3", stdin=subprocess.DEVNULL)
     conversation.close_output()
     assert conversation.wait() == 128 + signal.SIGTERM
@@ -93,7 +93,7 @@ def test_an_agent_without_requests_is_ended(record: Recorder) -> None:
 
 
 def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None:
-    """An agent that waits for an answer of a client that has left is ended."""
+    """If a client has left, an agent that waits for the client's answer is ended."""
     question = '{"jsonrpc":"2.0","id":0,"method":"session/request_permission"}'
     conversation = record(shell(f"{ANSWERS} echo '{question}'; exec sleep 1000"), "--grace", "0.3")
     conversation.write(PROMPT)
@@ -108,7 +108,7 @@ def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None
 
 @needs_proc
 def test_an_agent_whose_client_died_is_ended(record: Recorder) -> None:
-    """If our parent dies, the agent is ended, even if another process reads our stdout."""
+    """If the recorder's parent dies, the agent is ended, even if others read its output."""
     wrapper = ["/bin/sh", "-c", '"$@"; exit', "sh"]
     conversation = record(shell(f"{ANSWERS} exec sleep 1000"), "--grace", "0.3", wrapper=wrapper)
     conversation.write(PROMPT)

@@ -72,7 +72,7 @@ def workplace(record: Recorder, tmp_path: Path) -> Workplace:
 
 
 def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -> None:
-    """For a killed agent, `show` names the signal, the turn, unfinished work and stderr."""
+    """If an agent was killed, `show` names the signal, the turn, open work and stderr."""
     conversation = workplace.begin(CHUNK, CALL, then='echo "out of memory" >&2; kill -9 $$')
     conversation.read_all()
     conversation.wait()
@@ -87,7 +87,7 @@ def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -
 
 @pytest.mark.slow
 def test_a_client_that_stops_reading(workplace: Workplace) -> None:
-    """`show` names a client that does not read, and does not blame the agent."""
+    """If a client stops reading, `show` names the client, and does not blame the agent."""
     flood = [
         update("s", "agent_message_chunk", content=text(f"{n}{'x' * 1000}")) for n in range(300)
     ]

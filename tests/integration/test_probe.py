@@ -37,7 +37,7 @@ def named(probes: dict[str, Any], verdict: str) -> list[str]:
 
 
 def test_the_sdk_breaks_only_what_it_ignores(trials: Trials, tmp_path: Path) -> None:
-    """An agent on the Python SDK has three warnings in `try --probe`, with recorded frames."""
+    """An agent with the Python SDK breaks three probes of `try --probe`, each with a warning."""
     junit = tmp_path / "probes.xml"
     code, probes = play(trials, SDK_AGENT, "--junit", str(junit))
     assert code == 0
@@ -57,7 +57,7 @@ def test_the_sdk_breaks_only_what_it_ignores(trials: Trials, tmp_path: Path) -> 
 
 
 def test_an_agent_that_ends_is_started_anew(trials: Trials) -> None:
-    """For an agent that dies of broken messages, `try --probe` has an error each time."""
+    """If an agent dies of broken messages, `try --probe` reports each and starts it again."""
     code, probes = play(trials, PLAIN_AGENT)
     assert code == 1
     broken = probes["broken-json"]
@@ -79,7 +79,7 @@ def test_the_page_says_what_is_broken_and_what_to_type_next(trials: Trials) -> N
 
 
 def test_prompts_are_announced_before_an_agent_starts(trials: Trials) -> None:
-    """`try --probe` prints the number of prompts on stderr, even if the agent does not start."""
+    """`try --probe` says on stderr how many prompts it sends, before it starts an agent."""
     process = trials.start("--probe", agent=["/no/such/agent"])
     printed, stderr = process.communicate()
     assert (process.returncode, printed) == (127, "")

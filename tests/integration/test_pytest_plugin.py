@@ -381,7 +381,7 @@ PRINTED = {
 
 
 def test_each_test_has_its_outcome_and_its_report(suite: Suite) -> None:
-    """With the pytest plugin, a test fails if its conversation diverges."""
+    """With the pytest plugin, a test fails if its client diverges from the recording."""
     suite.configure("acp_agent_patience = 1")
     suite.recorded("hello", "tour")
     shutil.copy(suite.recordings / "hello.db", suite.recordings / "story.db")
@@ -404,7 +404,7 @@ def test_each_test_has_its_outcome_and_its_report(suite: Suite) -> None:
 
 
 def test_recordings_may_be_elsewhere(suite: Suite) -> None:
-    """The configuration of pytest can name another directory for recordings."""
+    """The configuration of pytest can name another directory for a test's recordings."""
     suite.configure("acp_recordings = elsewhere")
     suite.recorded_as_text("elsewhere/x.jsonl")
     suite.tests("""
@@ -442,7 +442,7 @@ RECORDING_TEST = """
 
 
 def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
-    """A test's first run uses the real agent, later runs the recording, as its output says."""
+    """With ``once``, a test's first run records the real agent, and later runs replay it."""
     suite.tests(RECORDING_TEST)
     made = suite.recordings / "made.jsonl"
     record = ("--acp-record=once", "--acp-agent", REAL_AGENT)
@@ -461,7 +461,7 @@ def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
 
 
 def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
-    """A test's new recording replaces the old one, unless the test fails."""
+    """With ``rewrite``, the new recording of a test replaces the old one if the test passes."""
     names = ("made.jsonl", "made.2.jsonl", "kept.jsonl")
     suite.recorded_as_text(*(f"recordings/{name}" for name in names))
     made, second, kept = (suite.recordings / name for name in names)
@@ -482,7 +482,7 @@ def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
 
 
 def test_nothing_is_recorded_in_ci_because_of_a_file(suite: Suite) -> None:
-    """Where CI is set, only pytest's command line can ask for recordings."""
+    """If the variable CI is set, only pytest's command line can ask for new recordings."""
     suite.tests(RECORDING_TEST)
     suite.configure(f"acp_agent_command = {REAL_AGENT}", "acp_record = once")
     strict = suite.run(CI="true")
@@ -508,7 +508,7 @@ def test_recording_needs_an_agent(suite: Suite) -> None:
 
 @pytest.mark.parametrize("neighbour", ["trio", "asyncio"])
 def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
-    """Coroutine tests and their fixtures can have an agent, whichever plugin runs them."""
+    """Coroutine tests, and their fixtures, can use an agent of the pytest plugin."""
     pytest.importorskip(f"pytest_{neighbour}")
     suite.recorded("hello")
     if neighbour == "asyncio":
@@ -554,7 +554,7 @@ def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
 
 
 def test_it_can_be_switched_off(suite: Suite) -> None:
-    """A pytest plugin that is switched off has no options and fixtures."""
+    """If the pytest plugin is switched off, it has no options and no fixtures."""
     suite.tests("""
         def test_nothing(pytestconfig):
             assert not hasattr(pytestconfig.option, "acp_record")
@@ -580,7 +580,7 @@ def test_parallel_runs_are_independent(suite: Suite) -> None:
 
 
 def test_it_works_in_workers(suite: Suite) -> None:
-    """With pytest-xdist, the main process reports failures and recordings."""
+    """With pytest-xdist, the main process reports failures and new recordings."""
     pytest.importorskip("xdist")
     suite.recorded("hello")
     suite.tests(RECORDING_TEST)
@@ -641,7 +641,7 @@ class side_by_side:  # noqa: N801  a context manager
 
 
 def test_the_example_passes(tmp_path: Path) -> None:
-    """The test suite of the example of an editor plugin passes as documented."""
+    """The tests of the example of an editor plugin pass as the manual says."""
     directory = tmp_path / "editor_plugin"
     shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     ran = Suite(directory).run("-rA")
@@ -650,7 +650,7 @@ def test_the_example_passes(tmp_path: Path) -> None:
 
 
 def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
-    """If an editor plugin answers differently from the recording, its test fails."""
+    """If the example of an editor plugin answers differently from the recording, its test fails."""
     directory = tmp_path / "editor_plugin"
     shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     plugin = directory / "editor_plugin.py"
@@ -665,7 +665,7 @@ def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
 
 
 def test_the_manual_shows_the_example() -> None:
-    """The code of the pytest example in the manual is that of the example, line by line."""
+    """The manual's example for pytest is the code of the tested example, line by line."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     example = (EXAMPLE / "tests" / "test_editor_plugin.py").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
@@ -674,7 +674,7 @@ def test_the_manual_shows_the_example() -> None:
 
 
 def test_the_manual_names_every_setting() -> None:
-    """The manual names every option of the pytest marker, plugin and configuration."""
+    """The manual names every option of the pytest marker, of the plugin and its configuration."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     fixture = [name for name in vars(AcpAgent) if not name.startswith("_")]
     ours = re.findall(r"(--acp-[a-z]+|acp_[a-z_]+)", (ROOT / PLUGIN).read_text(encoding="utf-8"))
@@ -714,5 +714,5 @@ def what_became(suite: Suite, exports: list[Export]) -> dict[Export, list[str]]:
     ],
 )
 def test_exported_tests_pass(suite: Suite, exports: list[Export]) -> None:
-    """The exported test of each recording passes, also of a recording cut to one turn."""
+    """For each shipped recording, whole or one turn of it, the exported test passes."""
     assert what_became(suite, exports) == {export: ["PASSED"] for export in exports}

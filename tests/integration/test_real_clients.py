@@ -204,7 +204,7 @@ def talks(request: pytest.FixtureRequest) -> Talks:
 
 
 def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Path) -> None:
-    """The client and the agent notice no recorder between them, and the client no replay.
+    """No real client or agent notices a recorder between them, nor the client a replay.
 
     The recording is complete: each message that the agent noted, in its order, and no other.
     """
@@ -220,7 +220,7 @@ def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Pa
 
 
 def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
-    """A recording of a client on an SDK has exactly the SDK's frames, with all escapes."""
+    """The recording of a client on an SDK has the SDK's frames byte for byte."""
     client = Wire.load(python.client.directory / "client.wire")
     assert python.recording.wire() == Wire(received=client.sent, sent=client.received)
     sent = [json.dumps(m, separators=(",", ":")).encode() for m in python.proxied.agent.sent]
@@ -230,13 +230,13 @@ def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
 
 @pytest.mark.slow
 def test_both_sdks_see_the_same(python: Talks, typescript: Talks) -> None:
-    """The clients on the Python and TypeScript SDKs print the same for one conversation."""
+    """The clients on the Python and TypeScript SDKs print the same in one conversation."""
     assert json.loads(typescript.proxied.printed) == json.loads(python.proxied.printed)
 
 
 @pytest.mark.slow
 def test_the_recording_has_every_frame_acpx_printed(acpx: Talks) -> None:
-    """Each message that the client acpx printed, in either direction, is recorded once."""
+    """Each message that the client acpx printed is in the recording once, in each direction."""
     wire = acpx.recording.wire()
     printed = [json.loads(line) for line in acpx.proxied.printed.splitlines()]
     assert Counter(map(repr, printed)) == Counter(map(repr, [*wire.received, *wire.sent]))
@@ -246,7 +246,7 @@ def test_the_recording_has_every_frame_acpx_printed(acpx: Talks) -> None:
 def test_each_start_by_acpx_plays_its_own_recording(
     tmp_path: Path, acp_proxy: Path, npm_packages: Path
 ) -> None:
-    """The client acpx starts its agent for each prompt; each recording has another session id."""
+    """If acpx starts its agent for each prompt, each recording has another session id."""
     clients = []
     for word in ("one", "two"):
         (tmp_path / word).mkdir()

@@ -78,7 +78,7 @@ def cannot_index(path: Path, why: str) -> str:
 
 @pytest.mark.slow
 def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path) -> None:
-    """If another program locks the database to the end, the recording stays in its log."""
+    """If another program locks the database to the end, a recording stays in its log."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -98,7 +98,7 @@ def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path)
 
 
 def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If the lock on the database ends in time, the recording is one plain file."""
+    """If another program's lock on the database ends in time, a recording is one plain file."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -116,7 +116,7 @@ def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path
 
 
 def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_path: Path) -> None:
-    """The recorder keeps a foreign file in place of the database, and its own log."""
+    """If a foreign file is in place of the database, a recorder keeps it, and its own log."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         wait_until(path.exists, "the file that is to be the database")
@@ -133,7 +133,7 @@ def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_pa
 
 
 def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the disk has room for the log but not for the database, nothing is lost."""
+    """If the disk has room for a recorder's log but not for its database, nothing is lost."""
     path = tmp_path / "x.db"
     with file_size_limit(60_000):
         conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
@@ -156,7 +156,7 @@ def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> No
 
 @needs_prlimit
 def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None:
-    """Records logged before the disk was full can be read."""
+    """If the disk is full to the end, the records that were logged before can be read."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with file_size_limit(3000):  # no room for a database, so nothing empties the log
         conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
@@ -185,7 +185,7 @@ def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None
 
 @needs_prlimit
 def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
-    """Once the disk has room, recording goes on, and a gap has the number of missing bytes."""
+    """If a full disk has room again, recording goes on, and a gap counts the missing bytes."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         sent = [conversation.prompt("before", times=3)]
@@ -219,7 +219,7 @@ def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> Non
 
 @needs_prlimit
 def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
-    """The log's last records close a gap that is open when the agent exits."""
+    """If the disk is full at the agent's exit, the last records of the log close the gap."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("before")
@@ -269,7 +269,7 @@ def readonly(path: Path) -> Path:
 
 
 def test_a_missing_directory_is_made(acp_proxy: Path, tmp_path: Path) -> None:
-    """The directory of a recording is made with all its parents, for its owner alone."""
+    """A recorder makes a missing directory with all its parents, for its owner alone."""
     directory = nothing(tmp_path)
     with PuppetTalk(acp_proxy, "-o", directory / "x.db", home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -295,7 +295,7 @@ def test_a_missing_directory_is_made(acp_proxy: Path, tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_written_to(
     acp_proxy: Path, tmp_path: Path, make: Any, how: str, lock_away: Callable[[Path], None]
 ) -> None:
-    """If not even a log can be made, one line on stderr says so, and the agent runs."""
+    """If a recorder can make no log, one line on stderr says so, and the agent runs."""
     directory = make(tmp_path)
     if make is readonly:
         lock_away(directory)
@@ -313,7 +313,7 @@ def test_a_directory_that_cannot_be_written_to(
 
 @pytest.mark.parametrize("make", [file_for_directory, under_proc])
 def test_a_recording_can_be_required(acp_proxy: Path, tmp_path: Path, make: Any) -> None:
-    """With --require-recording, an agent is not started if nothing can be recorded."""
+    """With --require-recording, `record` starts no agent if nothing can be recorded."""
     path = make(tmp_path) / "x.db"
     trace = tmp_path / "started"
     agent = [sys.executable, "-c", f"open({str(trace)!r}, 'w')"]

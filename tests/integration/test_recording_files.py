@@ -76,7 +76,7 @@ def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_pat
 def test_other_files_in_its_place_are_never_touched(
     fork_server: ForkServer, tmp_path: Path, what: str
 ) -> None:
-    """A recorder keeps a file, a directory, a dangling link, and files that SQLite would use."""
+    """If something else has the name of a recording, a recorder keeps it and takes another name."""
     path = tmp_path / "x.db"
     match what:
         case "text":
@@ -101,7 +101,7 @@ def test_other_files_in_its_place_are_never_touched(
 
 
 def test_a_log_alone_counts_as_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If only NAME.db.log exists, running or left behind, the new recording gets another name."""
+    """If only the log NAME.db.log exists, a new recording with this name gets another name."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         before = recorder.log_path.read_bytes()
@@ -157,7 +157,7 @@ def test_a_default_name_has_time_and_agent(fork_server: ForkServer, tmp_path: Pa
 
 
 def test_everything_is_private_to_its_owner(acp_proxy: Path, tmp_path: Path) -> None:
-    """A recorder's directories have mode 0700 and its files 0600, whatever the umask is."""
+    """A recorder makes directories with mode 0700 and files with 0600, whatever the umask is."""
     directory = tmp_path / "recordings"
     modes = set()
 
@@ -214,7 +214,7 @@ def watched(directory: Path) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize("size", [60_000, 1_900, pytest.param(200, marks=pytest.mark.soak)])
 def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) -> None:
-    """Log, database and write-ahead log stay below --max-size, and the conversation goes on."""
+    """With --max-size, a recording's files never exceed it, and the conversation goes on."""
     limit = 8_000_000
     directory = tmp_path / "recordings"
     directory.mkdir()
@@ -311,7 +311,7 @@ def test_a_bad_keep_does_not_stop_the_agent(fork_server: ForkServer, tmp_path: P
 
 
 def test_a_finished_recording_is_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If the recorder could finish, neither the log nor the write-ahead log remains."""
+    """If a recorder could finish, its recording is one file, without log or write-ahead log."""
     with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as conversation:
         conversation.prompt("one")
         wait_until(lambda: (tmp_path / "x.db").stat().st_size, "the database")

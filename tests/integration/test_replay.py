@@ -117,7 +117,7 @@ def replay(
 def test_the_same_client_gets_the_same_answers(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """To the client that was recorded, a replay exits with 0 and an empty stderr."""
+    """If the client is the one that was recorded, a replay exits with 0 and an empty stderr."""
     conversation = replay(recorded.path)
     conversation.send_frames(recorded, 1)
     conversation.expect_frames(recorded, 2)
@@ -134,7 +134,7 @@ def test_the_same_client_gets_the_same_answers(
 def test_a_divergence_is_on_stderr_and_in_the_exit_code(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """The report of a diverged replay has both sides, the near miss, and an option to paste."""
+    """The report of a diverged replay has both sides, a similar message, and an option to paste."""
     conversation = replay(recorded.path)
     received = conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert conversation.wait() == 1
@@ -154,7 +154,7 @@ def test_a_divergence_is_on_stderr_and_in_the_exit_code(
 def test_the_option_of_the_report_allows_the_divergence(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path, name: str
 ) -> None:
-    """The option suggested by a replay's report allows the divergence, also in a rules file."""
+    """The option that a replay's report suggests allows the divergence, also in a rules file."""
     place, rules = "/params/prompt/0/text", tmp_path / "rules.toml"
     rules.write_text(f'{name.strip("-")} = ["{place}"]', encoding="utf-8")
     option = (name, place) if name == "--ignore" else ("--rules", str(rules))
@@ -207,7 +207,7 @@ def test_a_silent_client_stalls_the_replay(
 def test_a_broken_pipe_is_no_traceback(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """For a replay, a broken pipe ends only the writing, without a traceback."""
+    """If the client's pipe breaks, a replay only stops writing, and prints no traceback."""
     conversation = replay(recorded.path)
     conversation.close_output()
     assert conversation.process.stdin is not None
@@ -221,7 +221,7 @@ def test_a_broken_pipe_is_no_traceback(
 def test_a_stop_signal_ends_the_replay_as_end_of_input(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], signum: signal.Signals
 ) -> None:
-    """After a stop signal, a complete replay exits with 0, and any other with 1."""
+    """After a stopping signal, a replay that is complete exits with 0, and any other with 1."""
     for last, code in ((5, 0), (3, 1)):
         conversation = replay(recorded.path)
         for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):
@@ -269,7 +269,7 @@ def test_a_recorded_signal_is_awaited(record: Recorder, replay: Callable[..., Re
 def test_a_closed_descriptor_is_a_client_that_left(
     acp_proxy: Path, recorded: RecordedTranscript, closed: str, code: int, complaint: bytes
 ) -> None:
-    """For a replay, a missing standard descriptor is a client that has left."""
+    """If a standard descriptor is closed, a replay takes the client as one that has left."""
     result = subprocess.run(
         ["sh", "-c", f'exec "$0" replay "$1" {closed}', acp_proxy, recorded.path],
         input=recorded.raw[1] + recorded.raw[3] + recorded.raw[5],
@@ -304,7 +304,7 @@ main()
 def test_a_signal_after_the_end_changes_nothing(
     recorded: RecordedTranscript, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """A stopping signal after the client closed its end does not change a replay's result."""
+    """If a stopping signal comes after the client has left, a replay's result does not change."""
     out = tmp_path / "report.json"
     words = ["replay", str(recorded.path), *options, "--report", str(out)]
     with plain_signals():
@@ -324,7 +324,7 @@ def test_a_signal_after_the_end_changes_nothing(
 def test_garbage_is_answered_and_reported(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """A replay answers each line of garbage with a parse error, and exits with 1."""
+    """A replay answers each line that is not JSON with a parse error, and exits with 1."""
     conversation = replay(recorded.path)
     garbage = b"\x1b[31mnot ACP\x07\n\xff\xfe\n"
     received = conversation.exchange(garbage, recorded.raw[1], recorded.raw[3], recorded.raw[5])
@@ -362,7 +362,7 @@ def test_bad_use_is_one_line_and_exit_code_2(
 def test_an_incomplete_recording_is_played_to_its_end(
     tmp_path: Path, replay: Callable[..., Replaying]
 ) -> None:
-    """A client that replays a killed recorder's recording to its end gets exit code 3."""
+    """If a killed recorder's recording is replayed to its end, the replay exits with 3."""
     from tests.support.log_writer import LogWriter, handshake
 
     path = tmp_path / "killed.db"
@@ -401,7 +401,7 @@ def hash_seeds(count: int) -> list[str]:
 def test_replays_agree_under_any_hash_seed(
     tmp_path: Path, replay: Callable[..., Replaying], count: int
 ) -> None:
-    """With other hash seeds and chunks, replays send the same bytes as the recording."""
+    """With any hash seed, and any chunks of input, replays send the recorded bytes."""
     from tests.unit.playback.drivers.test_replayer import TALK as TWO_LANES
 
     recorded = record_book(tmp_path, TWO_LANES)
@@ -420,7 +420,7 @@ def test_replays_agree_under_any_hash_seed(
 def test_the_scripted_client_plays_every_recording(
     acp_proxy: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The scripted client exits with 0 against a replay of the same recording."""
+    """The scripted client of a recording exits with 0 against a replay of the recording."""
     for name in RECORDINGS:
         recording = str(ROOT / "recordings" / f"{name}.db")
         words = [recording, "--", str(acp_proxy), "replay", recording]
@@ -428,14 +428,14 @@ def test_the_scripted_client_plays_every_recording(
 
 
 def test_the_scripted_client_is_a_program(acp_proxy: Path) -> None:
-    """``python -m acp_proxy.client`` runs the scripted client."""
+    """``python -m acp_proxy.client`` runs the scripted client of a recording."""
     recording = str(ROOT / "recordings" / "hello.db")
     result = run_client(recording, str(acp_proxy), "replay", recording)
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
 
 def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
-    """The scripted client exits with 1 if the agent's line was not recorded or is missing."""
+    """The scripted client of a recording exits with 1 if a line of the agent differs."""
     hello, tour = (str(ROOT / "recordings" / f"{name}.db") for name in ("hello", "tour"))
     other = run_client(tour, str(acp_proxy), "replay", hello)
     assert other.returncode == 1

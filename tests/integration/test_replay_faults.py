@@ -48,7 +48,7 @@ def replay(fork_server: ForkServer) -> Replay:
 def test_a_fault_that_ends_the_agent_ends_the_replay(
     replay: Replay, tmp_path: Path, rule: str, code: int
 ) -> None:
-    """A fault that ends the agent ends a replay likewise, after the report was written."""
+    """If a fault ends the agent of a replay, the replay ends likewise, after its report."""
     report = tmp_path / "report.json"
     where = "where='dir:to-client method:initialize'"
     result = replay("--fault", f"{rule} {where}", "--seed", "7", "--report", str(report))
@@ -59,7 +59,7 @@ def test_a_fault_that_ends_the_agent_ends_the_replay(
 
 
 def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
-    """A message that a fault drops does not diverge; the replay's report names the rule."""
+    """If a fault of a replay drops a message, it does not diverge; the report names the rule."""
     hello = ROOT / "recordings" / "hello.db"
     with RecordingReader(hello) as reader:
         sent = b"".join(b"".join(reader.pieces(seq)) + b"\n" for seq in (2, 4, 6))
@@ -109,7 +109,7 @@ def test_a_bad_plan_is_refused_before_playing(
 
 @pytest.mark.slow
 def test_the_sdks_client_sees_the_faults() -> None:
-    """In a replay with faults, the SDK's client sees duplicates, errors and an exit."""
+    """In a replay with faults, a client on the SDK gets duplicates, errors and an exit."""
     from tests.agents.tour_client import tour  # imports the SDK, which takes long
 
     def sdk_client(*options: str) -> tuple[bool, list[dict[str, Any]]]:

@@ -38,7 +38,7 @@ def short_talk(record: Recorder, tmp_path: Path) -> Talk:
 
 
 def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> None:
-    """A session that ends during start-up leaves its log, and an empty database file.
+    """If a session ends during start-up, it leaves its log, and an empty database file.
 
     That file is made at the start, for its owner alone, so that no other user can put one there.
     """
@@ -49,7 +49,7 @@ def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> Non
 
 
 def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -> None:
-    """`inspect` finds a session complete that left only its log, and makes one file of it."""
+    """If a session left only its log, `inspect` calls it complete, and makes one file of it."""
     conversation = short_talk(record, tmp_path)
     (entry,) = map(json.loads, record.inspect("list", tmp_path, "--json").splitlines())
     assert (entry["recording"]["state"], entry["frames"]) == ("complete", 2)
@@ -66,7 +66,7 @@ def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -
 def test_a_failing_start_up_does_not_stop_the_conversation(
     record: Recorder, tmp_path: Path, where: str
 ) -> None:
-    """If the proxy's start-up fails, a line on stderr says so, and recording goes on."""
+    """If a part of the recorder fails to start, a line on stderr says so; recording goes on."""
     env = hindered(tmp_path, f"{where}raise RuntimeError('broken')")
     gate = Gate(tmp_path / "gate")
     run = record(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)

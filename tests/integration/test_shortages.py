@@ -27,7 +27,7 @@ def limited(limit: str) -> list[str]:
 
 
 def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
-    """If a guardian cannot be started, the agent runs, and a message names the guardian."""
+    """If a recorder cannot start its guardian, the agent runs, and a message says so."""
     conversation = record(["cat"], wrapper=UNGUARDED)
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0
@@ -43,7 +43,7 @@ def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
 
 @pytest.mark.parametrize("descriptors", [8, 10])
 def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
-    """If descriptors are too few for proxy and agent, the agent runs in place of the proxy."""
+    """If file descriptors are too few for a recorder, the agent runs in its place."""
     conversation = record(["cat"], wrapper=limited(f"-n {descriptors}"))
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0

@@ -69,7 +69,7 @@ def test_the_recording_tells_a_signal_of_the_client(record: Recorder, is_client:
 
 
 def test_a_client_can_tell_that_it_gave_up(record: Recorder) -> None:
-    """SIGALRM to the recorder ends the agent by SIGTERM, and the recording tells the reason."""
+    """If a client sends SIGALRM, a recorder ends the agent, and records why."""
     conversation = record(shell("echo ready; exec sleep 1000"))
     conversation.expect(b"ready\n")
     conversation.process.send_signal(signal.SIGALRM)
@@ -80,7 +80,7 @@ def test_a_client_can_tell_that_it_gave_up(record: Recorder) -> None:
 
 @pytest.mark.parametrize("signum", STOPPING, ids=lambda s: s.name)
 def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: signal.Signals) -> None:
-    """A recorder kills an agent that ignores a signal after its grace, and records that."""
+    """If an agent ignores a signal, a recorder kills it after its grace, and records that."""
     conversation = record(shell(f"{IGNORE} echo ready; exec sleep 1000"), "--grace", "0.3")
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -100,7 +100,7 @@ def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: sign
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_nothing_is_left_of_a_launcher(record: Recorder, launcher: str) -> None:
-    """After the grace, a recorder kills a launcher's child that ignores SIGTERM."""
+    """If a launcher's child ignores SIGTERM, a recorder kills it after the grace time."""
     conversation = record(shell(LAUNCHERS[launcher]), "--grace", "0.3")
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -114,7 +114,7 @@ def test_nothing_is_left_of_a_launcher(record: Recorder, launcher: str) -> None:
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> None:
-    """If a recorder is killed, a launcher and its child are ended."""
+    """If a recorder is killed, its agent ends, even if a launcher started it."""
     conversation = record(shell(LAUNCHERS[launcher]))
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -125,7 +125,7 @@ def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> 
 
 
 def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
-    """A recorder continues an agent that is stopped (SIGSTOP), so that it gets the signal."""
+    """If an agent is stopped (SIGSTOP), a recorder continues it, so that it gets the signal."""
     conversation = record(shell("echo $$; kill -s STOP $$; exit 9"), "--grace", "1000")
     conversation.run(until=lambda: conversation.received.endswith(b"\n"))
     pid = int(conversation.received)
@@ -137,7 +137,7 @@ def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
 
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool) -> None:
-    """An agent in a session of its own, as under setsid(1), gets forwarded signals, too."""
+    """If an agent has a session of its own, as under setsid(1), it still gets signals."""
     script = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(1000)"
     ignore = "" if obeys else IGNORE
     python = [sys.executable, "-IS", "-c", script]
@@ -149,7 +149,7 @@ def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool
 
 
 def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) -> None:
-    """A recorder passes on the output and exit code of an agent that handles SIGTERM."""
+    """If an agent handles SIGTERM, a recorder passes on its output and its exit code."""
     conversation = record(
         shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done")
     )
@@ -164,7 +164,7 @@ def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) 
 @pytest.mark.slow
 @pytest.mark.parametrize("was_told", [False, True], ids=["agent exits", "told to stop"])
 def test_a_daemon_does_not_block_the_end(record: Recorder, tmp_path: Path, was_told: bool) -> None:
-    """A descendant that left the agent's group and holds its outputs is abandoned.
+    """If a descendant that left the agent's group holds its outputs, it is abandoned.
 
     It is not killed. The client gets all output so far, and the agent's exit code.
     """

@@ -32,7 +32,7 @@ PEAK_READING = 200 << 20
 
 @needs_proc
 def test_a_million_frames(record: Recorder, tmp_path: Path) -> None:
-    """A million frames of 300 bytes are recorded whole, in flat memory, and shown at once."""
+    """A recorder records a million frames of 300 bytes whole, in memory that does not grow."""
     sent = tmp_path / "sent"
     with sent.open("wb") as file:
         pad = b"x" * (301 - len(FRAME % (0, b"")))
@@ -57,12 +57,12 @@ def test_a_million_frames(record: Recorder, tmp_path: Path) -> None:
 def test_thousands_of_random_streams(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Any bytes pass the proxy unchanged in any chunks, two thousand times."""
+    """Any bytes pass a recorder unchanged, in any chunks, two thousand times."""
     expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
 
 
 def test_a_gigabyte_of_noise(record: Recorder, tmp_path: Path) -> None:
-    """A gigabyte of random bytes passes to the client while 64 MiB pass to the agent."""
+    """A recorder passes a gigabyte of random bytes to the client and 64 MiB to the agent."""
     chance = random.Random(1)
     block = chance.randbytes(64 << 20)
     sent = tmp_path / "sent"
@@ -99,20 +99,20 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_million_frames_are_inspected_in_flat_memory(
     million: Path, acp_proxy: Path, arguments: list[str]
 ) -> None:
-    """Each query yields the million frames of a recording one by one."""
+    """Commands on a recording of a million frames need little memory."""
     command, *rest = arguments
     target = [*rest, str(million)] if command == "search" else [str(million), *rest]
     assert _peak([str(acp_proxy), "inspect", command, *target]) < PEAK_READING
 
 
 def test_two_million_frames_are_compared(million: Path, acp_proxy: Path) -> None:
-    """Queries for a million frames use memory for numbers and ids, not for payloads."""
+    """`diff` of two recordings of a million frames each needs little memory."""
     command = [str(acp_proxy), "inspect", "diff", str(million), str(million)]
     assert _peak(command) < PEAK_READING
 
 
 def test_a_million_frames_are_replayed_in_flat_memory(million: Path, acp_proxy: Path) -> None:
-    """The recorded client talks with a replay of a million frames, which holds few of them."""
+    """A replay of a million frames to the recorded client needs little memory."""
     client = [sys.executable, "-m", "acp_proxy.client", str(million), "--"]
     agent_command = [str(acp_proxy), "replay", str(million)]
     assert _peak([*client, *agent_command]) < PEAK_READING

@@ -52,7 +52,10 @@ def ringing(record: Recorder, place: Path) -> tuple[Talk, int]:
 
 
 def test_the_command_runs_once_for_each_silence(record: Recorder, tmp_path: Path) -> None:
-    """The command gets one masked sentence for each silence, and nothing else is changed."""
+    """The command of `record --on-stall` gets one masked sentence for each silence.
+
+    Nothing else is changed.
+    """
     conversation, group = ringing(record, tmp_path)
     conversation.write(b"go\n")
     conversation.expect(f"{CHUNK}\n".encode())
@@ -67,7 +70,7 @@ def test_the_command_runs_once_for_each_silence(record: Recorder, tmp_path: Path
 
 
 def test_the_command_is_killed_with_the_recorder(record: Recorder, tmp_path: Path) -> None:
-    """If the recorder is killed, the guardian of the command kills its whole group."""
+    """If a recorder is killed, its guardian kills the command of --on-stall with its group."""
     conversation, group = ringing(record, tmp_path)
     conversation.process.kill()
     conversation.wait()
@@ -75,7 +78,7 @@ def test_the_command_is_killed_with_the_recorder(record: Recorder, tmp_path: Pat
 
 
 def test_no_variable_sets_the_command(record: Recorder, tmp_path: Path) -> None:
-    """The environment cannot make a recorder run a command, whatever the variable is called."""
+    """No variable of the environment can make a recorder run a command, whatever its name is."""
     names = ("ON_STALL", "RECORD_ON_STALL")
     env = {f"ACP_PROXY_{name}": f"touch {tmp_path}/told" for name in names}
     env |= {"ACP_PROXY_STALL": "0.1", "ACP_PROXY_RECORD_STALL": "0.1"}
@@ -111,7 +114,7 @@ def followed(
 
 
 def test_following_ends_at_a_silence(forked: Recorder, fork_server: ForkServer) -> None:
-    """A silence ends `log --follow` with 3 and the sentence, while the recorder goes on."""
+    """With ``--until stall``, a silence ends `log --follow` with 3; the recorder goes on."""
     conversation = forked(HANG)
     conversation.write(PROMPT)
     conversation.wait_for_rows("select 1 from frames")
@@ -123,7 +126,7 @@ def test_following_ends_at_a_silence(forked: Recorder, fork_server: ForkServer) 
 
 
 def test_following_ends_at_a_problem(forked: Recorder, fork_server: ForkServer) -> None:
-    """A broken rule ends `log --follow` with 1 and the finding."""
+    """With ``--until problem``, a broken rule ends `log --follow` with 1 and the finding."""
     conversation = forked(shell("read line; echo Loading the model; read line"))
     conversation.write(b"\n")
     conversation.expect(b"Loading the model\n")
@@ -137,7 +140,7 @@ def test_following_ends_at_a_problem(forked: Recorder, fork_server: ForkServer) 
 def test_following_ends_with_the_recording(
     forked: Recorder, fork_server: ForkServer, until: list[str]
 ) -> None:
-    """If the recording ends first, the exit code is 0."""
+    """If a recording ends before what ``--until`` names, `log --follow` exits with 0."""
     conversation = forked(shell("read line; read line"))
     conversation.write(b'{"jsonrpc":"2.0","method":"_note"}\n')
     conversation.wait_for_rows("select 1 from frames")

@@ -35,7 +35,7 @@ def speech() -> bytes:
 
 
 def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
-    """With ACP_PROXY_OFF=1 the agent has our process id, and nothing is recorded."""
+    """With ACP_PROXY_OFF=1, the agent runs as the recorder's own process, unrecorded."""
     says = "import os, sys; print(os.getpid(), os.getpgrp(), sys.argv[1:])"
     conversation = record([sys.executable, "-IS", "-c", says, "-x", ""], env={"ACP_PROXY_OFF": "1"})
     received = conversation.read_all().decode()
@@ -56,7 +56,7 @@ def test_switched_off_a_missing_agent_is_127(record: Recorder) -> None:
 
 
 def test_stderr_passes_and_is_recorded(record: Recorder, tmp_path: Path, speech: bytes) -> None:
-    """The proxy passes on and records the agent's stderr, and keeps it apart from stdout."""
+    """A recorder passes on and records an agent's stderr, and keeps it apart from stdout."""
     (tmp_path / "errors").write_bytes(speech)
     conversation = record(shell('echo "{}"; cat "$1" >&2; echo "{}"', tmp_path / "errors"))
     assert conversation.read_all() == b"{}\n{}\n"
@@ -69,7 +69,7 @@ def test_stderr_passes_and_is_recorded(record: Recorder, tmp_path: Path, speech:
 
 
 def test_our_own_messages_go_to_stderr(record: Recorder, tmp_path: Path) -> None:
-    """The proxy's own messages go to stderr, and never into the conversation."""
+    """A recorder's own messages go to stderr, and never into the conversation."""
     taken = tmp_path / "talk-1.db"
     taken.write_bytes(b"somebody else's")
     run = record(shell("echo hello"))
@@ -118,7 +118,7 @@ class Ends:
 def test_descriptors_that_do_not_block(
     record: Recorder, tmp_path: Path, speech: bytes, kind: str
 ) -> None:
-    """Pipes and sockets that a client made non-blocking, as Node does, pass all bytes."""
+    """If a client made pipes or sockets non-blocking, as Node does, a recorder passes all bytes."""
     (tmp_path / "sent").write_bytes(speech[::-1])
     talker = agent("duplex", tmp_path / "sent", tmp_path / "received")
     ends = Ends(kind)
@@ -154,7 +154,7 @@ def test_descriptors_that_do_not_block(
 def test_standard_descriptors_that_are_closed(
     record: Recorder, tmp_path: Path, closed: str
 ) -> None:
-    """A standard descriptor that is closed at the proxy's start becomes /dev/null."""
+    """If a standard descriptor is closed at a recorder's start, it becomes /dev/null."""
     gate = Gate(tmp_path / "gate")
     script = 'cat; echo sent; echo complained >&2; read go <"$1"; exit 3'
     if "<" not in closed:
@@ -178,7 +178,7 @@ def test_standard_descriptors_that_are_closed(
 
 @needs_proc
 def test_closed_descriptors_are_not_reused(record: Recorder, tmp_path: Path) -> None:
-    """After both sides have closed, descriptors 0 and 1 do not become other files."""
+    """After both sides have closed, a recorder does not reuse descriptors 0 and 1 for files."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('cat; exec >&-; read go <"$1"', gate.path))
     assert conversation.exchange(b"{}\n") == b"{}\n"

@@ -59,7 +59,7 @@ def verify(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
-    """`verify` of an unchanged agent prints only one line on stderr about the new recording.
+    """For an unchanged agent, `verify` prints only one line about the new recording.
 
     The longest recording is of the agent on the SDK; the others are of one that says the same.
     """
@@ -83,7 +83,7 @@ def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
 
 
 def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Path) -> None:
-    """A replayed agent passes `verify` without differences."""
+    """An agent that is a replay of a recording passes `verify` with the same recording."""
     captures = ROOT / "tests" / "data" / "captures"
     path = record_capture(captures / "gemini-0.61.0" / "twosessions.jsonl", tmp_path)
     result = verify.here(path, [str(acp_proxy), "replay", str(path)])
@@ -119,7 +119,7 @@ def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Pat
 def test_one_change_is_named_and_nothing_else(
     verify: Verifier, change: str, name: str, expected: tuple[str, str], shown: str
 ) -> None:
-    """A single change of the agent makes `verify` exit with 1, and only this change is shown."""
+    """If an agent changed in one point, `verify` exits with 1, and shows only this change."""
     result = verify.here(name, [*CHANGED_AGENT, change])
     assert result.code == 1
     assert result.differences == [expected]
@@ -135,7 +135,7 @@ def test_one_change_is_named_and_nothing_else(
 def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
     verify: Verifier, tmp_path: Path, options: tuple[str, ...], code: int
 ) -> None:
-    """`verify` always reports a broken rule, but fails because of one only on request."""
+    """`verify` always reports a broken rule, but fails because of it only if asked to."""
     answer = '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
     path = tmp_path / "talk.jsonl"
     lines = ['-> #0 initialize {"protocolVersion": 1}', f"<- {answer}", "<- | a log line"]
@@ -171,7 +171,7 @@ def test_expect_limits_what_is_compared(
 
 
 def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
-    """`verify` chooses renamed permission options, and reports only the names."""
+    """If permission options were renamed, `verify` chooses them, and reports only the names."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "options"])
     assert result.code == 1
     assert {title for title, _ in result.differences} == {"changed session/request_permission"}
@@ -182,7 +182,7 @@ def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
 
 
 def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path) -> None:
-    """In `verify`, concurrent work may come in any order if a rule allows it."""
+    """In `verify`, concurrent work of an agent may come in any order if a rule allows it."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (result.code, result.differences) == (1, [("moved session/update tool_call_update", "")])
     assert "to let these pass: `acp-proxy diff --learn " in result.stderr
@@ -218,7 +218,7 @@ def test_every_agent_comes_to_an_end(
 
 
 def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`verify` of an agent that floods comes to an end and leaves no process."""
+    """If an agent floods its output, `verify` comes to an end and leaves no process."""
     monkeypatch.setattr(stream_progress, "_FLOOD_LINES", stream_progress._FLOOD_LINES // 10)
     result = verify.here("hello", [*UNRULY_AGENT, "flood"], *QUICK)
     assert (result.code, result.kinds) == (1, ["flood"]), result.stdout + result.stderr
@@ -235,7 +235,7 @@ def test_an_endless_agent_is_ended(verify: Verifier) -> None:
 
 
 def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
-    """For `verify`, garbage is a difference of frames, but not of outcomes."""
+    """For `verify`, lines that are not JSON differ as frames, but not as outcomes."""
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert (result.code, result.kinds) == (0, [])
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"])
@@ -249,7 +249,7 @@ def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
 def test_an_unwritable_report_is_reported_last(
     verify: Verifier, tmp_path: Path, way: str, verdict: str, code: int
 ) -> None:
-    """`verify` reports an unwritable report last, and turns an exit code of 0 into 2."""
+    """If a report cannot be written, `verify` says so last, and exits with 2 in place of 0."""
     full = verify.junit = Path("/dev/full")
     process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK)
     _, stderr = process.communicate()
@@ -269,7 +269,7 @@ def test_no_code_of_the_current_directory_is_run(verify: Verifier, tmp_path: Pat
 
 
 def test_a_sweep_runs_no_code_of_the_current_directory(tmp_path: Path) -> None:
-    """A sweep runs no code of the current directory when it starts agents."""
+    """`faults sweep` runs no code of the current directory when it starts agents."""
     _lay_decoys(tmp_path)
     report = tmp_path / "report.json"
     command = agent_command(ROOT / "recordings" / "hello.db", "", report, ())
@@ -284,7 +284,7 @@ def _lay_decoys(directory: Path) -> None:
 
 
 def test_nothing_is_read_from_the_disk(verify: Verifier, tmp_path: Path) -> None:
-    """`verify` reads no files from the disk for the agent."""
+    """If an agent asks for a file, `verify` reads none from the disk."""
     canary = tmp_path / "canary"
     canary.write_text("tweet tweet")
     result = verify("hello", [*UNRULY_AGENT, "curious", str(canary)], *QUICK)
@@ -295,7 +295,7 @@ def test_nothing_is_read_from_the_disk(verify: Verifier, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("way", ["busy", "eager"])
 def test_nothing_is_run_and_nothing_is_written(verify: Verifier, tmp_path: Path, way: str) -> None:
-    """`verify` runs and writes nothing, whatever the agent asks for."""
+    """Whatever an agent asks for, `verify` runs no command and writes no file."""
     canary = tmp_path / "canary"
     result = verify("hello", [*UNRULY_AGENT, way, str(canary)], *QUICK)
     assert (result.code, result.kinds) == (1, ["unmatched"])
@@ -346,7 +346,7 @@ def test_an_ignored_signal_does_not_stop_verify(verify: Verifier) -> None:
 
 
 def test_a_second_signal_kills_the_agent(verify: Verifier) -> None:
-    """The first signal to `verify` gives the agent time to end, and the second kills it."""
+    """A first signal to `verify` gives the agent time to end, and a second one kills it."""
     with plain_signals():
         process = verify.start("hello", [*UNRULY_AGENT, "stubborn"], "--grace=3000")
     log = verify.home
@@ -375,7 +375,7 @@ def _command(pid: int) -> bytes:
 
 
 def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
-    """In `verify`, an agent works in a fresh directory with the recorded name."""
+    """`verify` runs an agent in a fresh directory with the recorded directory's name."""
     result = verify("edit-allowed", PLAIN_AGENT)
     assert result.code == 0
     (old, new), *_ = result.report["conversation"]["bindings"].items()
@@ -386,7 +386,7 @@ def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
 
 
 def test_an_agent_works_in_a_given_directory(verify: Verifier, tmp_path: Path) -> None:
-    """In `verify`, an agent works in a given directory, which is not removed."""
+    """If a directory is given, `verify` runs the agent in it, and does not remove it."""
     work = tmp_path / "work"
     work.mkdir()
     result = verify("edit-allowed", PLAIN_AGENT, "--cwd", str(work))
@@ -409,7 +409,7 @@ def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
 
 
 def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
-    """The new run says that `verify` made it, so it never counts as the latest recording."""
+    """The new recording by `verify` says what made it, so it never counts as the latest."""
     nested = [sys.executable, "-m", "acp_proxy", "record", "--", *PLAIN_AGENT]
     result = verify("hello", nested)
     outer = Path(result.report["recorded_as"])
@@ -418,7 +418,7 @@ def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
 
 
 def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> None:
-    """`verify` does not touch an existing file, and records the new run beside it."""
+    """If the new file of `verify` exists, it stays, and the new run is recorded beside it."""
     taken = tmp_path / "new.db"
     taken.write_text("mine")
     result = verify("hello", PLAIN_AGENT, "-o", str(taken))
@@ -447,7 +447,7 @@ def test_an_agent_that_cannot_start_is_wrong_use(
 
 
 def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
-    """For `verify`, a run that cannot be recorded is wrong use."""
+    """If the new run cannot be recorded, `verify` says so in one line, as for wrong use."""
     (tmp_path / "file").write_text("")
     result = verify("hello", PLAIN_AGENT, "-o", str(tmp_path / "file" / "new.db"))
     assert result.code == 2
@@ -475,7 +475,7 @@ def _incomplete(directory: Path) -> Path:
 
 
 def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> None:
-    """In `verify`, the agent's stderr passes through and is recorded."""
+    """`verify` passes on and records the agent's stderr."""
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}")
     agent = shell(
         'echo grumble >&2; read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\''
@@ -490,7 +490,7 @@ def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> N
 
 
 def test_an_agent_has_time_to_end(verify: Verifier, tmp_path: Path) -> None:
-    """In `verify`, an agent has time to end, and its late output is compared."""
+    """`verify` gives an agent time to end, and also compares its late output."""
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/bye {}")
     recorded.close()
     gate = Gate(tmp_path / "gate")

