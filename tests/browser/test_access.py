@@ -71,7 +71,7 @@ def show(page: Visit, view: str, row: int = 20) -> None:
 def test_axe_finds_nothing_serious(
     window: Visit, axe: str, paths: dict[str, Path], name: str, looks: list[Any]
 ) -> None:
-    """No view of a report has a serious problem for axe, in light and dark, wide and narrow.
+    """No view of a report page has a serious problem for axe, in any theme and width.
 
     Each look is tried with one recording; `make soak` tries the others with both.
     """
@@ -94,7 +94,7 @@ def test_axe_finds_nothing_serious(
 def test_no_page_is_wider_than_its_window(
     window: Visit, paths: dict[str, Path], hostile_report: Path
 ) -> None:
-    """No view of a report has to be scrolled sideways at 320 pixels, whatever its texts are."""
+    """No view of a report page has to be scrolled sideways at 320 pixels, whatever its texts."""
     wide = {}
     for path in (paths["tour"], hostile_report):
         page = window.open(path)

@@ -91,7 +91,7 @@ def opened(
 
 
 def test_a_filter_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
-    """A filter typed into a report page finds the frames that `log` finds, or the mistake."""
+    """A filter that is typed into a report page finds the frames that `log` finds."""
     page, recording = opened
     answers = page.ask(TYPE, FILTERS)
     for text, answer in zip(FILTERS, answers, strict=True):
@@ -105,7 +105,7 @@ def test_a_filter_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
 
 
 def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
-    """A search typed into a report page finds as many matches as `search`, and counts them."""
+    """A search that is typed into a report page finds as many matches as `search`."""
     page, recording = opened
     for text, (seqs, count, error) in zip(QUERIES, page.ask(SEARCH, QUERIES), strict=True):
         assert error == "", text
@@ -114,7 +114,7 @@ def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
 
 
 def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -> None:
-    """If a report page shows or finds nothing, the page says why, and has buttons for that."""
+    """If a report page shows or finds nothing, the page says why, with buttons to change that."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=list&f=call:pytest")
     message = page.page.locator("#app .message")
     message.get_by_text("No call has an id that begins with “pytest”.").wait_for()

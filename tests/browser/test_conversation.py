@@ -156,7 +156,7 @@ def test_pauses_stand_where_the_conversation_stood_still(window: Visit, tmp_path
 
 
 def test_the_entry_of_each_frame_is_marked(window: Visit, tmp_path: Path) -> None:
-    """A frame that is chosen on a report page marks only the entry that shows the frame."""
+    """If a frame is chosen on a report page, only the entry that shows the frame is marked."""
     path = DIRECTORY / "tour.db"
     page = opened(window, path, tmp_path)
     marked = page.ask(OF_ROWS)
@@ -217,7 +217,7 @@ def test_an_opened_entry_shows_what_was_sent_and_answered(
 
 
 def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Path) -> None:
-    """A report page marks words of a search in texts, and entries that have a hit."""
+    """A report page marks the words of a search in texts, and the entries that contain them."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.ask("() => acpReport.state.select(acpReport.recording.nearest(13))")
     page.page.locator("#search").fill("greet someone")
@@ -244,7 +244,7 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
 
 
 def test_an_entry_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:
-    """Clicks and keys in a report page choose frames, and links lead to frames."""
+    """In a report page, clicks and keys choose frames, and links lead to frames."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.page.locator(".entry-prompt").first.click()
     seq = page.ask("() => window.acpReport.state.seq")
@@ -344,7 +344,7 @@ def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: P
 
 
 def test_thousands_of_calls_scroll(window: Visit, tmp_path: Path) -> None:
-    """A report page has few elements however long the conversation is."""
+    """A report page has few elements in the document, however long the conversation is."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         for number in range(CALLS):
@@ -366,7 +366,7 @@ def test_thousands_of_calls_scroll(window: Visit, tmp_path: Path) -> None:
 
 
 def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
-    """A report page shows an entry if one of its frames matches the filter."""
+    """With a filter, a report page shows an entry if one of its frames matches, and says so."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     entries = [it for it in said("transcript", DIRECTORY / "tour.db") if it["type"] == "entry"]
     page.ask("() => acpReport.state.setFilter('call:*')")
@@ -399,7 +399,7 @@ def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["tour", "hang", "omp-is-told-to-stop-by-a-stranger"])
 def test_the_first_screen_shows_the_chosen_entry(window: Visit, name: str, tmp_path: Path) -> None:
-    """In a report page, the head is above the conversation, with the chosen entry in sight."""
+    """In a report page, the head is above the conversation, and the chosen entry is in sight."""
     shipped = DIRECTORY / f"{name}.db"
     path = shipped if shipped.exists() else REPORTS / "fifth" / f"{name}.jsonl"
     window.page.set_viewport_size({"width": 1440, "height": 900})

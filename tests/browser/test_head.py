@@ -93,7 +93,7 @@ def assert_each_has(rows: list[str], texts: list[str]) -> None:
 def test_nothing_in_a_recording_takes_the_head_over(
     plain_window: Visit, hostile_report: Path
 ) -> None:
-    """The head of a report page shows markup as text, and has no word that is too wide."""
+    """The head of a report page shows markup as text, and breaks words that are too wide."""
     page = plain_window.open(hostile_report, ready=None)
     scripts = hostile_report.read_bytes().count(b"<script")
     assert_harmless(page, scripts)

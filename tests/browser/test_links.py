@@ -54,7 +54,7 @@ def wait_for_address(page: Visit, expected: str) -> None:
 
 
 def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -> None:
-    """A report opens with its first finding in detail, and without a fragment in its address."""
+    """A report page opens with its first finding in detail, without a fragment in its address."""
     page.page.wait_for_function(
         "() => document.querySelector('.detail-title')?.textContent.startsWith('#11 ')"
     )
@@ -64,7 +64,7 @@ def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -
 
 
 def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
-    """Views, filters, ranges and links of a report page make history entries; rows do not."""
+    """In a report page, views, filters, ranges and links make history entries; rows do not."""
     page.page.click("#head a[href='#seq=6']")
     wait(page, seq=6)
     page.page.click("#tab-list")
@@ -98,7 +98,7 @@ def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
 
 
 def test_a_link_has_the_range_and_keeps_the_rest(window: Visit, path: Path) -> None:
-    """A link to a report page may have a range; a link to a frame keeps the view."""
+    """A link to a report page may have a time range; a link to a frame keeps the view."""
     window.open(path, "#view=sequence&t=0-0.5")
     wait(window, view="sequence", range=[0, 500_000_000])
     window.ask("() => { location.hash = '#seq=16'; }")
@@ -114,7 +114,7 @@ def test_a_turn_of_the_table_leads_to_its_waterfall(page: Visit) -> None:
 
 
 def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Path) -> None:
-    """If a filter leaves out the first finding, a report page chooses the next row."""
+    """If a filter leaves out the first finding, a report page chooses the row after it."""
     path = tmp_path / "page.html"
     words = ("report", DIRECTORY / "lost-permission.db", "kind:event", "-o", path)
     assert run(*words).exit_code == 0
@@ -125,7 +125,7 @@ def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Pat
 
 @pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
 def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> None:
-    """A view of a report page is not scrolled if the chosen row is on the first screen anyway."""
+    """If the chosen row of a report page is on the first screen, its view is not scrolled."""
     window.open(path, f"#view={view}&seq=4")
     window.page.locator(f".view-{view} .list-drawn > *").first.wait_for()
     assert window.ask(SCROLLED, view) == 0
@@ -155,7 +155,7 @@ def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str,
 
 @pytest.mark.parametrize("view", ["conversation", "list", "calls"])
 def test_a_print_waits_until_the_page_is_complete(visit: Visitor, path: Path, view: str) -> None:
-    """A report page is loaded when it can be printed whole, as `chromium --print-to-pdf` does."""
+    """A report page counts as loaded when it can be printed whole, as Chromium does headless."""
     window = visit.window()
     window.page.add_init_script(PRINT_WHEN_LOADED)
     printed = window.open(path, f"#view={view}").ask("() => printed")

@@ -93,5 +93,5 @@ def test_pages_tell_what_the_commands_tell(window: Visit, tmp_path: Path) -> Non
 
 @pytest.mark.soak
 def test_all_pages_tell_what_the_commands_tell(window: Visit, tmp_path: Path) -> None:
-    """The page of each shipped recording and rebuilt bug has the commands' first finding."""
+    """The report page of each recording and rebuilt bug has the commands' first finding."""
     assert_all_agree(window, [*SHIPPED, *CONVERSATIONS], tmp_path / "page.html")

@@ -96,7 +96,7 @@ def opened(visit: Visitor, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
 
 @pytest.mark.parametrize("name", ["hang", "lost-permission"])
 def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_path: Path) -> None:
-    """Waits take up half of a report page's strip, and no label covers another one."""
+    """In the strip of a report page, waits take half of the width, and no labels overlap."""
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path))
     for width, height in SIZES:
         page.page.set_viewport_size({"width": width, "height": height})
@@ -181,7 +181,7 @@ def test_findings_that_would_touch_are_one_mark(window: Visit, tmp_path: Path) -
 
 
 def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
-    """A row of a report page's tool calls shows the call's card, with its terminal.
+    """A row in a report page's table of tool calls shows the call's card, with its terminal.
 
     The first call that failed is chosen when the table is first shown.
     """
@@ -202,7 +202,10 @@ def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
 
 
 def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) -> None:
-    """In a report page, an answer's number is a link, and a line without JSON has no tree."""
+    """In the detail of a report page, an answer's number is a link to the answer's frame.
+
+    A line without JSON has no tree.
+    """
     page = opened.page
     opened.ask("() => acpReport.state.select(acpReport.recording.nearest(4))")
     page.locator(".detail-title", has_text="#4 terminal/create").wait_for()
@@ -219,7 +222,7 @@ def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) 
 def test_a_narrow_screen_has_words_below_the_strip_only_if_they_lead_somewhere(
     visit: Visitor, tmp_path: Path, name: str, has_links: bool
 ) -> None:
-    """The words are shown with links to findings, or while a range of time is chosen."""
+    """On a narrow screen, a report page has words below the strip only with links or a range."""
     window = visit.window(viewport={"width": 375, "height": 700})
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     foot = page.page.locator(".overview-foot")
@@ -262,7 +265,7 @@ def test_a_waterfall_greys_steps_that_the_filter_leaves_out(visit: Visitor, tmp_
 
 
 def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Path) -> None:
-    """A report page shows a permission request within the card of its tool call."""
+    """A report page shows a permission request only once, within the card of its tool call."""
     page = visit(report(DIRECTORY / "lost-permission.db", tmp_path))
     page.page.locator(".detail-title", has_text="#11 session/request_permission").wait_for()
     page.page.locator(".detail .card .permission").wait_for()
@@ -273,7 +276,7 @@ def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Pat
 def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
     visit: Visitor, tmp_path: Path
 ) -> None:
-    """The card of a permission request tells, as `audit` does, of an answer within 0.1 s."""
+    """In a report page, the card of a permission notes an answer within 0.1 s, as `audit` does."""
     page = visit(report(DIRECTORY / "tour.db", tmp_path), "#seq=17")
     words = page.page.locator(".detail .permission > p", has_text="answered").inner_text()
     assert "answered in 340 µs, so hardly by a person" in words
@@ -281,7 +284,7 @@ def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
 
 
 def test_a_call_that_ends_after_its_turn_has_ended(visit: Visitor, tmp_path: Path) -> None:
-    """A report page says nowhere that a call never ended whose end came after its turn."""
+    """If a tool call ends after its turn, a report page says nowhere that it never ended."""
     page = visit(report(DIRECTORY / "late-updates.db", tmp_path)).page
     call = page.locator(".view-conversation .entry-tool_call").first
     assert "in_progress" in call.inner_text()
@@ -298,7 +301,10 @@ def test_a_call_that_ends_after_its_turn_has_ended(visit: Visitor, tmp_path: Pat
 
 
 def test_a_waterfall_shows_the_crash_and_marks_found_words(window: Visit, tmp_path: Path) -> None:
-    """A waterfall has what stderr said and how the agent ended, and marks the words of a search."""
+    """The waterfall of a report page has what stderr said and how the agent ended.
+
+    It marks the words of a search.
+    """
     page = window.open(report(DIRECTORY / "crash.db", tmp_path), "#view=waterfall&q=heap")
     steps = page.page.locator(".view-waterfall .list-body [role=row]")
     page.page.locator(".waterfall-outcome", has_text="SIGABRT").wait_for()
