@@ -705,7 +705,7 @@ def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -
 
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
-    """A reader of a log names a table that its database lacks, and the log is kept."""
+    """If a database lacks a table, the reader of its log names the table, and keeps the log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

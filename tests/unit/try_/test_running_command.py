@@ -81,7 +81,7 @@ def _is_running(pid: int) -> bool:
 
 
 async def test_a_released_command_ends(tmp_path: Path) -> None:
-    """A command of `try` that is released does not run any more."""
+    """After a terminal of `try` is released, its command does not run any more."""
     async with _run(_python("input()"), tmp_path) as command:
         command.release()
         await command.ended.wait()

@@ -91,7 +91,7 @@ async def test_prompts_are_turns_one_after_the_other(nursery: trio.Nursery) -> N
 
 @pytest.mark.parametrize("is_stopped", [False, True])
 async def test_a_turn_is_cancelled_once(nursery: trio.Nursery, is_stopped: bool) -> None:
-    """The first interrupt of a turn cancels the turn; the second ends the conversation of `try`."""
+    """The first interrupt in a turn of `try` cancels the turn, and the second one ends `try`."""
     played = Played(nursery)
     await played.start("one")
     prompt = await played.agent.read()
@@ -158,7 +158,7 @@ async def test_the_draft_is_spoken_from_the_start(nursery: trio.Nursery) -> None
 async def test_an_agent_that_hangs_ends_the_conversation(
     nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
-    """A turn of v2 in `try` hangs if the agent has answered the prompt, but is never idle."""
+    """In v2, a turn of `try` hangs if its prompt was answered, but its session is never idle."""
     assert autojump_clock.autojump_threshold == 0, "no test waits"
     played = Played(nursery)
     await played.start("one", version=2)
