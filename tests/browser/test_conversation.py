@@ -143,7 +143,7 @@ def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_p
 
 
 def test_pauses_stand_where_the_conversation_stood_still(window: Visit, tmp_path: Path) -> None:
-    """Each marked pause in a report page is next to the entry that the pause delayed."""
+    """Each marked pause on a report page is next to the entry that came after the pause."""
     path = record_waiting_chat(tmp_path / "x.db").path
     drawn = opened(window, path, tmp_path).ask(READ_ALL, 0)
     with RecordingReader(path) as reader:

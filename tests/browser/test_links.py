@@ -64,7 +64,7 @@ def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -
 
 
 def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
-    """In a report page, views, filters, ranges and links make history entries; rows do not."""
+    """In a report page, views, filters, ranges and links can be undone by Back; rows cannot."""
     page.page.click("#head a[href='#seq=6']")
     wait(page, seq=6)
     page.page.click("#tab-list")
@@ -133,7 +133,7 @@ def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> 
 
 @pytest.mark.parametrize(("view", "rows"), [("list", 16), ("sequence", 16)])
 def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str, rows: int) -> None:
-    """A printed report page has each row, but not the tools, the strip and the detail."""
+    """A printed report page has each row, but no tools, no strip and no detail of a frame."""
     page = window.open(path, f"#view={view}").page
     window.ask("() => acpReport.recording.cells(0)")
     page.emulate_media(media="print")
@@ -165,7 +165,7 @@ def test_a_print_waits_until_the_page_is_complete(visit: Visitor, path: Path, vi
 
 
 def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) -> None:
-    """A printed report page has the conversation's entries if the conversation is chosen."""
+    """If the conversation's view is open, a printed report page has the conversation's entries."""
     page = window.open(path).page
     page.wait_for_selector(".view-conversation >> text=Greet someone else.")
     window.ask("() => dispatchEvent(new Event('beforeprint'))")

@@ -134,7 +134,7 @@ def test_no_word_of_the_strip_and_the_toolbar_is_cut(
 
 
 def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None:
-    """If a recording has only warnings, the strip of its report page has amber marks."""
+    """If a recording has only warnings, the marks in its report page's strip are amber."""
     page = window.open(report(DIRECTORY / "late-updates.db", tmp_path), "#view=list")
     page.page.wait_for_function("() => document.querySelector('.sign-warning') !== null")
     drawn = ["problem", "warning"]
@@ -235,7 +235,7 @@ def test_a_narrow_screen_has_words_below_the_strip_only_if_they_lead_somewhere(
 
 
 def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) -> None:
-    """In a report page's waterfall, a step without an end says so."""
+    """In a report page's waterfall, a step that never ended says so, and a cancel has a mark."""
     page = opened.page
     page.locator("#tab-waterfall").click()
     open_rows = page.locator(".waterfall-open .waterfall-outcome")

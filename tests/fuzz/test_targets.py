@@ -37,7 +37,7 @@ def test_a_target_has_seeds_of_its_size(name: str) -> None:
 
 
 def test_every_target_is_run() -> None:
-    """Every module of tests/fuzz that defines a target is listed in `NAMES`."""
+    """Every module of tests/fuzz that defines a fuzz target is listed in `NAMES`."""
     here = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")}
     machinery = _NOT_TARGETS | {"with_atheris", "test_targets"}
     assert here - machinery == set(targets.NAMES)

@@ -135,7 +135,7 @@ def test_each_failure_is_found_and_told(
 
 @pytest.mark.usefixtures("whole")
 def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected: Kinds) -> None:
-    """A killed batch leaves no agent behind; when it is started again, only lost jobs run."""
+    """If a batch is killed, no agent is left; when it is started again, only lost jobs run."""
     words = ("recs", "--results=1.jsonl", "--jobs=2", *MANNER)
     results = batches.directory / "1.jsonl"
     started = batches.begin("verify", *words)
@@ -171,7 +171,7 @@ def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
 
 
 def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> None:
-    """If a batch of `verify` cannot record a run, its verdict has the recorder's reason."""
+    """If a batch of `verify` cannot record a run, the verdict has the recorder's reason."""
     name = next(name for name in expected if "clean" in name)
     code, lines = batches.end("verify", f"recs/{name}", "--results=no.jsonl", "-o", "/proc")
     assert (code, len(lines)) == (2, 2)

@@ -171,7 +171,7 @@ def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, 
 def test_nothing_is_left_behind_by_a_stopped_agent(
     record: Recorder, tmp_path: Path, way: str
 ) -> None:
-    """If the agent or the recorder is stopped, all of the agent's processes end."""
+    """If an agent or its recorder is stopped, all of the agent's processes end."""
     conversation = record(leaver(tmp_path, "trap 'exit 0' TERM;", "read line"), "--grace", "1000")
     left = left_by(conversation)
     conversation.process.send_signal(signal.SIGTERM if way == "stopped" else signal.SIGKILL)

@@ -26,7 +26,7 @@ QUESTION = b'{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"ses
 
 @pytest.mark.parametrize("code", [0, 255])
 def test_the_agents_exit_code_is_returned(record: Recorder, code: int) -> None:
-    """The recorder exits with the agent's code, which is also in the recording."""
+    """A recorder exits with its agent's exit code, which is also in the recording."""
     conversation = record(shell('exit "$1"', str(code)))
     assert conversation.wait() == code
     assert (
@@ -38,7 +38,7 @@ def test_the_agents_exit_code_is_returned(record: Recorder, code: int) -> None:
 
 @pytest.mark.parametrize("name", ["SEGV", "INT", "PIPE"])
 def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) -> None:
-    """The recorder dies of the agent's signal; open requests are recorded as unanswered."""
+    """A recorder dies of the signal that killed its agent; open requests count as unanswered."""
     signum = signal.Signals[f"SIG{name}"]
     conversation = record(
         shell('ulimit -c 0; read line; echo "$1"; kill -s $2 $$', QUESTION[:-1].decode(), name)
@@ -66,7 +66,7 @@ def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) 
 def test_a_signal_is_returned_after_indexing(
     record: Recorder, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """If an agent is killed after the indexing has begun, it is recorded like one killed before."""
+    """If an agent is killed late, when rows are indexed, it is recorded like one killed early."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('read line; read go <"$1"; kill -s TERM $$', gate.path), *options)
     conversation.write(PROMPT)
@@ -79,7 +79,7 @@ def test_a_signal_is_returned_after_indexing(
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="expected node on the PATH")
 def test_a_client_on_node_sees_the_signal(acp_proxy: Path, tmp_path: Path) -> None:
-    """If a client kills its agent, the client sees the signal as without the recorder."""
+    """If a client kills its agent, the client sees the signal as without a recorder."""
     client = """
         const [program, ...words] = process.argv.slice(1);
         const agent = require("node:child_process").spawn(program, words);
@@ -96,7 +96,7 @@ def test_a_client_on_node_sees_the_signal(acp_proxy: Path, tmp_path: Path) -> No
 
 
 def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) -> None:
-    """As process 1, which no signal ends by default, the recorder returns 128 + n."""
+    """As process 1, which no signal ends by default, a recorder returns 128 + the signal."""
     container = ["unshare", "--pid", "--fork"]
     if subprocess.run([*container, "true"], capture_output=True, check=False).returncode:
         pytest.skip("expected to be allowed to make a namespace of processes")
@@ -106,7 +106,7 @@ def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) ->
 
 
 def test_no_core_is_written_of_the_proxy(tmp_path: Path) -> None:
-    """If the recorder dies of its agent's signal, it dumps no core: it would have the messages."""
+    """If a recorder dies of its agent's signal, it writes no core file with the messages."""
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     script = (
         "import resource; from acp_proxy.record.capture.in_place import die_of;"

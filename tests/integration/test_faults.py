@@ -148,7 +148,7 @@ def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: P
 
 
 def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Path) -> None:
-    """If an agent has closed its input, a line that a fault makes up for it is undelivered."""
+    """If an agent closed its input, a line that a fault makes for the agent is undelivered."""
     conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
     assert conversation.read_all() == b""
     conversation.write(A + request(4))
@@ -364,7 +364,7 @@ def test_what_drop_and_other_faults_do_to_a_response(
 def test_a_plan_that_never_fires_changes_nothing(
     forked: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """With a fault plan that never fires, all bytes pass both ways and are recorded."""
+    """With fault rules that never fire, all bytes pass both ways and are recorded."""
     chance = random.Random(4)
     speech = b"".join(
         chance.randbytes(size) + end
@@ -474,7 +474,7 @@ def test_back_pressure_is_kept_in_a_touched_direction(
 def test_a_kill_of_the_proxy_loses_nothing(
     record: Recorder, tmp_path: Path, seed: int, rules: list[str]
 ) -> None:
-    """If a recorder with faults is killed, the recording has everything that arrived."""
+    """If a recorder with faults is killed, the recording has everything that was delivered."""
     chance = random.Random(seed)
     speech = b"".join(note(f"m{n}/{'x' * chance.randrange(300)}") for n in range(20_000))
     (tmp_path / "sent").write_bytes(speech)
@@ -520,7 +520,7 @@ def test_a_dropped_prompt_does_not_keep_an_agent_alive(forked: Recorder) -> None
 
 
 def test_delayed_frames_arrive_before_the_end(forked: Recorder) -> None:
-    """When an agent exits, what a fault delayed is delivered before the end of the stream."""
+    """When an agent exits, bytes that a fault delayed are delivered before the stream's end."""
     gate_free = shell('printf "%s\n%s" "$1" last; exit 6', A.decode()[:-1])
     conversation = forked(gate_free, *faults("latency latency_ms=300"))
     assert conversation.read_all() == A + b"last"

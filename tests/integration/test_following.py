@@ -159,7 +159,7 @@ def test_a_summary_includes_the_newest_frame(fork_server: ForkServer, tmp_path: 
 
 
 def test_an_unanswered_prompt_is_shown_as_open(fork_server: ForkServer, tmp_path: Path) -> None:
-    """While the agent works on a prompt, `show` says who waits for whom."""
+    """While an agent works on a prompt, `show` says that the client waits for the agent."""
     hang = ["/bin/sh", "-c", "read line; echo '{\"half\": '; read line; exit 7"]
     with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path, command=hang) as conversation:
         conversation.write(
@@ -176,7 +176,7 @@ def test_an_unanswered_prompt_is_shown_as_open(fork_server: ForkServer, tmp_path
 def test_following_ends_when_the_recorder_is_killed(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """If a recorder is killed, ``log --follow`` prints everything that it had read, and ends."""
+    """If a recorder is killed, ``log --follow`` prints all that the recorder had read, and ends."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")

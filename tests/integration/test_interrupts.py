@@ -74,7 +74,7 @@ def test_an_interrupt_prints_no_traceback(
 
 @pytest.mark.parametrize("moment", ["acp_proxy.entry", "click"])
 def test_python_m_is_interrupted_silently_as_well(tmp_path: Path, moment: str) -> None:
-    """`python -m acp_proxy` can be interrupted silently from its first line on."""
+    """Ctrl-C ends `python -m acp_proxy` silently, from the program's first line on."""
     assert run(moment, *VERIFY, entry="module", home=tmp_path) == (130, "")
 
 

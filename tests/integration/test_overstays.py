@@ -31,7 +31,7 @@ def leave(conversation: Talk) -> None:
 
 
 def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
-    """If a client's input ends, its open prompt is answered, even after the grace time."""
+    """If a client's input ends, an open prompt is answered, even after the grace time."""
     script = f"read line; cat; sleep 1.6; echo '{ANSWER[:-1].decode()}'"
     conversation = record(shell(script), "--grace", "0.3")
     assert conversation.exchange(PROMPT) == ANSWER
@@ -85,7 +85,7 @@ def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
 
 
 def test_an_agent_without_requests_is_ended(record: Recorder) -> None:
-    """If a client starts an agent and leaves at once, as a check by editors, no process is left."""
+    """If an editor starts an agent and leaves at once, as to check it, no process is left."""
     conversation = record(shell("exec sleep 1000"), "--grace", "0.3", stdin=subprocess.DEVNULL)
     conversation.close_output()
     assert conversation.wait() == 128 + signal.SIGTERM

@@ -67,7 +67,7 @@ def test_an_agent_that_ends_is_started_anew(trials: Trials) -> None:
 
 
 def test_the_page_says_what_is_broken_and_what_to_type_next(trials: Trials) -> None:
-    """`try --probe` prints broken probes with values and frames, and others in one line."""
+    """`try --probe` prints each broken probe with values and frames, the others in one line."""
     code, printed = trials.run(*PROBE)
     assert code == 1
     assert "11 errors, 2 warnings: 37 probes of v1\n" in printed

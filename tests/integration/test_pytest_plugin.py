@@ -442,7 +442,7 @@ RECORDING_TEST = """
 
 
 def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
-    """With ``once``, a test's first run records the real agent, and later runs replay it."""
+    """With the setting ``once``, a test's first run records the real agent; later runs replay."""
     suite.tests(RECORDING_TEST)
     made = suite.recordings / "made.jsonl"
     record = ("--acp-record=once", "--acp-agent", REAL_AGENT)
@@ -461,7 +461,7 @@ def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
 
 
 def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
-    """With ``rewrite``, the new recording of a test replaces the old one if the test passes."""
+    """With the setting ``rewrite``, a test's new recording replaces the old one if it passes."""
     names = ("made.jsonl", "made.2.jsonl", "kept.jsonl")
     suite.recorded_as_text(*(f"recordings/{name}" for name in names))
     made, second, kept = (suite.recordings / name for name in names)
@@ -508,7 +508,7 @@ def test_recording_needs_an_agent(suite: Suite) -> None:
 
 @pytest.mark.parametrize("neighbour", ["trio", "asyncio"])
 def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
-    """Coroutine tests, and their fixtures, can use an agent of the pytest plugin."""
+    """Tests that are coroutines, and their fixtures, can use an agent of the pytest plugin."""
     pytest.importorskip(f"pytest_{neighbour}")
     suite.recorded("hello")
     if neighbour == "asyncio":
@@ -565,7 +565,7 @@ def test_it_can_be_switched_off(suite: Suite) -> None:
 
 
 def test_parallel_runs_are_independent(suite: Suite) -> None:
-    """Two runs of pytest at the same time have agents of their own."""
+    """With the pytest plugin, two runs of pytest at the same time have agents of their own."""
     suite.recorded("hello")
     suite.tests("""
         @pytest.mark.acp_recording("hello")
@@ -580,7 +580,7 @@ def test_parallel_runs_are_independent(suite: Suite) -> None:
 
 
 def test_it_works_in_workers(suite: Suite) -> None:
-    """With pytest-xdist, the main process reports failures and new recordings."""
+    """With the pytest plugin and pytest-xdist, the main process reports failures."""
     pytest.importorskip("xdist")
     suite.recorded("hello")
     suite.tests(RECORDING_TEST)

@@ -246,7 +246,7 @@ def test_the_recording_has_every_frame_acpx_printed(acpx: Talks) -> None:
 def test_each_start_by_acpx_plays_its_own_recording(
     tmp_path: Path, acp_proxy: Path, npm_packages: Path
 ) -> None:
-    """If acpx starts its agent for each prompt, each recording has another session id."""
+    """If acpx starts its agent anew for each prompt, each recording has its own session id."""
     clients = []
     for word in ("one", "two"):
         (tmp_path / word).mkdir()

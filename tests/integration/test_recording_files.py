@@ -58,7 +58,7 @@ def events(path: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_path: Path) -> None:
-    """An editor that starts its agent again with the same -o gets NAME-2, then NAME-3."""
+    """If an editor records with the same -o again, the new files are NAME-2, then NAME-3."""
     first = record_conversation(tmp_path / "x.db")
     before = (first.read_bytes(), first.stat().st_mtime_ns)
     assert record_talk(fork_server, "-o", first, home=tmp_path) == [
@@ -76,7 +76,7 @@ def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_pat
 def test_other_files_in_its_place_are_never_touched(
     fork_server: ForkServer, tmp_path: Path, what: str
 ) -> None:
-    """If something else has the name of a recording, a recorder keeps it and takes another name."""
+    """If a recording's name is taken by something else, a recorder takes another name."""
     path = tmp_path / "x.db"
     match what:
         case "text":

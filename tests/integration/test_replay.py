@@ -166,7 +166,7 @@ def test_the_option_of_the_report_allows_the_divergence(
 def test_the_report_for_machines(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
 ) -> None:
-    """The reports of a replay as JSON and JUnit XML have everything that stderr has."""
+    """The reports of a replay in JSON and JUnit XML have everything that it prints on stderr."""
     out, xml = tmp_path / "report.json", tmp_path / "report.xml"
     conversation = replay(recorded.path, "--report", str(out), "--junit", str(xml))
     conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
@@ -428,7 +428,7 @@ def test_the_scripted_client_plays_every_recording(
 
 
 def test_the_scripted_client_is_a_program(acp_proxy: Path) -> None:
-    """``python -m acp_proxy.client`` runs the scripted client of a recording."""
+    """``python -m acp_proxy.client`` is the scripted client of a recording."""
     recording = str(ROOT / "recordings" / "hello.db")
     result = run_client(recording, str(acp_proxy), "replay", recording)
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")

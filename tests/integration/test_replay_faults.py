@@ -59,7 +59,7 @@ def test_a_fault_that_ends_the_agent_ends_the_replay(
 
 
 def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
-    """If a fault of a replay drops a message, it does not diverge; the report names the rule."""
+    """If a fault of a replay drops a message, the replay stays clean; the report names the rule."""
     hello = ROOT / "recordings" / "hello.db"
     with RecordingReader(hello) as reader:
         sent = b"".join(b"".join(reader.pieces(seq)) + b"\n" for seq in (2, 4, 6))
@@ -71,7 +71,7 @@ def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
 
 
 def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Path) -> None:
-    """The command in the report of a replay with faults gives the same bytes again."""
+    """The command in the report of a replay with faults makes the replay send the same bytes."""
     report = tmp_path / "report.json"
     rule = "corrupt mode=flip where=dir:to-client"
     result = replay("--fault", rule, "--fault", "drop where=method:none", "--report", str(report))

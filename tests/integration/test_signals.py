@@ -34,7 +34,7 @@ LAUNCHERS = {
 def test_a_signal_reaches_the_whole_group_once(
     record: Recorder, tmp_path: Path, signum: signal.Signals
 ) -> None:
-    """A signal to the recorder reaches every process of the agent's group, each once."""
+    """A signal to a recorder reaches every process of the agent's group exactly once."""
     notes = [tmp_path / "notes", tmp_path / "notes.child"]
     conversation = record(agent("signal_notes", notes[0]), "--grace", "1000")
     conversation.expect(b"ready\nready\n")
@@ -54,7 +54,7 @@ def test_a_signal_reaches_the_whole_group_once(
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, which names the sender")
 @pytest.mark.parametrize("is_client", [True, False])
 def test_the_recording_tells_a_signal_of_the_client(record: Recorder, is_client: bool) -> None:
-    """The recording shows whether its client or somebody else stopped the recorder."""
+    """A recording shows whether the client or somebody else sent the signal that stopped it."""
     conversation = record(shell("echo ready; exec sleep 1000"))
     conversation.expect(b"ready\n")
     if is_client:
@@ -137,7 +137,7 @@ def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
 
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool) -> None:
-    """If an agent has a session of its own, as under setsid(1), it still gets signals."""
+    """If an agent has a session of its own, as under setsid(1), it still gets the signals."""
     script = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(1000)"
     ignore = "" if obeys else IGNORE
     python = [sys.executable, "-IS", "-c", script]

@@ -140,7 +140,7 @@ def test_following_ends_at_a_problem(forked: Recorder, fork_server: ForkServer) 
 def test_following_ends_with_the_recording(
     forked: Recorder, fork_server: ForkServer, until: list[str]
 ) -> None:
-    """If a recording ends before what ``--until`` names, `log --follow` exits with 0."""
+    """If a recording ends before the condition of ``--until``, `log --follow` exits with 0."""
     conversation = forked(shell("read line; read line"))
     conversation.write(b'{"jsonrpc":"2.0","method":"_note"}\n')
     conversation.wait_for_rows("select 1 from frames")

@@ -104,7 +104,7 @@ def test_an_agent_reads_the_terminal_of_its_client(record: Recorder) -> None:
 
 
 def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
-    """On a terminal, Ctrl-C reaches a recorded agent once, and not twice by the recorder."""
+    """On a terminal, Ctrl-C reaches a recorded agent only once: the recorder passes on no copy."""
     notes = [tmp_path / "notes", tmp_path / "notes.child"]
     with open_terminal() as terminal:
         conversation = record(

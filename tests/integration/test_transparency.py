@@ -48,7 +48,7 @@ def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
 
 
 def test_switched_off_a_missing_agent_is_127(record: Recorder) -> None:
-    """With ACP_PROXY_OFF=1, an agent that cannot start has the usual line and exit code."""
+    """With ACP_PROXY_OFF=1, an agent that cannot start has the same error as when recorded."""
     conversation = record(["no-such-agent"], env={**READABLE_PATH, "ACP_PROXY_OFF": "1"})
     assert conversation.wait() == 127
     assert conversation.stderr.count(b"\n") == 1

@@ -240,7 +240,7 @@ def test_a_removed_directory_is_wrong_use(trials: Trials) -> None:
 
 
 def test_standard_input_is_the_prompt(trials: Trials) -> None:
-    """`try` without an option and a terminal takes all of standard input as one prompt."""
+    """Without a terminal or an option, `try` takes all of standard input as one prompt."""
     typed = trials.work / "typed.txt"
     for text, ended in (("hello\n", 0), (" \n", 2)):
         typed.write_text(text)
@@ -300,7 +300,7 @@ def _log(trials: Trials) -> bytes:
 
 
 def test_an_interrupt_at_the_end_leaves_a_complete_recording(trials: Trials) -> None:
-    """If an agent does not end, an interrupt of `try` ends it at once, and the code says so."""
+    """If an agent does not end, an interrupt of `try` ends the agent, and the exit code is 130."""
     stubborn = ["sh", "-c", f"{shlex.join(PLAIN_AGENT)}; touch ended; sleep 600"]
     process = trials.start("--prompt", "hello", agent=stubborn)
     wait_until((trials.work / "ended").exists, "the end to begin")

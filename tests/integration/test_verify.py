@@ -91,7 +91,7 @@ def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Pa
 
 
 def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Path) -> None:
-    """For `verify`, another run of the same agent is equal, whatever ids it chooses."""
+    """For `verify`, another run of the same agent is equal, whatever ids the agent chooses."""
     pairs = ROOT / "tests" / "data" / "pairs"
     agent = [str(acp_proxy), "replay", str(pairs / "vibe-sessions.b.jsonl"), "--rewrite-text"]
     agent += ["--ignore", "/params/prompt/0/text"]
@@ -226,7 +226,7 @@ def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_endless_agent_is_ended(verify: Verifier) -> None:
-    """`verify` ends an agent that keeps writing, reports it, and leaves no process."""
+    """If an agent never stops writing, `verify` ends the agent and reports it."""
     result = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=5")
     assert (result.code, result.kinds) == (3, ["stall"]), result.stderr
     assert "it was not over after 5 s, which is the --timeout" in result.stdout
@@ -409,7 +409,7 @@ def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
 
 
 def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
-    """The new recording by `verify` says what made it, so it never counts as the latest."""
+    """The new recording by `verify` says what made it, so that it is never the latest."""
     nested = [sys.executable, "-m", "acp_proxy", "record", "--", *PLAIN_AGENT]
     result = verify("hello", nested)
     outer = Path(result.report["recorded_as"])

@@ -95,7 +95,7 @@ def test_an_agent_that_does_not_always_do_the_same_is_unstable(
 def test_what_all_runs_do_differently_is_a_difference(
     verify: Verifier, recorded: Path, tmp_path: Path
 ) -> None:
-    """`verify --runs` reports a change that all runs have, without noise around it."""
+    """`verify --runs` reports a change that all runs have in common, and no chance difference."""
     result = verify.here(recorded, agent(tmp_path, "kind!"), "--runs", "3")
     assert (result.code, result.report["verdict"]) == (1, "differs")
     assert result.differences == [("changed session/update tool_call", "/params/update/kind")]

@@ -99,7 +99,7 @@ def test_another_outcome_abandons_the_session(
 
 @pytest.mark.parametrize("request_", [PERMISSION, READ, WRITE, WAIT, ASK, "_x/y {}"])
 def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str) -> None:
-    """In a replay, an error in place of a result is another outcome, for every method."""
+    """In a replay, an error in place of a recorded result is another outcome of any request."""
     live = asked(record, request_, "result {}")
     live.send(GONE)
     (divergence,) = [item for item in live.divergences if item.rank == "primary"]
@@ -116,7 +116,7 @@ def test_all_errors_are_one_outcome(record: Record) -> None:
 
 
 def test_drift_is_reported_with_its_place(record: Record) -> None:
-    """If a client sends other content of a file, a replay reports both values as information."""
+    """If a client sends other content of a file, a replay reports both texts as information."""
     live = asked(record, READ, 'result {"content": "then"}')
     live.send('#0 result {"content": "now"}')
     assert live.informed == ["drift in s 7"]
@@ -186,7 +186,7 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
 
 
 def test_a_replay_that_is_not_inert_sends_every_request(record: Record) -> None:
-    """Without ``--inert``, a replay that may act anywhere sends every recorded request."""
+    """With ``--allow-outside`` and without ``--inert``, a replay sends every recorded request."""
     live = record(HOSTILE).replay(1, 3, allow_outside=True)
     live.check("""
         5-8

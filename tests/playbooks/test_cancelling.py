@@ -106,7 +106,7 @@ def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
 
 
 def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> None:
-    """In a replay, a permission may be cancelled after the turn's cancellation."""
+    """In a replay, a client may cancel a permission after it has cancelled the turn."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -129,7 +129,7 @@ def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> N
 
 
 def test_a_cancelled_turn_does_not_excuse_the_next(record: Record) -> None:
-    """In a replay, a cancelled permission counts as denied, unless its turn was cancelled."""
+    """If a client cancels a permission but not its turn, a replay takes it as denied."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -200,7 +200,7 @@ def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> No
 
 
 def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) -> None:
-    """In a replay, a recorded ``$/cancel_request`` of no open request may come or be missing."""
+    """In a replay, a ``$/cancel_request`` that was recorded without an open request is optional."""
     text = """
         1-2 handshake
         3 -> #1 session/list {}

@@ -78,7 +78,7 @@ def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_the_draft_replays_in_another_directory(record: Record) -> None:
-    """A draft recording replays in another directory; a program's output may differ."""
+    """A recording of the draft can be replayed in another directory, with other output."""
     live = record(DRAFT).replay(1)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}

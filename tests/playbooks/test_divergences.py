@@ -34,7 +34,7 @@ def begun(record: Record, text: str = CHAT, **options: object) -> Live:
 
 
 def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
-    """A replay's error for other params has the expected frame and the differences as data."""
+    """If a client's params differ, a replay's error has the expected frame and the differences."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -62,7 +62,7 @@ def test_the_code_of_a_refusal_is_not_reserved(record: Record) -> None:
 
 
 def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
-    """In a replay, later divergences of an abandoned session are cascades."""
+    """In a replay, later divergences of a session that was abandoned count as cascades."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -163,7 +163,7 @@ def test_the_line_that_came_has_no_credentials(
 
 
 def test_an_unrecorded_session_belongs_to_the_connection(record: Record) -> None:
-    """A replay refuses requests of an unrecorded session, and continues recorded sessions."""
+    """A replay refuses requests of a session that was not recorded, and plays the recorded ones."""
     live = begun(record)
     live.check("""
         -> #9 session/prompt {"sessionId": "nobody", "prompt": []}
@@ -237,7 +237,7 @@ def test_a_missing_message_is_reported_once(record: Record) -> None:
 
 
 def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
-    """If a session of a replay is abandoned, the replay asks for no wakeup on its behalf."""
+    """If a session of a replay is abandoned, it no longer waits for any message."""
     live = begun(record)
     live.check("""
         -> 7
@@ -494,7 +494,7 @@ def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
 
 
 def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(record: Record) -> None:
-    """The report of a replay shows all primary divergences, even after a thousand others."""
+    """A replay's report shows all primary divergences, even after a thousand others."""
     live = begun(record)
     live.send(*["| garbage"] * 1100)
     live.send('#7 session/prompt {"sessionId": "s", "prompt": []}')

@@ -22,7 +22,7 @@ LISTED = """
 
 @pytest.mark.parametrize("told", ["-> SIGTERM", "-> SIGINT", "-> SIGHUP", "-> end"])
 def test_a_stopped_agent_waits_for_the_end_of_input(record: Record, told: str) -> None:
-    """If a recorded agent was stopped, its replay answers optional requests up to the end."""
+    """If the recorded agent was stopped, a replay answers optional requests up to the end."""
     live = record(LISTED + f"{told}\n<- end").replay()
     live.check("""
         1-4
@@ -38,13 +38,13 @@ def test_a_stopped_agent_waits_for_the_end_of_input(record: Record, told: str) -
 
 
 def test_a_signal_that_does_not_stop_the_agent_does_not_count(record: Record) -> None:
-    """If a recorded agent got SIGWINCH and exited later, it counts as ended by itself."""
+    """If the recorded agent got SIGWINCH and exited later, a replay takes it as ended by itself."""
     live = record(LISTED + "-> SIGWINCH\n<- end").replay()
     assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
 
 
 def test_a_crash_follows_the_last_frame(record: Record) -> None:
-    """If a recorded agent crashed, its replay ends after the last frame."""
+    """If the recorded agent crashed, a replay ends after the last frame."""
     live = record(LISTED + "<- end\n-> SIGTERM").replay()
     assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
     assert live.divergences == []
@@ -83,7 +83,7 @@ def test_the_end_reports_an_optional_request_that_did_not_come(record: Record) -
 
 
 def test_the_end_waits_for_a_notification_recorded_before_it(record: Record) -> None:
-    """The end of a replay waits for a notification before it, which may have caused the end."""
+    """Before its end, a replay waits for a notification that may have caused the agent's end."""
     live = record("""
         1-2 handshake
         3 -> _demo/quit {}

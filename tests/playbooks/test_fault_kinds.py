@@ -290,7 +290,7 @@ def test_error_reply_answers_a_request_of_either_side() -> None:
 
 
 def test_a_late_reply_is_overtaken() -> None:
-    """A reply that a fault delays does not hold back the frames behind it."""
+    """If a fault delays a reply, the frames behind the reply do not wait for it."""
     check(
         ["reply mode=late latency_ms=2000 where=method:session/prompt"],
         f"""
@@ -305,7 +305,7 @@ def test_a_late_reply_is_overtaken() -> None:
 
 
 def test_a_reply_can_wait_for_the_cancel_that_gives_up_on_it() -> None:
-    """A reply that a fault holds until a cancellation ignores those of other sessions."""
+    """A reply that a fault holds until a cancellation ignores cancellations of other sessions."""
     check(
         ["reply mode=late after_cancel=true latency_ms=50 where=method:session/prompt"],
         """
@@ -368,7 +368,7 @@ def test_a_reply_can_come_twice() -> None:
 
 @pytest.mark.parametrize("mode", ["wrong-id", "orphan"])
 def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
-    """A fault can give a reply an unknown id; `orphan` also keeps the real reply."""
+    """A fault can give a reply an unknown id; with `orphan`, the real reply arrives, too."""
     recorded = FaultTranscript([f"reply mode={mode}"])
     raw = b'{"jsonrpc": "2.0", "id": 1, "result": 1e3}\n'
     out = [o.data for o in recorded.feed(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
@@ -633,7 +633,7 @@ def test_what_happens_beside_a_frame_happens_once() -> None:
 
 
 def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
-    """Later fault rules do not drop or cut a line that an earlier rule made up."""
+    """A line that a fault rule made up is not dropped or cut by later rules of the plan."""
     check(
         ["stray-stdout text=stray", "drop"],
         r"""
@@ -644,7 +644,7 @@ def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
 
 
 def test_slow_kinds_add_up() -> None:
-    """Two kinds of faults that slow a frame add up: latency also delays the frame's pieces."""
+    """If two faults slow a frame, their delays add up, for all pieces of the frame."""
     check(
         ["latency latency_ms=100", "slice bytes=2 delay_ms=5"],
         r"""

@@ -141,7 +141,7 @@ def test_a_client_may_cancel_a_child(record: Record) -> None:
 
 
 def test_a_child_is_verified(record: Record) -> None:
-    """`verify` sends a recorded agent with child sessions the recorded answers."""
+    """`verify` plays a recorded client whose agent has child sessions, and sends its answers."""
     live = verify(record(CHILD))
     live.check("""
         1-10

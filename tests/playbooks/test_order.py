@@ -214,7 +214,7 @@ def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
 
 
 def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> None:
-    """If an agent uses an id twice, a replay takes the client's reply for the older request."""
+    """If an agent has two open requests with one id, a replay takes a reply as the older one's."""
     recorded = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -341,7 +341,7 @@ def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
 
 
 def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -> None:
-    """In a replay, frames that the agent sent before its reply to initialize go out first."""
+    """In a replay, frames that the agent sent before its answer to initialize go out before it."""
     live = record("""
         1 <- _auth/status_update {"state": "out"}
         2 -> #0 initialize {"protocolVersion": 1}
@@ -437,7 +437,7 @@ def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
 
 
 def test_a_connection_without_sessions_is_played_to_its_end(record: Record) -> None:
-    """A replay without sessions plays notifications long after the last request."""
+    """In a replay without sessions, notifications long after the last request are sent."""
     noise = "\n".join(f'{n} <- _tick {{"n": {n}}}' for n in range(3, 1003))
     live = record(f"""
         1-2 handshake

@@ -55,7 +55,7 @@ def until(record: Record, text: str, **options: bool) -> Live:
 
 
 def test_the_recorded_pieces_keep_their_place(record: Record) -> None:
-    """In a replay of the draft, pushes of output that match recorded ones keep their place."""
+    """In a replay of the draft, recorded pushes of output keep their place among the frames."""
     live = until(record, WATCHED)
     live.check("""
         -> #"x" terminal/output {"terminalId": "T", "data": "something else"}
@@ -135,7 +135,7 @@ def test_output_of_an_unknown_terminal_is_refused(record: Record) -> None:
 
 
 def test_output_belongs_to_its_terminal(record: Record) -> None:
-    """In a replay, pushed output beyond the recorded one belongs to its own terminal."""
+    """In a replay, more pushed output than recorded is answered only for its own terminal."""
     live = until(
         record,
         BEGIN

@@ -60,7 +60,7 @@ def test_a_dropped_frame_is_not_played(record: Record) -> None:
 
 
 def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
-    """A replay sends a frame that a fault changed as it arrived, even if it is broken."""
+    """If a fault changed a recorded frame, a replay sends it as it arrived, even if broken."""
     recorded = record(STORY)
     mark(recorded, 6, b'{"jsonrpc": "2.0"\r\n')
     mark(recorded, 7, b'{"half')

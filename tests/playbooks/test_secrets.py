@@ -94,7 +94,7 @@ def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
 def test_a_secret_that_becomes_another_one_contradicts_the_recording(
     record: Record, level: str
 ) -> None:
-    """If a secret changes within a run, a replay diverges, and reports show neither value."""
+    """If a secret changes within a run, a replay reports a divergence without either value."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {OTHER}")}
@@ -110,7 +110,7 @@ def test_a_secret_that_becomes_another_one_contradicts_the_recording(
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> None:
-    """If a text differs beside a secret, a replay diverges, and reports show markers."""
+    """If a text differs beside a secret, a replay reports a divergence with markers."""
     live = recorded_at(record, level).replay()
     live.check(f"""
         -> 1
@@ -243,7 +243,7 @@ def test_what_stands_where_the_recording_has_a_marker_is_not_shown(
 
 
 def test_a_prompt_without_a_recorded_marker_is_shown(record: Record) -> None:
-    """A replay shows a differing prompt if the recorded one has no marker."""
+    """If the recorded prompt has no marker, a replay's report shows the differing live prompt."""
     live = record(SPOKEN, redaction="secrets", **KEY).replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.send(asked_with("sign in with [redacted:env:0a0b0c0d] and go on", "another"))
@@ -285,7 +285,7 @@ def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record
 
 
 def test_what_is_found_later_is_masked_in_the_report(record: Record) -> None:
-    """If a report shows a text before a secret in it is found, the report still masks it."""
+    """A report masks a secret in a text that it showed before the secret was known."""
     value = "plum-rhubarb-771"
     live = record(SPOKEN.replace("[redacted:env:0a0b0c0d]", "it"), redaction="none").replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")

@@ -50,7 +50,7 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
 
 
 def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
-    """If recordings of several starts differ in session ids, a replay sends the first one's."""
+    """A replay of recordings of several starts sends the session id of the first recording."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
@@ -189,7 +189,7 @@ def test_a_different_update_chooses_the_first(record: Record) -> None:
 
 
 def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
-    """A replay of several recordings sends a common frame at the time of the slowest."""
+    """A replay of several recordings sends a frame that all have at the time of the slowest."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
     live.check("""

@@ -117,7 +117,7 @@ DRAFT = """
 
 
 def test_values_of_the_draft_are_replaced(record: Record) -> None:
-    """In a replay of the draft, values in tool output, pictures and plans are replaced."""
+    """In a replay of the draft, typed values in tool output, pictures and plans are replaced."""
     live = begun(record, DRAFT)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}
@@ -203,7 +203,7 @@ def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> 
 
 @pytest.mark.parametrize("path", ["/z/other", "/y/src", "/z2/src", "z/src", "/z/src/"])
 def test_another_path_is_another_message(record: Record, path: str) -> None:
-    """In a replay, messages differ if a path below the directory has another rest."""
+    """In a replay, two paths below the client's directory differ if their rest differs."""
     live = begun(record, ANYBODYS)
     live.send('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
     live.send(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')

@@ -56,7 +56,7 @@ def test_an_answer_has_the_live_id(record: Record) -> None:
 
 @pytest.mark.parametrize("live_", [read("/p/g"), write("/p/g", "x"), "#0 _x/y {}"])
 def test_an_unrecorded_request_is_refused(record: Record, live_: str) -> None:
-    """In `verify`, an unrecorded request gets an error, and near misses are reported."""
+    """If an agent's request was not recorded, `verify` refuses it and lists similar requests."""
     live = asking(
         record,
         f"""
@@ -80,7 +80,7 @@ def test_an_unrecorded_request_is_refused(record: Record, live_: str) -> None:
 
 
 def test_a_request_beyond_the_recorded_number_is_refused(record: Record) -> None:
-    """`verify` refuses a request beyond the recorded number and calls it exhausted."""
+    """If an agent repeats a request too often, `verify` refuses it and calls it exhausted."""
     live = asking(record, f"<- {permission(LS, ALLOW)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(LS, ALLOW)}
@@ -152,7 +152,7 @@ def test_only_a_recorded_request_can_be_exhausted(
 
 
 def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> None:
-    """`verify` finds a request without a session in any lane."""
+    """If a request of the agent names no session, `verify` finds it in any session."""
     ask = "#%d _x/y {}"
     recorded = record(f"""
         1 -> #0 initialize {{}}
@@ -170,7 +170,7 @@ def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> Non
 
 
 def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> None:
-    """`verify` reports a request beyond the recorded number even if others are open."""
+    """If an agent repeats a request too often, `verify` reports it even beside an open one."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"}'
     recorded = f"<- {create % (0, 'ls')}\n-> #0 result {{}}\n<- {create % (1, 'ps')}"
     live = asking(record, f"{recorded}\n-> #1 result {{}}")
@@ -188,7 +188,7 @@ def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> 
 
 
 def test_near_misses_list_ids_last(record: Record) -> None:
-    """`verify` lists similar requests, with ids last and without differences of the directory."""
+    """In `verify`, the list of similar requests has ids last, and no difference by directory."""
     create = '#%d terminal/create {"callId": "%s", "env": [%s], "args": ["%s/a"], "command": "%s", "sessionId": "s"}'
     recorded = record(f"""
         {START}
@@ -229,7 +229,7 @@ def test_near_misses_list_ids_last(record: Record) -> None:
 def test_a_directory_is_moved_once(
     record: Record, was: str, now: str, transcript: str, came: str
 ) -> None:
-    """`verify` replaces a directory in a path only once, even if live is below recorded."""
+    """`verify` moves a path only once, even if the live directory is below the recorded one."""
     start = START.replace('"/p"', f'"{was}"')
     recorded = record(f'{start}\n<- {read(transcript)}\n-> #0 result {{"content": "A"}}\n<- {END}')
     live = verify(recorded, roots={was: now})
@@ -261,7 +261,7 @@ def test_near_misses_of_any_params_are_found(record: Record) -> None:
 
 
 def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) -> None:
-    """With --lenient, `verify` gives the next answer of the method, whatever the params are."""
+    """With --lenient, `verify` sends the next answer of the method, whatever the params are."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "x"}}', lenient=True)
     live.check(f"""
         <- {read("/p/g")}

@@ -98,7 +98,7 @@ def test_state_updates_do_not_count(record: Record, kind: str) -> None:
 
 
 def test_the_end_waits_for_state_updates(record: Record) -> None:
-    """If state updates came last, the end of `verify` waits for them or five seconds."""
+    """If state updates came last, `verify` waits for them at its end, up to five seconds."""
     title, usage = STATE % "session_info_update", STATE % "usage_update"
     recorded = record(f"""{SESSION}
         5 <- {title}
@@ -124,7 +124,7 @@ def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
 
 
 def test_the_cutting_does_not_matter_in_recorded_order(record: Record) -> None:
-    """In recorded order, `verify` counts the characters of all texts, however they are cut."""
+    """With ``--order recorded``, `verify` counts the characters of texts, however they are cut."""
     recorded = record(STOPPED)
     live = verify(recorded, order=Order.RECORDED).check(f"{HAS_SESSION}\n-> 5")
     for text in "Let me thin":

@@ -174,7 +174,7 @@ def test_an_agent_may_leave_when_all_was_sent(record: Record) -> None:
 
 
 def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
-    """In `verify`, an agent may leave at the recorded point, even if frames are unsent."""
+    """In `verify`, an agent may leave at the recorded point, even if frames are not sent yet."""
     recorded = record("""
         1-2 handshake
         3 -> #1 _x/y {}
@@ -215,7 +215,7 @@ def test_an_additional_answer_is_reported(record: Record) -> None:
 
 
 def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
-    """`verify` reports an additional answer after the end of the agent's input."""
+    """After the agent's input has ended, `verify` still reports an additional answer."""
     live = verify(record(CONVERSATION)).check("""
         1-8
         -> end
@@ -225,7 +225,7 @@ def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
 
 
 def test_an_invalid_line_is_information(record: Record) -> None:
-    """For `verify`, more invalid lines of the agent than recorded are only information."""
+    """If an agent sends more invalid lines than recorded, `verify` reports this as information."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- | hello\n<- 2\n-> 3")
     assert (live.mismatches, live.informed) == ([], ["malformed-input in connection"])
     live = verify(record("1 <- | hello\n2 -> #0 _x/y {}\n3 <- #0 result 1")).check("-> 2\n<- 1")
@@ -233,7 +233,7 @@ def test_an_invalid_line_is_information(record: Record) -> None:
 
 
 def test_an_invalid_line_of_the_client_is_sent_in_its_place(record: Record) -> None:
-    """`verify` sends an invalid line of the client in its place, and awaits no answer."""
+    """`verify` sends an invalid line of the recorded client in its place, and awaits no answer."""
     recorded = record("""
         1-2 handshake
         3 -> | what?

@@ -77,7 +77,7 @@ def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
 
 
 def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> None:
-    """`verify` sends a message after the updates that followed the last answer, or a silence."""
+    """`verify` waits before a message for the updates after the last answer, or for a silence."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -116,7 +116,7 @@ def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
 
 
 def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
-    """`verify` waits for updates only for a while, even if other messages come."""
+    """`verify` waits for an agent's updates only for a while, even if other messages come."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -129,7 +129,7 @@ def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
 
 
 def test_the_end_waits_for_the_last_messages(record: Record) -> None:
-    """At its end, `verify` waits for the recorded number of last messages, or for a silence."""
+    """At its end, `verify` waits for as many last messages as recorded, or for a silence."""
     recorded = record(f"{SESSION} 5 <- {UPDATE % 1}\n6 <- {UPDATE % 2}")
     verify(recorded).check(f"""{HAS_SESSION}
         <- 5
@@ -153,7 +153,7 @@ def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
 
 
 def test_answers_keep_their_place_among_requests(record: Record) -> None:
-    """If an agent asks less often for a command's output, `verify` ends the command later."""
+    """If an agent asks less often for a command's output, `verify` still ends the command."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- #0 terminal/create {{"sessionId": "s", "command": "ls"}}
@@ -204,7 +204,7 @@ def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
 
 
 def test_recorded_order_waits_for_all_messages(record: Record) -> None:
-    """In recorded order, a message of `verify` also waits for messages of other sessions."""
+    """With ``--order recorded``, a message of `verify` also waits for other sessions' messages."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}

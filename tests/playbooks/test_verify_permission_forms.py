@@ -129,7 +129,7 @@ def test_a_draft_operation_without_a_resource_names_nothing(record: Record) -> N
 
 
 def test_a_draft_denial_is_repeated(record: Record) -> None:
-    """`verify` repeats a recorded denial of the draft for any permission request."""
+    """If a permission of the draft was denied, `verify` denies any permission request."""
     live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
     live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -202,7 +202,7 @@ def test_the_place_of_a_member_does_not_matter(record: Record) -> None:
 
 
 def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Record) -> None:
-    """`verify` refuses permission for a tool call that changes before the answer."""
+    """If a tool call changes before the answer, `verify` denies the permission for it."""
     slow = (
         f"<- {announce(**LS)}\n<- {bare()}\n<- #9 _x/wait {{}}\n-> #9 result 1\n-> {selected('y')}"
     )
@@ -251,7 +251,7 @@ def v2_command(command: str = "ls", cwd: str = "/p", **more: Any) -> str:
 def test_a_command_of_v2_and_its_directory_must_be_as_recorded(
     record: Record, came: str, *, is_same: bool
 ) -> None:
-    """In v2, `verify` grants a command only in the recorded directory, by any title."""
+    """In v2, `verify` permits a command only in the recorded directory, but with any title."""
     live = asking(record, f"<- {v2_command()}\n-> {selected('y')}")
     answer = "7" if is_same else outcome("n")
     live.check(f"<- {came}\n-> {answer}\n<- {END}\n-> end")
@@ -265,7 +265,7 @@ def member(what: str) -> str:
 
 
 def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
-    """`verify` compares each permission request in a JSON-RPC batch, and answers it by itself."""
+    """`verify` compares and answers each permission request in a JSON-RPC batch by itself."""
     item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     conversation = f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"

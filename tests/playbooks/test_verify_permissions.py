@@ -233,14 +233,14 @@ def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
 
 
 def test_a_rejection_is_repeated_for_any_request(record: Record) -> None:
-    """`verify` repeats a recorded rejection for any permission request."""
+    """If a permission was rejected, `verify` rejects any permission request in its place."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('n')}")
     live.check(f"<- {permission(RM)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
 
 
 def test_each_request_gets_its_own_answer_in_any_order(record: Record) -> None:
-    """In `verify`, each permission request gets its own answer in any order, by its scope."""
+    """In `verify`, permission requests may come in any order: each gets its own answer."""
     recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(RM, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
     live.check(f"""
@@ -286,7 +286,7 @@ def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -
 
 
 def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
-    """With --lenient, `verify` answers similar permission requests, but grants no other scope."""
+    """With --lenient, `verify` answers similar permission requests, but grants nothing else."""
     for offered, answer in (((ALLOW, REJECT), "n"), ((ALLOW,), None)):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=True)
         live.check(f"<- {permission(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
@@ -294,7 +294,7 @@ def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
 
 
 def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
-    """`verify` denies a permission that differs from the recorded one at an ignored place."""
+    """If a permission request differs at an ignored place, `verify` still denies it."""
     ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", ignored=ignored)
     live.check(f"<- {permission(RM)}\n-> {outcome('n')}\n<- {END}\n-> end")

@@ -70,7 +70,7 @@ def test_a_request_of_the_next_turn_is_not_cancelled(record: Record) -> None:
 
 
 def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> None:
-    """In `verify`, a request after a cancelled turn is not cancelled, also in v2."""
+    """In `verify`, a request that comes after a cancelled turn is not cancelled, also in v2."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def test_a_session_has_its_live_name(record: Record) -> None:
-    """In `verify`, a session has its live name in every message; no other byte changes."""
+    """`verify` gives a session its live name in every message, and changes no other byte."""
     recorded = record("""
         1-4 session
         5 -> {"jsonrpc":"2.0","method":"session/prompt","id":2,"params":{ "sessionId":"s", "x":[1e3,"s"]}}
@@ -243,7 +243,7 @@ def test_the_recorded_path_is_another_path(record: Record) -> None:
 
 
 def test_a_relative_directory_is_replaced_where_the_protocol_has_it(record: Record) -> None:
-    """`verify` replaces a relative directory and paths below it, but not in texts."""
+    """`verify` replaces a relative directory, and paths below it, but not in texts."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": ".", "additionalDirectories": ["../q"]}

@@ -156,7 +156,7 @@ PUSHED = f"""
 
 @pytest.mark.parametrize("order", ["session", "recorded"])
 def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str) -> None:
-    """A replay does not await output of a terminal that it has not let the client create."""
+    """If a replay withholds a request that creates a terminal, it awaits no output of it."""
     live = asked(record, PUSHED, DRAFT, inert=True, order=order)
     assert live.send(5) == ["<- 14"]
     live.leave()
@@ -235,7 +235,7 @@ def test_requests_outside_the_clients_directories_are_withheld(
     params: dict[str, Any],
     dialect: tuple[str, str],
 ) -> None:
-    """A replay withholds requests outside the client's directories by default."""
+    """Without options, a replay withholds requests outside of the client's directories."""
     live = asked(record, answered(method, params), dialect)
     assert live.send(5) == ["<- 8"]
     assert live.mismatches == []

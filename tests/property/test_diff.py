@@ -69,7 +69,7 @@ def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.Dat
 
 @pytest.mark.soak
 def test_every_changed_value_is_exactly_that_field(sources: list[Path]) -> None:
-    """If any single compared value changes, `diff` reports that field and nothing else."""
+    """If any single value of a recording changes, `diff` reports that field and nothing else."""
     every = [(path, line) for path in sources for line in lines_of(path)]
     assert len(every) > 600
     for path, line in every:
@@ -93,7 +93,7 @@ def assert_exactly_that_field(path: Path, line: Line, way: tuple[str, ...], old:
 def test_another_id_in_one_frame_is_exactly_that_field(
     sources: list[Path], data: st.DataObject
 ) -> None:
-    """`diff` reports an id that changes in a single frame at that place."""
+    """If an id changes in a single frame, `diff` reports this change and nothing else."""
     path = data.draw(st.sampled_from(sources))
     calls = [line for line in lines_of(path) if "toolCallId" in str(line.message)]
     assume(calls)

@@ -79,7 +79,7 @@ def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) -> None:
-    """If a response is repeated, `diff` pairs the first one and reports the second."""
+    """If a response is repeated in B, `diff` pairs the first one and reports the second."""
     for path, line in from_all(sources, ANSWER, chosen):
         report, entries = compare(path, doubled(path, line))
         assert report.counts == Counts(only_b=1)
@@ -119,7 +119,7 @@ def is_made_once(path: Path, line: Line) -> bool:
 
 
 def test_swapping_messages_of_two_kinds_is_one_move(sources: list[Path]) -> None:
-    """For `diff`, swapping a notification with an adjacent request or response is one move."""
+    """If a notification and a neighbouring request are swapped, `diff` reports one move."""
     moves, free = 0, 0
     for path in sources:
         for line, after in neighbours(path):
@@ -199,7 +199,7 @@ def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_another_ending_is_exactly_that_field(path: Path) -> None:
-    """For `diff`, another exit code or signal is one difference, if endings are compared."""
+    """If endings are compared, `diff` reports another exit code or signal as one difference."""
     report, entries = compare(path, ended(path, 3))
     assert (report.counts, entries) == (Counts(ending=1), [])
     assert report.ending == (Field("/exit_code", 0, 3),)

@@ -95,7 +95,7 @@ def test_noop_is_transparent(drawn: list[Frame]) -> None:
 )
 @given(drawn=frames, seed=st.integers(0, 9))
 def test_slow_kinds_lose_and_swap_nothing(rules: list[str], drawn: list[Frame], seed: int) -> None:
-    """Slow kinds of faults deliver all bytes of a direction in order, however late."""
+    """Faults that slow a direction deliver all of its bytes in order, however late."""
     outputs = run(plan_of(*rules), drawn, seed)
     for direction in Direction:
         assert arrived(outputs, direction) == b"".join(lines_of(drawn, direction))
@@ -115,7 +115,7 @@ def test_slow_kinds_lose_and_swap_nothing(rules: list[str], drawn: list[Frame], 
 )
 @given(drawn=frames)
 def test_reordering_kinds_lose_and_repeat_nothing(rule: str, drawn: list[Frame]) -> None:
-    """Kinds of faults that reorder deliver each line once and whole, before the end."""
+    """Faults that reorder frames deliver each line once and whole, before the stream's end."""
     outputs = run(plan_of(rule), drawn)
     for direction in Direction:
         sent = [

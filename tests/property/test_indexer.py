@@ -100,7 +100,7 @@ def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: 
 
 @given(random_chunks | conversations(), st.sets(streams), st.sampled_from([1, 100, WHOLE]))
 def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -> None:
-    """The indexed lines and newlines of a stream are the bytes that passed."""
+    """In a recording, the lines of a stream with their newlines are the bytes that passed."""
     with log_of(chunks, ends) as recorder, new_database() as connection:
         index(recorder, connection, [limit])
         for stream in (1, 2, 3):

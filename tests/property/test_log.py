@@ -62,7 +62,7 @@ def test_appended_chunks_are_read(appended: list[tuple[int, bytes]], limit: int)
 
 @given(chunks, st.data())
 def test_a_torn_log_is_a_prefix(appended: list[tuple[int, bytes]], data: st.DataObject) -> None:
-    """Wherever a log's file is cut, all complete records are read, and no incomplete one."""
+    """Wherever a log's file is cut, its complete records are read, and no other one."""
     with new_log() as log:
         write(log, appended)
         cut = data.draw(st.integers(0, log.physical_size))

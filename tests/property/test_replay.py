@@ -245,7 +245,7 @@ def is_last_word(conversation: Conversation, step: Step) -> bool:
 def test_a_response_before_its_request_is_one_divergence(
     conversations: list[Conversation],
 ) -> None:
-    """In a replay, a reply sent before its request is one divergence."""
+    """If a client replies before its request has come, a replay reports one divergence."""
     made = 0
     for conversation in conversations:
         for reply in conversation.required:
@@ -422,7 +422,7 @@ PACINGS = [Pacing(), Pacing(0.001)]
 def test_the_interleaving_of_lanes_changes_no_lane(
     lines: list[Line], chance: random.Random
 ) -> None:
-    """The order and pace of the sessions of a replay's client change nothing in any session."""
+    """In a replay, the order and pace of the client's sessions do not change any session."""
     for conversation in recorded(lines):
         for pacing in PACINGS:
             played = play(conversation, choose=chance.choice, pacing=pacing)

@@ -113,7 +113,7 @@ def told(findings: Iterable[Finding]) -> list[Finding]:
 
 @given(half=VALUES)
 def test_any_initialize_has_capabilities(half: Any) -> None:
-    """Whatever a peer sent in ``initialize``, `show` lists its capabilities as names."""
+    """Whatever a peer sends in ``initialize``, `show` lists the peer's capabilities as names."""
     params = half if isinstance(half, dict) else {}
     demanded = capabilities(params, "requiredClientCapabilities")
     for names in (capabilities(params), demanded, auth_method_ids(params)):

@@ -37,7 +37,7 @@ def test_any_messages_have_a_transcript(steps: list[tuple[int, Any]]) -> None:
 
 @given(words=steps)
 def test_each_frame_is_in_one_section(words: list[tuple[str, int]]) -> None:
-    """A transcript shows prompts, pieces and requests of overlapping sessions in their turns."""
+    """A transcript has prompts, chunks and requests of overlapping sessions in their turns."""
     with reader_of(lines_of(words)) as reader:
         items = [*TranscriptReader(reader).read()]
         frames = {row["seq"]: row for row in reader.frames()}

@@ -55,7 +55,7 @@ def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
 def test_an_unchanged_agent_passes_with_all_options(
     recording: Path, options: dict[str, Any]
 ) -> None:
-    """For `verify`, an unchanged agent passes in either order, and with --lenient."""
+    """For `verify`, an unchanged agent passes in any order of messages, and with --lenient."""
     check(verify(recording, **{"lenient": recording.name in NAMELESS, **options}))
 
 
@@ -106,7 +106,7 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
 def test_verification_ends_whatever_the_agent_sends(
     words: list[tuple[str, int]], acts: dict[int, str]
 ) -> None:
-    """If frames were not sent, `verify` explains them by a primary divergence, and ends."""
+    """If frames were not sent, `verify` names a primary divergence as the cause, and ends."""
     count = iter(range(1000))
 
     def act(_: Step, raw: bytes) -> list[bytes]:

@@ -103,7 +103,7 @@ def _nobody_waits_for_ever() -> Iterator[None]:
 def test_the_kind_of_file_is_named(
     tmp_path: Path, make: Callable[[Path], None], kind: str, answer: str, name: str
 ) -> None:
-    """The error about a file that is not a plain file names its kind, such as a pipe."""
+    """If a command needs a plain file, the error names the kind of another file, such as pipe."""
     make(tmp_path / name)
     for word in (str(tmp_path / name), name):
         with pytest.raises(NoSuchRecording) as caught:
@@ -137,7 +137,7 @@ def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
-    """A command that is given the name of a recording ignores a directory of the same name."""
+    """A command that is given a recording's name ignores a directory of the same name."""
     (tmp_path / "run").mkdir()
     (tmp_path / "given").mkdir()
     record_conversation(tmp_path / "run.db", name="given")
@@ -146,7 +146,7 @@ def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
 
 
 def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> None:
-    """The error about an inaccessible path contains the operating system's own message."""
+    """The error about a path that cannot be read contains the operating system's own message."""
     for word in ("n" * 300, f"{tmp_path}/{'n' * 300}.db"):
         with pytest.raises(NoSuchRecording, match=r"^cannot look at .*: file name too long$"):
             resolve(word, tmp_path, tmp_path)

@@ -171,7 +171,7 @@ def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[
 
 
 def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
-    """On a system that cannot start agents, a command that starts one is refused in one line."""
+    """On a system that cannot start agents, commands that start one are refused in one line."""
     words = [("record", "--", "x"), ("verify", "hello", "--", "x"), ("setup", "zed", "--write"),
              ("doctor",), ("faults", "sweep", "hello", "--client", "x"),
              ("try", "--", "x"), ("verify", "--help")]  # fmt: skip
@@ -259,7 +259,7 @@ def test_a_pipe_gets_utf_8(recordings: Path) -> None:
 
 
 def test_flags_that_are_missing_are_left_out() -> None:
-    """`system.flags` combines the flags that the system has, and ignores the missing ones."""
+    """`system.flags` combines those of its flags that the system has, and ignores the others."""
     assert system.flags("O_NO_SUCH_FLAG") == getattr(os, "O_BINARY", 0)
     assert system.flags("O_CREAT", "O_EXCL") & os.O_CREAT
     assert system.signals("SIGTERM", "SIGNOTHING") == (signal.SIGTERM,)

@@ -19,7 +19,7 @@ TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", 
 
 @given(a=TEXTS, b=TEXTS, longest=st.sampled_from([1 << 18, 6]))
 def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
-    """The pieces of a word-by-word diff add up to both texts, even if the texts are long."""
+    """The pieces of a word-by-word diff of two texts add up to both texts, however long."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "COMPARED_TEXT", longest)
         pieces = word_diff(a, b)
@@ -85,7 +85,7 @@ def test_a_text_without_spaces_is_cut_anyway() -> None:
 
 
 def test_a_very_long_text_is_aligned_by_its_lines() -> None:
-    """In a diff of texts, changes in two distant lines of a very long text are separate."""
+    """In a diff of two very long texts, changes in two distant lines are separate."""
     lines = [f"line {number} says what no other line says" for number in range(20_000)]
     other = list(lines)
     other[5] = lines[5].replace("says", "tells")
@@ -110,7 +110,7 @@ def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
 
 
 def test_a_change_is_a_unified_diff() -> None:
-    """Our unified diff equals that of difflib, with line numbers in the whole text."""
+    """The unified diff of two texts equals that of difflib, with line numbers in the whole text."""
     before = [f"line {n}" for n in range(30)]
     after = [*before[:10], "new", *before[11:25], *before[26:], "last"]
     expected = [*difflib.unified_diff(before, after, lineterm="")][2:]

@@ -58,7 +58,7 @@ def executor(tasks: Tasks) -> DaskExecutor:
 
 
 def test_a_reply_is_a_verdict(executor: DaskExecutor, tasks: Tasks) -> None:
-    """The reply of a Dask worker has the verdict that the worker found."""
+    """The reply of a Dask worker to a job has the verdict that the worker found."""
     future = executor.submit(JOB)
     tasks.futures[0].set_result(reply_of(CLEAN, {}))
     assert executor.verdict(future, JOB) == CLEAN
@@ -106,7 +106,7 @@ def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -
 
 
 def test_a_batch_has_as_much_in_flight_as_there_is_room(executor: DaskExecutor) -> None:
-    """A batch on Dask has two jobs in flight for each thread, or as many as its options say."""
+    """A batch on Dask sends two jobs for each thread at a time, or as many as its options say."""
     threads = {"tcp://a": 4, "tcp://b": 1}
     executor._threads, executor._most = 0, None
     assert executor.in_flight == 2  # for a worker that may come
@@ -145,7 +145,7 @@ def answer(
 
 
 def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
-    """A Dask worker whose acp-proxy has another version refuses a job and names its own version."""
+    """If a Dask worker has another version of acp-proxy, it refuses a job with its version."""
     said = f"expected acp-proxy 9.9 on each worker: {worker.address} has {__version__}"
     assert dask_executor.answer("9.9", b"of another form") == said
 
@@ -182,7 +182,7 @@ def test_a_job_that_nobody_waits_for_is_ended(
     status: Status,
     is_surplus: bool,
 ) -> None:
-    """A Dask job ends if its caller is gone or its worker is closing, but not if it is paused."""
+    """A Dask job ends if its caller is gone or its worker is closing, but not in a pause."""
     worker.status, worker.task.state = status, state
     if state is None:
         worker.state.tasks.clear()

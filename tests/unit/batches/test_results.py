@@ -41,7 +41,7 @@ DIFFERS = evolve(
 
 
 def test_a_header_is_read_as_it_was_written() -> None:
-    """The header of a results file is read as it was written, and begins with the file's kind."""
+    """The header of a batch's results file is read as written, and begins with the file's kind."""
     line = line_of(HEADER)
     assert line.startswith(b'{"acp_proxy_results":1,')
     assert header_of(line) == HEADER
@@ -57,7 +57,7 @@ def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
 
 
 def test_members_of_other_versions_are_passed_over() -> None:
-    """Reading a results file skips members of later versions, and removed members."""
+    """When a batch reads a results file, it skips members of later versions, and removed ones."""
     others = {"later": {"a": 1}, "attempt": 2, "shard": "3/7", "shards": [], "total": 9}
     for line, read in ((line_of(HEADER), header_of), (line_of(DIFFERS), verdict_of)):
         assert read(json.dumps({**json.loads(line), **others}).encode()) == read(line)
@@ -99,7 +99,7 @@ def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
     ],
 )
 def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
-    """A results file is refused if its header is not a header, or is of a later format."""
+    """A batch refuses a results file whose first line is not the header of a known format."""
     with pytest.raises(ValueError, match=words):
         header_of(line)
 
@@ -166,7 +166,10 @@ def test_a_header_that_is_cut_off_is_written_anew(path: Path, size: int) -> None
 
 
 def test_the_later_of_two_verdicts_counts(path: Path) -> None:
-    """In a results file, the later verdict on a recording counts; only one process writes it."""
+    """In a results file, the later of two verdicts on a recording counts.
+
+    Only one process at a time writes the file.
+    """
     later = evolve(A, kind=VerdictKind.LOST)
     assert written(path, A, B, later) == ["a", "b"]
     with ResultsFile(path, BATCH) as file:
@@ -217,7 +220,7 @@ def test_a_bad_line_is_named(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["directory", "pipe", "link", "missing"])
 def test_what_is_no_plain_file_is_refused(path: Path, kind: str) -> None:
-    """A pipe or another special file is refused as a results file, without waiting for it."""
+    """A batch refuses a pipe or another special file as its results file, without waiting."""
     match kind:
         case "directory":
             path.mkdir()

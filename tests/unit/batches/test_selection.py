@@ -75,7 +75,10 @@ def test_files_and_directories_can_be_left_out(here: Path) -> None:
 
 @pytest.mark.parametrize("word", ["empty", "recs/*.none", "recs/.git/*.none"])
 def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
-    """A word that names no recordings ends a batch with an error, so that no gate tests nothing."""
+    """If a word of a batch names no recording, the batch ends with an error.
+
+    A gate in CI would otherwise test nothing.
+    """
     (here / "empty").mkdir()
     with pytest.raises(NoSuchRecording, match="no recordings in"):
         names(word)
@@ -95,7 +98,7 @@ def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
 )
 @pytest.mark.usefixtures("here")
 def test_directories_and_patterns_name_several(word: str, several: bool) -> None:
-    """If a word of a batch looks like a pattern but is the name of a file, it means this file."""
+    """If a word of a batch looks like a pattern but is a file's name, the word means the file."""
     assert names_several(word) is several
 
 

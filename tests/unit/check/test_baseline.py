@@ -72,7 +72,7 @@ def test_rule_side_and_method_count() -> None:
 
 
 def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
-    """A baseline file that is read again has each known finding as often as it was found."""
+    """A baseline of `check` that is read again has each finding as often as it was found."""
     writer = BaselineWriter()
     assert writer.has(FOUND)
     assert writer.has(evolve(FOUND, seq=9, text='id "b2" is still open'))
@@ -130,7 +130,7 @@ def test_what_is_known_of_other_rules_stays() -> None:
     ],
 )
 def test_a_bad_file_is_one_error(tmp_path: Path, text: str, said: str) -> None:
-    """The error about an invalid baseline file is one line that says what was expected."""
+    """The error about an invalid baseline of `check` is one line that says what was expected."""
     path = tmp_path / "known.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadBaseline) as raised:

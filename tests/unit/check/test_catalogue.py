@@ -79,7 +79,7 @@ def test_a_group_is_all_of_its_rules() -> None:
 
 
 def test_a_rule_that_many_break_is_chosen_by_its_own_name_only() -> None:
-    """A rule that many agents break is selected only by its own name, and not by its group."""
+    """A rule that many agents break is selected for `check` by its own name, not by its group."""
     assert "tool.no-progress" not in chosen_rules(["tool"], [])
     assert chosen_rules(["tool.no-progress"], []) == {"tool.no-progress"}
 
@@ -104,7 +104,7 @@ def test_what_is_ignored_is_not_chosen() -> None:
     ],
 )
 def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
-    """The error about an unknown rule suggests the nearest name, or says why there is no check."""
+    """The error of `check` about an unknown rule suggests the nearest name, or says why not."""
     with pytest.raises(NoSuchRule) as raised:
         chosen_rules([name], [])
     assert str(raised.value).startswith(said)
@@ -146,7 +146,7 @@ def test_missing_lines_are_nobodys_fault(group: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("cut", _CUTS)
 def test_no_missing_line_is_a_fault(cut: str) -> None:
-    """If a conversation is cut anywhere, `check` has no finding that the whole one lacks."""
+    """If a conversation is cut anywhere, `check` finds nothing that it finds not in the whole."""
     for group in GROUPS:
         for example in examples(group):
             if group not in CONVERSATION or not example.is_broken:
@@ -169,7 +169,7 @@ def test_rules_are_named_once_with_the_first_reason() -> None:
 
 
 def test_inferred_directions_break_no_rule() -> None:
-    """If an import's directions were inferred, `check` skips the rule about wrong directions."""
+    """If an import inferred the directions of messages, `check` skips the rule about them."""
     result = unchecked_rules(Origin("acpx", (), inferred_directions=3))
     assert [part.rules for part in result] == [("rpc.wrong-direction",)]
 
@@ -219,7 +219,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
 def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
     error: str, *, is_broken: bool
 ) -> None:
-    """If an import lacks a session's opening, a rule accepts an error that calls it unknown."""
+    """`check` accepts an error about an unknown session if an import lacks the opening of it."""
     prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
     result = _check(
         [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',

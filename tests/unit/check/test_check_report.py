@@ -63,7 +63,7 @@ def test_findings_are_counted_by_severity(tmp_path: Path) -> None:
 
 
 def test_a_list_has_them_if_it_is_asked_to(tmp_path: Path) -> None:
-    """`list` checks recordings only with ``--check``, and adds a column for broken rules."""
+    """`list` checks recordings only with ``--check``, and then has a column for broken rules."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "bad.db").write_bytes(b"nothing")
     result = run("list", "--check", tmp_path)

@@ -35,13 +35,13 @@ def test_counts_go_on_where_findings_are_not_kept() -> None:
 
 
 def test_rules_can_be_chosen() -> None:
-    """With the argument `only`, a check returns the findings of one rule."""
+    """With the argument `only`, the function of `check` returns the findings of one rule."""
     lines = ["<- | hello", '<- {"jsonrpc": "2.0", "id": 3, "result": {}}']
     assert judge(lines, only="frame.not-json")[1:2] == ["   frame.not-json by agent"]
 
 
 def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_otherwise() -> None:
-    """An agent of v1 is not blamed if its client writes initialize like the 1.0 draft."""
+    """`check` does not blame an agent of v1 if its client writes initialize like the 1.0 draft."""
     result = check_lines(
         [
             '-> {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":'

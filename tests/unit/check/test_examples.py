@@ -44,7 +44,7 @@ def test_each_rule_has_a_function() -> None:
 
 
 def test_blames_who_is_obliged() -> None:
-    """A rule of `check` that obliges one side is never reported against the other side."""
+    """If a rule of `check` obliges one side, it is never reported against the other side."""
     findings = [
         line.split() for example in EXAMPLES for line in example.lines if line.startswith("   ")
     ]

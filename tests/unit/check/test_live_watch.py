@@ -97,7 +97,7 @@ def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
     "path", [*SHIPPED, *captures.all_text_forms(), *HEALTHY], ids=lambda path: path.stem
 )
 def test_a_healthy_conversation_never_rings(path: Path) -> None:
-    """The live watch reports one silence in recordings known for a long one, else nothing."""
+    """The live watch reports the one silence of recordings that have a long one, and no other."""
     with RecordingReader(path) as reader:
         assert len(rings(reader, LIMIT_S)) == (path.stem in LONG)
 
@@ -221,7 +221,7 @@ def test_nothing_rings_at_the_size_cap(recorder: LogWriter, reader: RecordingRea
 def test_a_cancel_leaves_the_same_hangs(
     recorder: LogWriter, reader: RecordingReader, method: str
 ) -> None:
-    """After a cancel, `show` and the live watch blame the agent once no request of it is open."""
+    """After a cancel, `show` and the live watch blame an agent that has no request open."""
     recorder.to_client(request(7, method, sessionId="s", path="/srv/a", options=[], toolCall={}))
     recorder.to_agent(notification("session/cancel", sessionId="s"))
     watch, judge = LiveWatch(reader, 60), LiveWatch(reader, None, problem=True)

@@ -128,7 +128,7 @@ def test_the_draft_requires_members_of_results() -> None:
 
 
 def test_unknown_methods_are_no_problem() -> None:
-    """The schema check ignores a method that is unknown or misdirected: other rules judge it."""
+    """The schema check ignores methods that are unknown or misdirected: other rules judge them."""
     for dialect, schema in SCHEMAS.items():
         assert schema.compare(TO_AGENT, "no/method", False, 1).fits, dialect
         assert schema.compare(TO_CLIENT, "session/prompt", True, 1).fits
@@ -140,7 +140,7 @@ def test_unknown_methods_are_no_problem() -> None:
 
 
 def test_params_may_be_absent_where_none_are_required() -> None:
-    """The schema check takes missing or null params as empty; required members are then missing."""
+    """The schema check takes missing or null params as an object without members."""
     for value in (ABSENT, None, {}):
         assert wrong_params(V1, TO_AGENT, "logout", value) == []
     (missing,) = wrong_params(V1, TO_AGENT, "session/new")
@@ -215,7 +215,7 @@ def test_a_missing_discriminator_is_named() -> None:
 
 
 def test_one_of_two_members_is_missing() -> None:
-    """If a union has no discriminator, the schema check reports one missing member of two."""
+    """If one of two members is required, the schema check names both of them in one problem."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
     problems = wrong_params(V1, TO_AGENT, "session/prompt", params)
@@ -298,7 +298,7 @@ def test_former_types_are_right_too() -> None:
 
 
 def test_members_of_the_unstable_schema_are_not_extra() -> None:
-    """The schema check calls no member extra that any version of the schema defines."""
+    """If any version of the schema defines a member, the schema check does not call it extra."""
     capabilities = {"plan": {}, "fs": {"watch": True}}
     value = {"protocolVersion": 1, "clientCapabilities": capabilities}
     assert extra(V1, TO_AGENT, "initialize", value) == ["/params/clientCapabilities/fs/watch"]
@@ -322,7 +322,7 @@ def test_what_is_free_stays_free() -> None:
 
 
 def test_a_member_whose_name_is_no_text_is_extra() -> None:
-    """The schema check calls a member extra whose name has half a surrogate pair."""
+    """If a member's name has half a surrogate pair, the schema check calls the member extra."""
     value = {**NEW, "\ud800": 1}
     assert wrong_params(V1, TO_AGENT, "session/new", value) == []
     assert extra(V1, TO_AGENT, "session/new", value) == ["/params/\ud800"]

@@ -62,7 +62,7 @@ def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch
 def test_directories_are_offered_for_directory_arguments(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shell completion offers directories for `search` and `prune`, and recordings for `search`."""
+    """Shell completion offers directories to `search` and `prune`, and recordings to `search`."""
     (home.parent / "here" / "sub").mkdir()
     assert "sub/" in offered(monkeypatch, "inspect", "search", "x", "")
     assert "sub/" not in offered(monkeypatch, "inspect", "note", "")
@@ -131,7 +131,7 @@ def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion offers values for options of `record`, although click does not read them."""
+    """Shell completion also offers values of options of `record`, which click does not read."""
     assert offered(monkeypatch, "record", "--redact", "") == ["secrets", "private", "none"]
     assert offered(monkeypatch, "inspect", "export", "x", "--level", "p") == ["private"]
 

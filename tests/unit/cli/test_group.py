@@ -37,7 +37,7 @@ def test_help_and_mistakes_name_what_was_typed() -> None:
 
 @pytest.mark.parametrize("words", [[], ["inspect"], ["faults"]])
 def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
-    """Each line in the help's list of commands fits into 80 columns without being cut."""
+    """In the help, each line of the list of commands fits into 80 columns without being cut."""
     shown = run(*words, "--help", COLUMNS="80").stdout
     assert not re.search(r"^  [a-z].*\w\.\.\.$", shown, re.MULTILINE)
 
@@ -96,7 +96,7 @@ def test_a_gate_names_what_it_checks() -> None:
     ],
 )
 def test_a_slip_is_answered_with_the_nearest_word(arguments: list[str], near: str) -> None:
-    """A misspelt command, recording, filter, kind or plan is answered with the nearest word."""
+    """A misspelt name of anything, such as a command, is answered with the nearest name."""
     assert near in complaint(*arguments, home=RECORDINGS)
 
 
@@ -133,7 +133,7 @@ def test_nothing_is_meant_that_is_not_like_it() -> None:
     [("unanswered", "is:unanswered"), ("failed", "is:failed"), ("errors", "is:error")],
 )
 def test_a_state_in_place_of_a_recording_is_a_filter(word: str, meant: str) -> None:
-    """If a state such as `failed` stands in place of a recording, the error suggests a filter."""
+    """If a state such as `failed` is typed in place of a recording, the error suggests a filter."""
     assert complaint("log", word, home=RECORDINGS).endswith(f"`acp-proxy log latest {meant}`")
 
 

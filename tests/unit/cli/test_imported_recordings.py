@@ -115,7 +115,7 @@ EVERYTHING = log_of("zed", *LOST)
 
 
 def test_every_loss_has_claims() -> None:
-    """The tests' table of what imports must not claim has a row for every fact they can lose."""
+    """The tests' table of facts that an import can lose has a row for every such fact."""
     assert set(CLAIMS) == set(LOST)
 
 
@@ -333,7 +333,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("option", NEEDED)
 def test_an_option_is_refused_if_what_it_needs_was_lost(tmp_path: Path, option: str) -> None:
-    """An option that needs a fact that an import lost is refused in one line."""
+    """If an option needs a fact that an import lost, the option is refused in one line."""
     words, expected = REFUSED[option]
     for lost in {"times" if fact == "durations" else fact for fact in NEEDED[option][0]}:
         path = text_form(tmp_path / f"{lost}.jsonl", log_of("zed", lost))

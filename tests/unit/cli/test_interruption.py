@@ -80,7 +80,7 @@ def where_nothing_can_be_raised() -> None:
     "command", [in_a_class, in_a_chain, in_a_group, itself, where_nothing_can_be_raised]
 )
 def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> None:
-    """A command that Ctrl-C interrupts cleans up and prints nothing, whatever is raised."""
+    """If Ctrl-C interrupts a command, it cleans up and prints nothing, whatever is raised."""
     leave_at_once()
     tidied = []
 
@@ -97,7 +97,7 @@ def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> N
 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
 def test_other_mistakes_are_reported(error: Exception) -> None:
-    """An exception that is a bug of acp-proxy is raised, and not hidden like one by Ctrl-C."""
+    """An exception by a bug of acp-proxy is raised, and not hidden as if by Ctrl-C."""
 
     def run() -> None:
         raise error from ValueError()

@@ -106,7 +106,7 @@ def lost_database(path: Path) -> None:
 def test_an_unreadable_file_is_reported(
     tmp_path: Path, command: list[str], make: Callable[[Path], None], answer: str
 ) -> None:
-    """Each kind of unreadable file has its own message, in each command that reads files."""
+    """In each command, each kind of unreadable file has an error message of its own."""
     make(tmp_path / "x.db")
     before = {entry: entry.stat().st_size for entry in tmp_path.iterdir()}
     actual = complaint("inspect", *command, tmp_path / "x.db")

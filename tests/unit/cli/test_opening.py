@@ -90,7 +90,7 @@ def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
 
 
 def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
-    """If a word names a file that is not a recording, commands take it as a filter on text."""
+    """If a word names a file, but no recording, commands take it as a filter on the text."""
     home.parent.joinpath("a", "app.py").write_text("")
     home.parent.joinpath("a", "app.log").write_text("")
     record_conversation(home / "failed.db", id="cccc")
@@ -100,7 +100,7 @@ def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
 
 @pytest.mark.parametrize("word", ["newer", "newer.db", "bbbb"])
 def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
-    """If a file hides a recording of the same name, stderr names the file and the recording."""
+    """If a file hides a recording of the same name, commands name both on stderr."""
     here = home.parent / "a"
     record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
     assert run("inspect", "show", word, home=home).stderr.startswith(
@@ -137,7 +137,7 @@ def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: Log
 def test_following_waits_for_the_next_recording(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If no recording is running, `log latest --follow` waits for the next one and says so."""
+    """If no recording is running, `log latest --follow` says so, and waits for the next one."""
     with contextlib.ExitStack() as made:
 
         def begin(_: float) -> None:
@@ -227,6 +227,6 @@ def test_other_systems_use_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_failure_is_raised() -> None:
-    """An exception in a process that shares the work on recordings is raised in the caller."""
+    """If a process that shares the work on recordings raises an exception, its caller gets it."""
     with pytest.raises(ZeroDivisionError):
         list(mapped(broken, THINGS))

@@ -91,7 +91,7 @@ def test_no_report_takes_the_place_of_the_new_run(
 
 @pytest.mark.parametrize("other", ["other.db", "hard.json", "text.jsonl", "left.db.log"])
 def test_no_report_takes_the_place_of_any_other_recording(golden: Path, other: str) -> None:
-    """A report does not replace a recording of any form; it may replace another report."""
+    """A report of a command replaces no recording in any form, but it may replace a report."""
     shutil.copy(HELLO, "other.db")
     Path("hard.json").hardlink_to(golden)
     with LogWriter(Path("left.db")) as recorder:
@@ -107,7 +107,7 @@ def test_no_report_takes_the_place_of_any_other_recording(golden: Path, other: s
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can say what stdin is")
 def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> None:
-    """A report is not written over the file on standard input, if the system knows that file."""
+    """A report of a command is not written over the file that is its standard input."""
     text = golden.with_name("golden.jsonl")
     run("inspect", "export", golden, "-o", text)
     before = text.read_bytes()
@@ -122,7 +122,7 @@ def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> N
 @pytest.mark.parametrize("command", ["replay", "verify"])
 @pytest.mark.parametrize("other", ["both", "here/both", "here/../here/both"])
 def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, other: str) -> None:
-    """Two report options with paths to the same file are refused: one report would be lost."""
+    """If two report options name the same file, a command refuses them: one would be lost."""
     Path("here").mkdir()
     Path("here", "both").symlink_to("../both")
     words: list[str | Path] = [command, "--report", "both", "--junit", other, golden]
@@ -142,7 +142,7 @@ def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, o
 )
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
 def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], kind: str) -> None:
-    """A report is written neither through a symbolic link nor into a FIFO."""
+    """A command's report is written neither through a symbolic link nor into a FIFO."""
     place, target = Path("place"), Path("target")
     if kind == "pipe":
         os.mkfifo(place)
@@ -157,7 +157,7 @@ def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], k
 
 
 def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
-    """Only its owner can read a report, even if the report replaces a file of all users."""
+    """Only its owner can read a command's report, even if it replaces a file that all can read."""
     umask = os.umask(0)
     try:
         for name in ("new", "old"):
@@ -172,7 +172,7 @@ def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> None:
-    """A link that is planted between the check and the writing of a report is not followed."""
+    """A link that is planted while a command writes its report is not followed."""
     target = tmp_path / "target"
     target.write_text("mine")
     (tmp_path / "report").symlink_to(target)
@@ -188,7 +188,7 @@ def test_a_device_may_take_two_reports() -> None:
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    """The error about a report that cannot be written is one line with the reason."""
+    """If a command cannot write a report, the error is one line with the reason."""
     with pytest.raises(Refusal, match=r"^cannot write .*: it is not a plain file$"):
         write_text(tmp_path, "x")
 
@@ -220,7 +220,7 @@ def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
 
 
 def test_a_file_name_that_is_too_long_is_refused() -> None:
-    """A report whose file name is too long is refused before anything is written."""
+    """If the name of a command's report is too long, it is refused before anything is written."""
     name = "x" * 300
     with pytest.raises(Refusal, match=f"^cannot write {name}: file name too long$"):
         check_report_files(Path(name))

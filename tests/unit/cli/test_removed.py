@@ -23,7 +23,7 @@ def test_what_was_removed_says_what_serves_instead(typed: str) -> None:
 def test_the_command_of_an_editor_starts_whatever_was_removed(
     typed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A removed option prints its message, and the rest of the command line is still read."""
+    """A removed option prints its message, and the other options are still read."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
@@ -33,7 +33,7 @@ def test_the_command_of_an_editor_starts_whatever_was_removed(
 
 
 def test_the_manual_lists_all_that_was_removed() -> None:
-    """The manual has a row for each sentence about a removed word, in the same order."""
+    """The manual has a row for each removed command or option, in the order of the code."""
     rows: dict[str, list[str]] = {}
     for typed, serves in REMOVED.items():
         rows.setdefault(serves, []).append(f"`{typed}`")

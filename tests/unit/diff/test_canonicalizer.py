@@ -135,7 +135,7 @@ def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
 
 @pytest.mark.parametrize("ids", [UUIDS, ("call_12345678", "call_87654321")], ids=["UUID", "other"])
 def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[str, str]) -> None:
-    """For `diff`, the id of a tool call may stand before the member that introduces it."""
+    """For `diff`, the id of a tool call may be used in a member before the one that defines it."""
 
     def run(number: int, *, is_swapped: bool) -> Run:
         made, call = Run(number), ids[number]
@@ -197,7 +197,7 @@ def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
 
 
 def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
-    """`diff` recognizes each of many process ids in the texts of the message that has them."""
+    """`diff` recognizes each of many process ids that the texts of one message contain."""
 
     def run(number: int) -> Run:
         pids = range(5000 + number * 777, 5300 + number * 777)
@@ -226,7 +226,7 @@ def test_a_directory_may_be_half_a_character_short() -> None:
 
 
 def test_a_directory_is_known_among_many() -> None:
-    """`diff` recognizes a directory even if the agent lists many sessions before it."""
+    """`diff` recognizes a session's directory even if the agent lists many sessions before."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -241,7 +241,7 @@ def test_a_directory_is_known_among_many() -> None:
 
 
 def test_each_side_has_its_own_limit_of_directories() -> None:
-    """`diff` recognizes a limited number of directories in each recording, counted apart."""
+    """For `diff`, each recording has its own limit of directories that are recognized."""
 
     def run(number: int) -> Run:
         made = Run(number)

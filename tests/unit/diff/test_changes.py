@@ -35,7 +35,7 @@ def test_parallel_calls_may_be_reported_in_any_order() -> None:
 def test_calls_that_run_in_parallel_on_one_side_only_have_an_order(
     first: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
-    """For `diff`, tool calls that run in parallel in only one of the recordings differ."""
+    """For `diff`, it is a difference if two tool calls run in parallel in only one recording."""
     for a, b in ((first, other), (other, first)):
         result, _ = compare(telling(0, *a), telling(1, *b))
         assert (result.counts.moved > 0, result.counts.total) == (True, result.counts.moved)
@@ -57,7 +57,7 @@ def reading(number: int, *told: str, kind: str = "read") -> Run:
 
 
 def test_calls_that_only_read_have_no_order() -> None:
-    """For `diff`, reads, searches and fetches in a row have no order; edits have one."""
+    """For `diff`, the order of tool calls that only read or search does not matter."""
     in_turn = ("a begun", "a done", "b begun", "b done")
     turned = ("b begun", "b done", "a begun", "a done")
     assert compare(reading(0, *in_turn), reading(1, *turned))[0].is_equal
@@ -68,7 +68,7 @@ def test_calls_that_only_read_have_no_order() -> None:
 
 
 def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
-    """For `diff`, a file is read after its tool call has begun, at any time beside other calls."""
+    """For `diff`, a file request may not come before the tool call that it belongs to."""
     told = ("a begun", "fs x", "b begun", "a done", "fs y", "b done")
     early = ("fs x", "a begun", "b begun", "a done", "fs y", "b done")
     assert compare(reading(0, *told), reading(1, *early))[0].counts == Counts(moved=1)
@@ -77,7 +77,7 @@ def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
 
 
 def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
-    """For `diff`, tool calls that become edits have an order; those that become reads have none."""
+    """For `diff`, the order of tool calls matters if they become edits, and not if reads."""
 
     def run(number: int, *names: str, kinds: tuple[str, str]) -> Run:
         made = Run(number)
@@ -93,7 +93,7 @@ def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
 
 
 def test_differences_come_in_the_order_of_a() -> None:
-    """`diff` lists differences in the order of A; frames of B only follow their neighbours."""
+    """`diff` lists differences in the order of A, each frame of only B after its neighbour."""
     a, b = Run(0), Run(1)
     for word in ("begin", "gone", "same", "one", "last", "moved", "late"):
         a.tell("x", word=word)

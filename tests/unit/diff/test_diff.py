@@ -109,7 +109,7 @@ def test_an_agent_may_write_spaces() -> None:
 
 
 def test_the_same_id_of_two_kinds_is_two_values() -> None:
-    """`diff` gives different names to a call and a terminal that have the same id."""
+    """`diff` gives a tool call and a terminal with the same id different names."""
 
     def run(number: int, call: str, terminal: str) -> Run:
         made = Run(number).tell("tool_call", toolCallId=call, title="x")
@@ -131,7 +131,7 @@ def test_a_call_may_be_named_as_a_uuid_first() -> None:
 
 
 def test_the_handshake_has_values_too() -> None:
-    """`diff` accepts other generated values in the handshake, but reports changed capabilities."""
+    """`diff` ignores other generated values in the handshake, but reports other capabilities."""
 
     def run(number: int, **capabilities: object) -> Run:
         made = Run(number).end()
@@ -183,7 +183,7 @@ def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None
 
 @pytest.mark.parametrize("cwd", ["/app", "/workspace", "/root", "/tmp"])
 def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
-    """`diff` recognizes a project directory at the root; a system directory must be known."""
+    """`diff` recognizes a directory at the root, such as /app; /tmp must be given as known."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -195,7 +195,7 @@ def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
 
 
 def test_values_in_the_output_of_commands_have_names() -> None:
-    """In the output of commands, `diff` accepts other generated values after known words."""
+    """`diff` recognizes generated values in a command's output that follow known words."""
 
     def run(number: int) -> Run:
         said = f"Chunk ID: a{number}6caf\nthread 'main' (1859{number}) panicked at src/x.rs:1"
@@ -235,13 +235,13 @@ def test_a_null_is_a_line() -> None:
 
 
 def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
-    """For `diff`, a recorded text that looks like a stable name stays a text."""
+    """If a recorded text looks like a name that `diff` gives to values, it stays a text."""
     a = Run(0).tell("plan", entries=[], of=Run(0).session)
     assert not compare(a, Run(1).tell("plan", entries=[], of="session:1"))[0].is_equal
 
 
 def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
-    """`diff` distinguishes a call and a terminal with one id, even if a text has the id."""
+    """If a tool call and a terminal share an id, `diff` tells them apart, even in texts."""
 
     def run(number: int, text: str) -> Run:
         made = Run(number).tell("plan", entries=[{"content": text}])
@@ -270,7 +270,7 @@ def test_sessions_are_paired_by_their_contents() -> None:
 
 
 def test_updates_of_a_state_may_come_at_any_time() -> None:
-    """For `diff`, updates of a state may move, and may repeat what is known already."""
+    """For `diff`, a state update may come at another time, and may repeat what is known."""
     commands = [{"name": "a", "description": "b"}]
     a = Run(0).tell("available_commands_update", availableCommands=commands).words("hi")
     b = Run(1).words("hi").tell("available_commands_update", availableCommands=commands)
@@ -282,7 +282,7 @@ def test_updates_of_a_state_may_come_at_any_time() -> None:
 
 
 def test_a_new_item_of_a_list_is_one_field() -> None:
-    """For `diff`, a new item of a list is one field, even at the front of the list."""
+    """For `diff`, a new item of a list is one difference, even at the front of the list."""
     commands = [{"name": name, "description": name} for name in "bcd"]
     a = Run(0).tell("available_commands_update", availableCommands=commands)
     new = {"name": "a", "description": "a"}
@@ -332,7 +332,7 @@ def test_a_system_directory_is_not_recognized_inside_texts() -> None:
 
 
 def test_the_structure_is_what_was_done() -> None:
-    """A structural comparison counts renamed tools and missing calls, but no texts."""
+    """`diff` of the structure alone counts renamed tools and missing calls, but no texts."""
 
     def run(number: int, title: str, *more: str) -> Run:
         made = Run(number).words(*["word"] * (number + 1))
@@ -379,7 +379,7 @@ def test_two_directories_can_be_one() -> None:
 
 
 def test_rules_are_learned_names_first() -> None:
-    """Rules that `diff` learns name generated values and ignore changes; missing frames remain."""
+    """Rules that `diff` learns remove differences in values, but no missing frames."""
 
     def run(number: int, *gone: str) -> Run:
         made = Run(number)

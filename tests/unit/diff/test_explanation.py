@@ -19,7 +19,7 @@ def told(a: Any, b: Any) -> list[Field]:
     "name", ["id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri"]
 )
 def test_list_items_are_matched_by_their_names(name: str) -> None:
-    """`diff` matches items of a list by their names, even if one is missing and others changed."""
+    """`diff` pairs items of a list by their names, even if one is missing and others changed."""
     a = [{name: text, "v": 1} for text in ("first", "second", "third")]
     b = [{name: text, "v": 2} for text in ("second", "third")]
     assert told(a, b) == [
@@ -35,7 +35,7 @@ def test_list_items_are_matched_by_their_names(name: str) -> None:
 
 
 def test_list_items_without_names_are_matched_by_their_places() -> None:
-    """`diff` matches items without names by their positions, and reports only different ones."""
+    """`diff` pairs items of a list without names by position, and reports only changed ones."""
     assert told([1, 2, 3], [1, 5, 3]) == [Field("/1", 2, 5)]
     assert told([1, 2, 3], [1, 3]) == [Field("/1", a=2, only="a")]
     assert told([{"v": 1}, {"v": 2}], [{"v": 3}, {"v": 4}]) == [
@@ -46,7 +46,7 @@ def test_list_items_without_names_are_matched_by_their_places() -> None:
 
 
 def test_a_list_item_with_another_name_is_another_item() -> None:
-    """For `diff`, an item with another name replaces the item at its position."""
+    """For `diff`, an item of a list with another name replaces the item at its position."""
     a, b = [{"id": "x", "v": 1}], [{"id": "y", "v": 2}, {"id": "z"}]
     assert told(a, b) == [
         Field("/0/id", "x", "y"),
@@ -56,7 +56,7 @@ def test_a_list_item_with_another_name_is_another_item() -> None:
 
 
 def test_keys_are_reported_in_the_order_of_a() -> None:
-    """`diff` reports keys in the order of A, followed by keys that only B has."""
+    """`diff` reports the keys of an object in the order of A, then keys that only B has."""
     assert told({"z": 1, "y": 2}, {"y": 2, "z": 1}) == []
     assert told({"z": 1, "a/b": 2}, {"x": 1, "a/b": 3, "~": None}) == [
         Field("/z", a=1, only="a"),

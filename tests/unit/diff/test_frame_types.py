@@ -91,7 +91,7 @@ def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
 
 
 def test_output_may_be_left_out() -> None:
-    """A rule that ignores the place of a terminal's output makes `diff` ignore all of it."""
+    """If a rule ignores the place of a terminal's output, `diff` ignores all of the output."""
     a, b = pushes(Run(0), ("t", "x")), pushes(Run(1), ("t", "y"), ("t", "z"))
     assert compare(a, b, ignored=("/params/data",))[0].is_equal
     assert not compare(a, b, exact=True)[0].is_equal

@@ -50,7 +50,7 @@ class Watch:
 
 
 def test_every_frame_of_both_is_seen() -> None:
-    """The progress of `diff` counts all frames of A and then of B, also ignored frames."""
+    """The progress of `diff` counts all frames of A and then of B, even ignored ones."""
     a, b = Run(0).words("one", "two").end(), Run(1).words("one two").add(IN, "").end()
     watch = Watch()
     with a.open() as of_a, b.open() as of_b:
@@ -61,7 +61,7 @@ def test_every_frame_of_both_is_seen() -> None:
 
 
 def test_each_round_of_learning_shows_progress() -> None:
-    """Each round in which `diff` learns rules shows its progress."""
+    """While `diff` learns rules, each round shows its progress."""
     a, b = (Run(n).tell("plan", ref=f"ref-{n}770", cost=n).end() for n in (0, 1))
     watch = Watch()
     with a.open() as of_a, b.open() as of_b:
@@ -72,7 +72,7 @@ def test_each_round_of_learning_shows_progress() -> None:
 
 
 def test_an_error_of_the_progress_bar_ends_the_comparison() -> None:
-    """An error of the progress bar ends the comparison by `diff`."""
+    """If the progress bar fails, the comparison by `diff` ends."""
 
     def refuse(items: Iterable[Any], _: int, __: str) -> Iterator[Any]:
         yield next(iter(items))

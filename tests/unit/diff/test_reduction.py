@@ -215,7 +215,7 @@ def differs_in(a: Run, b: Run) -> str:
 
 @pytest.mark.parametrize(("a", "b", "where"), {**TOLD, **ASKED}.values(), ids=[*TOLD, *ASKED])
 def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], where: str) -> None:
-    """`diff` reports a change at the levels of comparison that include it, in either order."""
+    """`diff` reports a change at the same level of `--expect` whichever recording has it."""
     runs = Run(0), Run(0)
     for run, said in zip(runs, (a, b), strict=True):
         run.said += said
@@ -224,7 +224,7 @@ def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], 
 
 @pytest.mark.parametrize(("a", "b", "where"), HANDSHAKES.values(), ids=HANDSHAKES)
 def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, where: str) -> None:
-    """Capabilities of the agent belong to the outcome that `diff` compares, the client's do not."""
+    """For `diff`, an agent's capabilities belong to the outcome, and a client's do not."""
     runs = Run(0).end(), Run(0).end()
     for run, said in zip(runs, (a, b), strict=True):
         run.said[said[0] == IN] = said

@@ -41,7 +41,7 @@ def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
     ],
 )
 def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
-    """For `diff`, a message swapped with a chunk is one move, although it splits the text."""
+    """If a message and a chunk of a text change places, `diff` reports one move."""
 
     def run(number: int, told: str) -> Run:
         made = Run(number)
@@ -58,7 +58,7 @@ def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
 
 
 def test_one_odd_chunk_in_a_text_is_one_field() -> None:
-    """If one of a text's chunks has another member, `diff` reports this member, not the text."""
+    """If one chunk of a text has another member, `diff` reports the member, and not the text."""
     a = Run(0).words("one ", "two ", "three")
     b = Run(1).words("one ").words("two ", _meta={"x": 1}).words("three")
     result, (entry,) = compare(a.end(), b.end())
@@ -129,7 +129,7 @@ def test_chunks_of_the_draft_are_joined_too() -> None:
 
 
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
-    """For `diff`, a changed word in a long text is one field of an entry with all its frames."""
+    """If a word of a long text changed, `diff` reports one field, with all frames of the text."""
     a = Run(0).words("one", "two", "three", "four")
     b = Run(1).words("onetwo", "3four")
     result, (entry,) = compare(a.end(), b.end())
@@ -158,7 +158,7 @@ def _cancelled(number: int, *late: str, reason: str = "cancelled", said: str = "
 
 
 def test_text_that_comes_after_a_cancel_does_not_count() -> None:
-    """For `diff`, text after a cancel does not count, since its length depends on timing."""
+    """For `diff`, the length of a text after a cancel does not count: it depends on timing."""
     for late in ((), ("three ",), ("three ", "four ")):
         assert compare(_cancelled(0, "three "), _cancelled(1, *late))[0].is_equal
     counts = compare(_cancelled(0, "three "), _cancelled(1, said="changed "))[0].counts
@@ -175,7 +175,7 @@ def test_text_after_a_cancel_counts_if_the_turn_goes_on() -> None:
 
 
 def test_another_text_after_a_cancel_counts() -> None:
-    """For `diff`, another text that begins after a cancel counts as a difference."""
+    """For `diff`, another kind of text that begins after a cancel is a difference."""
     a, b = (_cancelled(n) for n in (0, 1))
     b.said.insert(-1, Run(1).tell("agent_thought_chunk", content=text("hm")).said[-1])
     assert compare(a, b)[0].counts == Counts(only_b=1)

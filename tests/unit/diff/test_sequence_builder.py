@@ -25,7 +25,7 @@ def said(number: int, text: str, size: int) -> Run:
     ids=lambda place: f"at {place}",
 )
 def test_one_letter_is_one_change(word: str, place: int) -> None:
-    """`diff` reports a changed letter of a long text as one change, also in its hashed part."""
+    """If a letter of a long text changed, `diff` reports one change, even where it was hashed."""
     text = (word * LENGTH)[:LENGTH]
     other = f"{text[:place]}X{text[place + 1 :]}"
     result, (entry,) = compare(said(0, text, 4000), said(1, other, 4000))
@@ -37,7 +37,7 @@ def test_one_letter_is_one_change(word: str, place: int) -> None:
 @pytest.mark.parametrize("size", [999, 5000, 262_144, LENGTH])
 @pytest.mark.parametrize("word", ["word ", "w", "你 "], ids=["words", "no space", "wide"])
 def test_pieces_of_any_size_are_one_text(word: str, size: int) -> None:
-    """For `diff`, a long text is equal in pieces of any size."""
+    """For `diff`, a long text is the same in chunks of any size."""
     text = (word * LENGTH)[:LENGTH]
     assert compare(said(0, text, 4000), said(1, text, size))[0].is_equal
 
@@ -51,7 +51,7 @@ def test_a_text_that_goes_on_is_another() -> None:
 
 
 def test_values_have_names_in_it() -> None:
-    """`diff` names values in a long text, even if longer directories shift its boundaries."""
+    """`diff` recognizes values in a long text, even if longer directories shift its parts."""
     a, b = (said(n, f"in {Run(n).cwd}/x we " * (LENGTH // 20), 4000) for n in (0, 1))
     assert compare(a, b)[0].is_equal
     a, b = (said(n, f"in {Run(n).cwd}/{'xy'[n]} we " * (LENGTH // 20), 4000) for n in (0, 1))
@@ -59,7 +59,7 @@ def test_values_have_names_in_it() -> None:
 
 
 def test_half_a_character_may_end_a_part() -> None:
-    """For `diff`, a long text may be hashed up to the middle of a character."""
+    """`diff` may hash a long text up to the middle of a character."""
     text = "\U0001f600" * LENGTH
     units = text.encode("utf-16-le")
     halves = [

@@ -89,7 +89,7 @@ def verdicts(*paths: Path) -> dict[str, Any]:
 
 
 def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Path, Kinds]) -> None:
-    """A batch prints a line for each bad recording; its report has a case for each recording."""
+    """A batch prints a line for each bad recording; its JUnit report has a case for each one."""
     whole = run("check", "recs", "--results", "whole.jsonl", "--junit", "whole.xml")
     assert whole.exit_code == 2
     once = verdicts(here / "whole.jsonl")
@@ -117,7 +117,7 @@ def test_what_is_still_being_recorded_is_named(here: Path) -> None:
 
 
 def test_a_changed_recording_is_checked_anew(here: Path) -> None:
-    """A batch checks a changed recording again, and skips other recordings with a verdict."""
+    """A batch checks a changed recording again, and skips others that have a verdict."""
     (here / "some").mkdir()
     for name in ("hello", "crash", "tour"):
         shutil.copy(RECORDINGS / f"{name}.db", here / "some")
@@ -172,7 +172,7 @@ def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
 
 
 def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
-    """If a batch covers only some recordings of its results file, other verdicts are kept there.
+    """If a batch covers only some recordings of its results file, other verdicts stay there.
 
     The other verdicts are not counted.
     """
@@ -230,7 +230,7 @@ def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.usefixtures("here")
 def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Secrets in an error are masked in the results of a batch, even if the cluster raised it."""
+    """If an error of a batch contains a secret, its results mask it, whoever raised the error."""
 
     class Refusing(Inline):
         def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
@@ -344,7 +344,7 @@ def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
 
 @pytest.mark.parametrize("word", [".", "home"])
 def test_new_runs_are_not_recorded_among_those_to_verify(here: Path, word: str) -> None:
-    """A batch does not record new runs beside its recordings: the next batch would use them."""
+    """A batch does not record new runs beside its recordings: the next batch would take them."""
     (here / "home").mkdir()
     said = complaint("verify", word, "--", "true", home=here / "home")
     assert said.startswith(f"new runs would be recorded into {here}/home, and be verified")
@@ -381,12 +381,15 @@ def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
     ],
 )
 def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any, ...]) -> None:
-    """In a batch, the words after `--` are the agent's command; options are sent in one order."""
+    """In a batch, the words after `--` are the agent's command.
+
+    Options are sent to jobs in a fixed order.
+    """
     assert example.main(words.split(), standalone_mode=False) == expected
 
 
 def test_variables_are_repeated_as_options() -> None:
-    """A switch that an environment variable sets is passed to the jobs of a batch as an option."""
+    """If an environment variable sets a switch, the batch passes it to its jobs as an option."""
     env = {"X_LENIENT": "1", "X_STRICT": "0", "X_CHECK": "1", "X_IGNORE": "/a /b", "X_JOBS": "3"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():

@@ -207,7 +207,7 @@ def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
 
 
 def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
-    """Findings in the baseline of `check` do not make it fail, but new findings do."""
+    """Findings that are in the baseline do not make `check` fail, but new findings do."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     made = run("check", path, "--baseline", known, "--update-baseline")
     assert made.exit_code == 0
@@ -267,7 +267,7 @@ def test_a_rule_is_explained() -> None:
 
 
 def test_a_rule_that_no_specification_states_says_so() -> None:
-    """`check --explain` names acp-proxy as the source of a house rule, and links no page."""
+    """`check --explain` of our own rule names acp-proxy as its source, and links no page."""
     explained = run("check", "--explain", "turn.refusal").stdout
     assert "source      a rule of acp-proxy\n" in explained
     assert "\npage " not in explained

@@ -96,7 +96,7 @@ def test_junit_has_a_case_for_each_rule() -> None:
 def test_a_recording_stands_for_its_text_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, place: str
 ) -> None:
-    """In reports of `check`, a finding is in the text form of its recording, at a relative path."""
+    """A report of `check` places a finding in the recording's text form, by a relative path."""
     moved = evolve(one_of(checked()), path=path)
     assert place_of(moved) == place
     monkeypatch.chdir(tmp_path)

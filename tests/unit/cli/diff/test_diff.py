@@ -362,7 +362,7 @@ def test_a_filter_without_matches_is_reported(pair: tuple[Path, Path]) -> None:
 
 
 def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> None:
-    """For `diff`, two exit codes differ, but not an exit code and an unknown one."""
+    """For `diff`, two different exit codes differ, but an unknown one equals any other."""
     recorded = record_conversation(tmp_path / "a.db")
     header, *lines = run("inspect", "export", recorded).stdout.splitlines()
     silent, failed = json.loads(header), json.loads(header)
@@ -555,7 +555,7 @@ def test_help_has_valid_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_cause_comes_before_its_effects() -> None:
-    """`diff` lists differences of both directions in the order of A, each with an arrow."""
+    """`diff` lists differences of both directions in the order of A, with arrows."""
     pair = (DIRECTORY / f"edit-{word}.db" for word in ("allowed", "rejected"))
     lines = run("diff", *pair).stdout.splitlines()
     places = [line.split() for line in lines if re.match(r"[-~+] +#", line)]

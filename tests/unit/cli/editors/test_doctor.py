@@ -102,7 +102,7 @@ def test_the_same_as_json(tmp_path: Path) -> None:
 
 
 def test_what_setup_writes_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` accepts an entry made by `setup`, even if a script's interpreter is elsewhere."""
+    """`doctor` accepts an entry that `setup` made, even if a script's interpreter is elsewhere."""
     own = (str(answering(tmp_path)),)
     monkeypatch.setattr(setup, "own_command", lambda _: own)
     monkeypatch.setattr(setup, "is_temporary", lambda _: False)

@@ -71,7 +71,7 @@ def test_it_lists_clients_and_agents(home: Path) -> None:
 
 
 def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path) -> None:
-    """The last line of `setup` suggests ``setup`` for unrecorded agents, or else ``list``."""
+    """The last line of `setup` suggests ``setup`` for agents not yet recorded, or else ``list``."""
     plain = {"OpenCode": {"type": "custom", "command": "opencode", "args": ["acp"]}}
     (tmp_path / ZED).parent.mkdir(parents=True)
     (tmp_path / ZED).write_text(json.dumps({"agent_servers": plain}))
@@ -122,7 +122,7 @@ def test_settings_are_ready_to_paste(home: Path) -> None:
 
 
 def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
-    """Without --agent, `setup` uses all agents; one without a command gets the known command."""
+    """Without --agent, `setup` uses all agents of a client, even one without a command."""
     actual = json.loads(setup(home, "zed").stdout)["agent_servers"]
     assert [*actual] == ["OpenCode (recorded)", "Gemini CLI (recorded)"]
     assert actual["Gemini CLI (recorded)"]["type"] == "custom"
@@ -258,7 +258,7 @@ def test_it_asks_on_a_terminal(
 def test_an_agent_of_ones_own_is_recorded(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`setup` makes file names in the agent's command absolute: a client starts it anywhere."""
+    """`setup` makes file names in an agent's command absolute: clients start it anywhere."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").touch()
     (tmp_path / "acp").touch()

@@ -127,7 +127,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_rows_with_marks_are_shown_before_others(
     monkeypatch: pytest.MonkeyPatch, recording: Path
 ) -> None:
-    """If a table of `audit` is shortened, its marked rows are kept, in their order."""
+    """If `audit` shortens a table, it keeps the marked rows, in their order."""
     read = screen(monkeypatch, None, recording, "--top", "2").partition("\nread  23\n")[2]
     assert [line.split()[1] for line in read.splitlines()[1:3]] == ["#6", "#50"]
     assert "and 21 more, see --top" in read
@@ -270,5 +270,5 @@ def all_findings() -> Iterator[tuple[str, str]]:
 
 
 def test_no_recording_in_the_repository_has_a_problem() -> None:
-    """`audit` finds nothing refused, unasked or outside in the shipped recordings."""
+    """`audit` finds no refused, unasked or outside action in the shipped recordings."""
     assert [*all_findings()] == []

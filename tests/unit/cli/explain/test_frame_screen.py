@@ -87,7 +87,7 @@ def test_each_piece_has_its_colour() -> None:
 
 
 def test_base64_is_replaced_by_its_size_on_request() -> None:
-    """`log --seq` takes a short text, or a text with spaces, for no base64."""
+    """`log --seq` does not take a short text, or a text with spaces, for base64."""
     data = base64.b64encode(bytes(3000)).decode()
     words = "word " * 100
     raw = json.dumps({"data": data, "text": words, "short": data[:100]}).encode()
@@ -240,7 +240,7 @@ def test_a_row_has_offset_bytes_and_ascii() -> None:
 
 @pytest.mark.parametrize("raw", [b"", b"text", "你好é😀".encode() * 3000])
 def test_utf8_has_no_rows(raw: bytes) -> None:
-    """`log --seq` has no hex view of valid UTF-8, even if a piece ends within a character."""
+    """`log --seq` has no hex view of valid UTF-8, even if a chunk ends within a character."""
     assert list(hex_view(raw)) == []
 
 

@@ -170,7 +170,7 @@ def test_a_line_that_is_not_utf8_in_full(tmp_path: Path) -> None:
 
 
 def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
-    """`log` prints a line for each message of a batch, with method, id, pair and preview."""
+    """`log` prints a line for each message of a JSON-RPC batch, with method, id and preview."""
     path = tmp_path / "batches.jsonl"
     path.write_bytes(b"".join(lines_of(*CHAT)))
     batch, *members = run("inspect", "log", path, "kind:error").stdout.splitlines()
@@ -183,7 +183,7 @@ def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
 
 
 def test_a_batch_in_full(tmp_path: Path) -> None:
-    """For a batch, `log --seq` prints a line for each message, and the JSON of the whole batch."""
+    """For a JSON-RPC batch, `log --seq` prints a line for each message, and all of its JSON."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client([notification("_a"), notification("_b")])
     out = run("inspect", "log", "--seq", "2", recorder.path).stdout
@@ -193,7 +193,7 @@ def test_a_batch_in_full(tmp_path: Path) -> None:
 
 
 def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
-    """`log` prints the same lines for the messages of a batch with --seq as without."""
+    """`log` prints the same lines for the messages of a JSON-RPC batch with and without --seq."""
     path = tmp_path / "batches.jsonl"
     path.write_bytes(b"".join(lines_of(*CHAT)))
     lines = run("inspect", "log", path, "seq:4").stdout.splitlines()
@@ -297,7 +297,7 @@ def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
 
 @pytest.mark.parametrize("form", ["--json", "--raw"])
 def test_programs_get_every_chunk(streamed: Path, form: str) -> None:
-    """`log` never folds chunks into runs in JSON and in raw bytes."""
+    """In JSON and in raw bytes, `log` prints each chunk, and folds none into a run."""
     folded = run("inspect", "log", form, streamed).stdout_bytes
     assert folded == run("inspect", "log", form, "--no-fold", streamed).stdout_bytes
     assert folded.count(b"agent_message_chunk") == 6
@@ -363,7 +363,7 @@ def test_the_last_lines(streamed: Path, count: str, expected: str) -> None:
 
 
 def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
-    """``log -n`` counts the lines that match the filter, in every form."""
+    """``log -n`` counts only the lines that match the filter, in every form of output."""
     assert seqs("-n", "2", streamed) == [12, 13]
     assert seqs("-n", "2", streamed, "kind:request") == [4, 9]
     assert numbers("-n", "1", streamed, "dir:to-agent") == ["9"]
@@ -394,7 +394,7 @@ def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
     ],
 )
 def test_a_filter_selects_frames(story: Path, words: list[str], expected: list[int]) -> None:
-    """A filter in one or several words selects the matching frames, in every form of `log`."""
+    """A filter of one or several words selects the matching frames, in every form of `log`."""
     printed = run("inspect", "log", "--json", story, *words).stdout.splitlines()
     numbers = [json.loads(line)["seq"] for line in printed]
     assert numbers == expected

@@ -147,7 +147,7 @@ def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
 
 
 def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
-    """The margin of `log` marks a frame and its pair, and on a terminal also a gap between them."""
+    """The margin of `log` marks a frame and its pair; a terminal also shows where frames lack."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(5, "session/list"))
@@ -171,7 +171,7 @@ def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
 def test_a_span_of_numbers_is_short_on_a_terminal(
     tmp_path: Path, numbers: tuple[int, int], shown: str
 ) -> None:
-    """On a terminal, `log` prints only the changed digits of the last number of a run."""
+    """On a terminal, `log` shortens the last number of a run to the digits that changed."""
     first, last = numbers
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):

@@ -141,7 +141,7 @@ def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
 
 
 def test_unreadable_recordings_are_reported_and_the_rest_is_searched(home: Path) -> None:
-    """`search` prints a line on stderr for an unreadable recording, and exits with 2, as grep."""
+    """If a recording is unreadable, `search` says so on stderr, and exits with 2, like grep."""
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
     newer = record_conversation(home / "newer.db")
@@ -245,7 +245,7 @@ def test_a_pattern_that_never_ends_is_given_up(
 
 
 def test_a_search_that_goes_on_has_no_limit() -> None:
-    """A `search` is given up only if it stays at one frame for two ticks of the time limit."""
+    """`search` is given up only if it stays at one frame for two ticks of its time limit."""
     limit = time_limit.TimeLimit()
     tick = partial(limit._tick, signal.SIGVTALRM, None)
     for _ in range(3):

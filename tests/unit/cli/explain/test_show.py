@@ -162,7 +162,7 @@ def test_signals_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
-    """A recording that could not be made is an error in `show`, and is marked in `list`."""
+    """If a recording could not be made, `show` has an error, and `list` marks it."""
     reason = "cannot run beside the agent: no room; the agent runs unrecorded"
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.NOTE, action="unrecorded", reason=reason)
@@ -237,7 +237,7 @@ def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None:
-    """`show` does not present a gap in the middle of a recording as its end."""
+    """`show` does not present a gap in the middle of a recording as the recording's end."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
         handshake(recorder)

@@ -62,7 +62,7 @@ def test_screens_match_the_golden_files(
 def test_every_step_of_a_turn_can_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """``stats --turn`` shows the steps of the given turn in place of those of the slowest turn."""
+    """``stats --turn`` shows the steps of the given turn, and not of the slowest turn."""
     slowest, named = (
         screen(monkeypatch, None, waiting_chat, *more) for more in ((), ("--turn", "2"))
     )
@@ -142,7 +142,7 @@ def test_turns_have_the_tokens_that_the_agent_reported(
 
 
 def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
-    """With a filter, `stats` counts only matching frames and their latencies, but whole turns."""
+    """With a filter, `stats` counts matching frames and their latencies, but only whole turns."""
     statistics = values(waiting_chat, "method:fs/* or kind:stderr")
     (method,) = statistics["methods"]
     assert (method["method"], method["frames"], method["requests"]) == ("fs/read_text_file", 2, 1)

@@ -59,7 +59,7 @@ def hostile() -> Talk:
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    """A recorded text is only in fences and code spans of a Markdown transcript."""
+    """In a Markdown transcript, recorded text is only in fences and code spans."""
     shown = run("inspect", "transcript", write(hostile(), tmp_path / "x.jsonl")).stdout
     assert shown.replace("\n", "").replace("\t", "").isprintable()
     bare = markup(shown)

@@ -67,7 +67,7 @@ def test_usual_text_is_easy_to_read() -> None:
 
 @given(text=HOSTILE)
 def test_any_text_is_one_cell(text: str) -> None:
-    """No recorded character can end a table cell, a line or an element of a transcript."""
+    """In a transcript, no recorded character can end a table cell, a line or an element."""
     inner = re.sub(r"^<code>|</code>$", "", code(text))
     assert not set(inner) & set("|`<>*[]\\\n\r@~$")
 

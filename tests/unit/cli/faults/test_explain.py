@@ -23,7 +23,7 @@ def test_explain_in_words() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_can_be_explained(kind: str) -> None:
-    """Every kind of fault has words in `faults explain` for its effect on a frame."""
+    """`faults explain` has words for the effect of every kind of fault on a frame."""
     setting = "frame=x" if kind == "replace" else ""
     said = run("faults", "explain", "-", "--fault", f"{kind} {setting}").stdout
     assert said.startswith(f"{kind}: any frame ")

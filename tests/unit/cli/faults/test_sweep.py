@@ -84,7 +84,7 @@ def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> Non
 
 @pytest.mark.slow
 def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
-    """A client that hangs in `faults sweep` has no exit code; Linux kills all its processes."""
+    """If a client hangs in `faults sweep`, it has no exit code; on Linux it is killed whole."""
     plan("hangs", 'kind = "drop"')
     options = ["--plans", "plans", "--timeout", "3", "--json"]
     result = run(*sweep, *options, "--client", client("forks"))
@@ -216,7 +216,7 @@ def test_a_sweep_refuses_wrong_use(sweep: list[str]) -> None:
     ],
 )
 def test_a_caught_error_is_not_a_crash(complaints: bytes, outcome: str) -> None:
-    """In `faults sweep`, a traceback of the client is a crash only with an exit code for errors."""
+    """In `faults sweep`, a client's traceback is a crash only if its exit code is an error."""
     assert outcome_of(1, complaints, is_silent=False) == outcome
     assert outcome_of(0, complaints, is_silent=False) == "finished"
     assert outcome_of(-11, b"", is_silent=True) == "crashed"

@@ -106,7 +106,7 @@ def test_other_systems_have_other_paths() -> None:
 
 @pytest.mark.parametrize("name", ["x" * 300, "💥" * 90])
 def test_a_long_name_is_cut(name: str) -> None:
-    """`verify` cuts the long name of a working directory by bytes, but between characters."""
+    """`verify` cuts a working directory's long name to a number of bytes, between characters."""
     with directories([f"/{name}", f"/a/{name}"], None) as places:
         assert all(Path(place).is_dir() for place in places.values())
         assert name.startswith(Path(places[f"/{name}"]).name)

@@ -39,7 +39,7 @@ def test_a_suite_counts_its_cases() -> None:
 
 
 def test_a_suite_may_be_empty() -> None:
-    """A JUnit case has an output element even if nothing was printed."""
+    """A case of a JUnit report has an element for output even if nothing was printed."""
     assert ET.fromstring(suite("none", [])).attrib == {
         "name": "none",
         "tests": "0",
@@ -62,7 +62,7 @@ def test_characters_that_xml_forbids_become_visible() -> None:
 
 @pytest.mark.parametrize("module", ["cli.record", "cli.playback.replay", "testing.replayed_agent"])
 def test_xml_is_imported_only_for_reports(module: str) -> None:
-    """A recorder or a scripted client does not import the XML library, since that takes time."""
+    """A recorder or a scripted client starts without the XML library, whose import takes time."""
     script = f"import sys, acp_proxy.{module}; sys.exit('xml.etree.ElementTree' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 

@@ -46,7 +46,7 @@ def test_colour_is_for_terminals_by_default(
 
 
 def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Screens are as wide as the terminal; a stdout that is a file has no width."""
+    """Commands print lines as wide as the terminal; if stdout is a file, there is no limit."""
     monkeypatch.setenv("COLUMNS", "47")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
     assert output.width() is None
@@ -79,7 +79,7 @@ class Pipe(io.BytesIO):
 def test_lines_are_written_in_blocks_unless_the_reader_waits(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, flushes: list[int]
 ) -> None:
-    """Printed lines reach a terminal at once, and a pipe at least after each pause."""
+    """Commands write lines to a terminal at once, and to a pipe at each pause at the latest."""
     pipe = Pipe()
     stdout = io.TextIOWrapper(pipe, encoding="ascii")
     monkeypatch.setattr(stdout, "isatty", lambda: terminal)

@@ -47,7 +47,7 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 @pytest.mark.parametrize("command", ["show", "log", "stats", "audit", "transcript", "list"])
 def test_commands_for_people_use_it(terminal: Terminal, command: str) -> None:
-    """The pager gets coloured text as wide as the terminal; standard output stays empty."""
+    """On a terminal, a command for people writes coloured text to the pager, not to stdout."""
     what = TOUR.parent if command == "list" else TOUR
     shown = run("inspect", command, what, ACP_PROXY_PAGER=terminal.command, COLUMNS="80")
     assert (shown.exit_code, shown.stdout) == (0, "")
@@ -73,7 +73,7 @@ def test_commands_for_people_use_it(terminal: Terminal, command: str) -> None:
     ids=lambda words: " ".join(map(str, words[:3])),
 )
 def test_programs_get_none(terminal: Terminal, words: list[str | Path]) -> None:
-    """Commands for programs, and commands that follow a recording, use no pager."""
+    """Commands for programs, and commands that follow a recording, start no pager."""
     shown = run(*words, ACP_PROXY_PAGER=terminal.command)
     assert shown.exit_code == 0
     assert shown.stdout
@@ -81,14 +81,14 @@ def test_programs_get_none(terminal: Terminal, words: list[str | Path]) -> None:
 
 
 def test_a_pipe_has_none(tmp_path: Path) -> None:
-    """No pager is started for a pipe, whatever the variables say."""
+    """If stdout is a pipe, no pager is started, whatever the variables say."""
     page = Terminal(tmp_path)
     assert run("inspect", "log", TOUR, ACP_PROXY_PAGER=page.command).stdout
     assert page.shown is None
 
 
 def test_a_failure_starts_none(terminal: Terminal) -> None:
-    """The pager is started by the first output of a command, and not by its errors."""
+    """A command starts the pager at its first output, and not for an error."""
     failed = run("inspect", "log", "nowhere", ACP_PROXY_PAGER=terminal.command)
     assert failed.exit_code == 2
     assert terminal.shown is None

@@ -45,7 +45,7 @@ def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
 
 
 def test_characters_that_are_not_looked_up_take_one_column() -> None:
-    """Characters that are assumed to be one column wide are so in the Unicode tables."""
+    """Characters that are counted as one column without a look-up are so in Unicode's tables."""
     narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
     assert len(narrow) > 500
     assert {character for character in narrow if wcwidth(character) != 1} == set()
@@ -85,7 +85,7 @@ def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cu
     ("text", "padded"), [("ab", "ab  |"), ("你", "你  |"), ("abcde", "abcde|"), ("", "    |")]
 )
 def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
-    """A table's cell is padded with spaces to its width in columns, and never cut by that."""
+    """A cell of a table is padded to its width on the screen, and a longer one stays whole."""
     assert pad(text, 4) + "|" == padded
 
 
@@ -141,7 +141,7 @@ def test_colours_can_be_read_on_dark_and_on_light(ink: Ink) -> None:
 
 
 def test_a_text_is_cut_at_its_beginning() -> None:
-    """Wide characters count as two columns when a text is measured."""
+    """When a text is measured for the screen, wide characters count as two columns."""
     assert [fit_end("a你好", n) for n in (5, 4, 3, 2, 1, 0)] == [
         "a你好",
         "…好",
@@ -166,7 +166,7 @@ def test_a_text_is_cut_in_its_middle() -> None:
 
 
 def test_a_long_path_breaks_after_a_slash() -> None:
-    """A printed path that is wider than a line is wrapped between its parts if they fit."""
+    """If a printed path is wider than a line, it is wrapped between its parts."""
     path = "/home/someone/projects/acp-proxy/.venv/bin/python"
     lines = [*Screen(20).wrapped(piece("  "), piece(f"at {path}"))]
     parts = ["  at /home/someone/", "  projects/", "  acp-proxy/.venv/", "  bin/python"]

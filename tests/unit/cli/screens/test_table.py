@@ -34,7 +34,7 @@ COLUMNS = [
     ],
 )
 def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list[str]) -> None:
-    """A table that does not fit first loses columns of the highest rank, and then cells are cut."""
+    """A table that does not fit first loses columns of the highest rank; then cells are cut."""
     actual = list(table(COLUMNS, Screen(width)))
     assert actual == lines
     assert width is None or max(map(columns_of, actual)) <= width
@@ -63,7 +63,7 @@ def test_without_a_terminal_everything_is_there() -> None:
 
 
 def test_columns_of_high_rank_are_left_out_first() -> None:
-    """If a table does not fit, columns of the highest rank are left out first, rank 0 never."""
+    """If a table does not fit, it loses its columns by rank, but never a column of rank 0."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]

@@ -78,7 +78,7 @@ def test_an_archive_that_is_there_stays(tmp_path: Path) -> None:
 def test_the_latest_recording_is_packed_under_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without words, `bundle` packs the latest recording into NAME.zip, but replaces no file."""
+    """Without arguments, `bundle` packs the latest recording into NAME.zip, if it is free."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     (tmp_path / "recordings").mkdir()
@@ -94,7 +94,7 @@ def test_the_latest_recording_is_packed_under_its_name(
 def test_a_recording_cannot_choose_the_directory_of_its_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`bundle` does not use the name in a foreign recording if it is not a file name."""
+    """`bundle` does not use a name that a recording contains if it is not a file name."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     path = record_conversation(tmp_path / "chat.db", name="../evil")
@@ -103,7 +103,7 @@ def test_a_recording_cannot_choose_the_directory_of_its_archive(
 
 
 def test_secrets_are_masked_always(tmp_path: Path) -> None:
-    """A bundle always masks secrets, even with --unredacted."""
+    """`bundle` always masks secrets, even with --unredacted."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
     path, output = write(conversation, tmp_path / "x.jsonl"), tmp_path / "bug.zip"

@@ -77,7 +77,7 @@ def test_several_are_imported_in_their_order(text: Path, home: Path) -> None:
 
 
 def test_standard_input_is_named_as_it_was(home: Path) -> None:
-    """A recording that is imported from standard input keeps its name."""
+    """If a recording is imported from standard input, it keeps its name."""
     result = run_with(HEADER, "inspect", "import", "-", home=home)
     assert result.stdout == f"{home / 'x.db'}\n"
 
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_pa
 
 @pytest.mark.parametrize("command", ["show", "log", "export"])
 def test_every_command_reads_standard_input(command: str) -> None:
-    """For every command, a dash is a text form on standard input; messages call it so."""
+    """For every command, `-` means a text form on standard input, which messages name."""
     result = run_with(HEADER, "inspect", command, "-")
     assert (result.exit_code, result.stderr) == (0, "")
     result = run_with(b"hello\n", "inspect", command, "-")

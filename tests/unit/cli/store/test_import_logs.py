@@ -83,7 +83,7 @@ def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> No
     ("part", "step_ns", "said"), [("", 10**9, "<1 s"), (".250", 10**7, "<10 ms")]
 )
 def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: str) -> None:
-    """The resolution of imported times is the largest unit that divides each of the times."""
+    """The unit of imported times is the largest one that divides each of the times."""
     at = f"2026-01-02 03:04:05{part}"
     text = f"{at} OUT: {INITIALIZE.decode()}\n{at} IN: {ANSWER.decode()}\n"
     run_with(text.encode(), "inspect", "import", "-", "--name", "x", home=home)
@@ -316,7 +316,7 @@ def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
 
 
 def test_a_database_of_another_tool_is_refused(tmp_path: Path, home: Path) -> None:
-    """`import` refuses a database of acp-devtools, since only its export can be read."""
+    """`import` refuses a database of acp-devtools, since it only reads the tool's export."""
     path = tmp_path / "captures.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE sessions (id, agent_command, started_at)")

@@ -225,7 +225,7 @@ def test_tokens_and_cost_have_columns_if_an_agent_reported_them(home: Path) -> N
 
 
 def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
-    """`list` can select recordings by directory, agent, age and number; its total counts all."""
+    """`list` can select by directory, agent, age and number; its total counts all recordings."""
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
     now = time.time_ns()
@@ -284,7 +284,7 @@ def test_a_terminal_gets_what_fits(
 def test_a_terminal_sees_what_is_wrong_in_one_column(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal, `list` has one coloured column with the result of each recording."""
+    """On a terminal, one coloured column of `list` has the result of each recording."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "failed.db") as failed:
         handshake(failed)
@@ -302,7 +302,7 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
 
 
 def test_a_list_says_what_is_wrong(home: Path) -> None:
-    """In `list`, ✗ marks an error, and not a healthy conversation that a signal ended."""
+    """In `list`, ✗ marks a recording with an error, not a healthy one that a signal ended."""
     with LogWriter(home / "hung.db") as hung:
         handshake(hung)
         hung.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -324,7 +324,7 @@ def test_a_list_says_what_is_wrong(home: Path) -> None:
 def test_a_signal_is_red_only_where_there_is_a_problem(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`list` does not show a healthy conversation that its client ended with SIGTERM in red."""
+    """If a client ended a healthy conversation with SIGTERM, `list` does not show it in red."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "well.db") as well:
         handshake(well)
@@ -335,7 +335,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
 
 
 def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
-    """In `list`, ! marks a recording in which only an injected fault went wrong."""
+    """In `list`, ! marks a recording in which a fault fired and nothing else went wrong."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.EFFECT, capture_log.TO_CLIENT, rule="r", action="kill", signal=9)
@@ -380,7 +380,7 @@ def listed(home: Path, **environment: str) -> list[str]:
 def test_the_overview_shows_the_newest_and_the_next_command(
     home: Path, arguments: list[str]
 ) -> None:
-    """`acp-proxy` and `inspect` alone show the newest recordings and the next command."""
+    """`acp-proxy` without a command shows the newest recordings and the command to type next."""
     for number in range(7):
         record_conversation(home / f"r{number}.db", wall=(number + 1) * 10**18)
     lines = run(*arguments, home=home).stdout.splitlines()
@@ -433,7 +433,7 @@ def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
 
 
 def test_the_directory_is_read_from_the_environment(home: Path, tmp_path: Path) -> None:
-    """The recordings directory is ACP_PROXY_RECORDINGS, or else in the user's data directory."""
+    """Recordings are in the directory ACP_PROXY_RECORDINGS, or else with the user's data."""
     record_conversation(home / "x.db")
     data = tmp_path / "data"
     shutil.copytree(home, data / "acp-proxy")
@@ -477,7 +477,7 @@ def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
 
 
 def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
-    """`prune` can delete a file although its modification time is beyond the calendar."""
+    """`prune` can delete a file whose modification time is beyond the calendar."""
     path = record_conversation(home / "x.db")
     os.utime(path, (2**38, 2**38))
     result = run("inspect", "prune", "--larger-than", "0kB", "--dry-run", home=home)

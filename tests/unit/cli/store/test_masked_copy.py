@@ -38,7 +38,7 @@ def test_the_copy_holds_no_secret(tmp_path: Path, name: str, level: str) -> None
 
 
 def test_markers_stay_and_more_can_be_masked(tmp_path: Path) -> None:
-    """A copy of a masked recording keeps the markers, and may mask more values."""
+    """`export` of a masked recording keeps the markers, and may mask more values."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     first, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     run("inspect", "export", path, "-o", first)
@@ -51,7 +51,7 @@ def test_markers_stay_and_more_can_be_masked(tmp_path: Path) -> None:
 
 
 def test_the_secrets_are_counted_if_masking_was_asked_for(tmp_path: Path) -> None:
-    """With masking options, stdout of `export` counts the masked secrets; else stderr does."""
+    """With masking options, `export` counts the masked secrets on stdout, and else on stderr."""
     path = record_planted(tmp_path / "x.db")
     asked = run("inspect", "export", path, "-o", tmp_path / "a.db", "--level", "secrets")
     assert " secrets are masked in " in asked.stdout
