@@ -45,13 +45,13 @@ def test_the_table_is_as_it_was_made() -> None:
 
 
 def test_the_manual_has_every_agent() -> None:
-    """The manual's table of known agents has the rows that the list of known agents makes."""
+    """The manual's table of known agents has the same rows as the list in the code."""
     lines = MANUAL.read_text("utf-8").splitlines()
     assert [line for line in lines if line.startswith("| `@")] == manual_rows(AGENTS)
 
 
 def test_each_name_leads_to_an_agent() -> None:
-    """A known agent is named by its id, its id without ``-acp`` or its program, in any case."""
+    """After `@`, a known agent is named by its id, its id without ``-acp`` or its program."""
     assert {agent_id(name) for name in known_names()} == {*AGENTS}
     assert agent_id("Claude") == agent_id("claude-agent-acp") == "claude-acp"
     assert agent_id("copilot") == "github-copilot-cli"
@@ -59,7 +59,7 @@ def test_each_name_leads_to_an_agent() -> None:
 
 
 def test_an_installed_agent_is_preferred() -> None:
-    """The command of a known agent that is not installed runs its package, or its program."""
+    """If a known agent is not installed, `@NAME` runs its package, or else its program."""
     assert command_of("gemini", lambda name: name == "gemini") == ["gemini", "--acp"]
     package = ["npx", "-y", "@google/gemini-cli", "--acp"]
     assert command_of("gemini", lambda _: False) == package
@@ -68,7 +68,7 @@ def test_an_installed_agent_is_preferred() -> None:
 
 
 def test_a_package_that_was_not_compared_is_only_named() -> None:
-    """If nobody has compared a known agent's package, acp-proxy prints its command only."""
+    """If nobody has compared a known agent's package, acp-proxy only prints its command."""
     assert advice("opencode", lambda _: False) == (
         "opencode is not in PATH, and nobody has compared the package @opencode/cli with the"
         " project of the agent; if you trust it, type: npx -y @opencode/cli acp"
@@ -90,7 +90,7 @@ def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("id_", [id_ for id_, agent in AGENTS.items() if agent["compared"]])
 def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
-    """The package of a known agent still names the agent's repository on npm or PyPI."""
+    """The package of each known agent still names the agent's repository on npm or PyPI."""
     agent = AGENTS[id_]
     assert agent["repository"] in named_repositories(agent["runner"])
 
@@ -158,7 +158,7 @@ def test_a_package_is_compared_by_its_repository() -> None:
 
 @pytest.mark.parametrize("words", [["record", "--"], ["verify", "-", "--"]])
 def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
-    """The error about an unknown agent suggests similar names, and nothing is started."""
+    """The error about an unknown `@NAME` suggests similar names, and nothing is started."""
     said = complaint(*words, "@opencod", home=tmp_path)
     assert said == "no known agent '@opencod'; did you mean @opencode?"
     assert list(tmp_path.iterdir()) == []

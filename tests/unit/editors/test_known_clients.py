@@ -62,7 +62,7 @@ def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
 
 
 def test_directories_of_the_environment_count(tmp_path: Path) -> None:
-    """`setup` looks for settings in XDG_CONFIG_HOME and NVIM_APPNAME, unless they are relative."""
+    """`setup` looks for settings in absolute paths of XDG_CONFIG_HOME and NVIM_APPNAME."""
     environ = {
         "HOME": str(tmp_path),
         "XDG_CONFIG_HOME": str(tmp_path / "c"),

@@ -67,7 +67,7 @@ def story(tmp_path: Path) -> Iterator[RecordingReader]:
 def test_frames_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, expected: list[int]
 ) -> None:
-    """`log --around` shows frames near a frame that match the filter; it and its pair always."""
+    """`log --around` shows the frame, its pair, and the frames nearby that match the filter."""
     rows = rows_around(story, seq, context, parse(filter_))
     assert [row["seq"] for row in rows] == expected
 
@@ -80,7 +80,7 @@ def test_the_pair_is_known(story: RecordingReader) -> None:
 
 
 def test_a_number_chooses_a_row(story: RecordingReader) -> None:
-    """`log --seq` of an unknown number names the last frame or event in the error."""
+    """If a number of `log --seq` is unknown, the error names the last frame or event."""
     assert row_of(story, 6)["method"] == "session/prompt"
     assert row_of(story, 23)["kind"] == "exit"
     assert last_number(story) == 23
@@ -89,7 +89,7 @@ def test_a_number_chooses_a_row(story: RecordingReader) -> None:
 
 
 def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
-    """With --turn, a command selects the frames from a prompt to its answer."""
+    """The option --turn selects the frames from a prompt to the prompt's answer."""
     numbers = [row["seq"] for row in story.rows(of_turn(story, 1))]
     assert (numbers[0], numbers[-1]) == (6, 15)
     with pytest.raises(BadFilter, match=r"no turn 2 in .*; it has 1$"):
@@ -97,7 +97,7 @@ def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
 
 
 def test_a_turn_of_a_live_recording_may_still_come(tmp_path: Path) -> None:
-    """For a running recording, --turn with the number of a later turn is not an error."""
+    """For a running recording, --turn may name a turn that does not exist yet."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -121,7 +121,7 @@ def record_sessions(path: Path, *sessions: str) -> Path:
     [("ab-1", "ab-1"), ("ab-12", "ab-12"), ("x*", "x*[y]"), ("xy", "xy"), ("heard", "heard-of")],
 )
 def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) -> None:
-    """The option --session accepts the start of an id; a complete id means only itself."""
+    """The option --session accepts the start of an id; a complete id means this session only."""
     path = record_sessions(tmp_path / "x.db", "ab-1", "ab-12", "xy", "x*[y]", "xz")
     with RecordingReader(path) as reader:
         rows = list(reader.rows(of_session(reader, start)))
@@ -219,7 +219,7 @@ def monday(path: Path) -> Iterator[RecordingReader]:
 def test_a_first_guess_works(
     monday: RecordingReader, words: str, methods: list[str | None]
 ) -> None:
-    """Filters that users tried as a first guess select the frames that the users meant."""
+    """If a user's first guess of a filter is not exact, the filter still selects what was meant."""
     chosen = [row["method"] for row in monday.frames(chosen_in(monday, words))]
     assert chosen == methods or (words == "latency:2s.." and set(chosen) == set(methods))
 
@@ -291,7 +291,7 @@ def test_a_comparison_has_no_last_turn(path: Path) -> None:
 
 
 def test_a_mistake_is_found_before_the_recording_is_opened(tmp_path: Path) -> None:
-    """A mistake in a filter is reported before the recording is opened, however large it is."""
+    """A mistake in a filter is reported before the recording is read, however large it is."""
     result = run("log", tmp_path / "no.db", "knid:error")
     assert "did you mean kind?" in result.stderr
 

@@ -85,7 +85,7 @@ def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -
 
 
 def test_a_permission_and_its_answer_are_described(worked: Path) -> None:
-    """The timeline shows a permission request by its tool call, and its answer by the option."""
+    """The timeline shows a permission request by its tool call, and the answer by its option."""
     said = texts(worked)
     assert said[7] == "pytest -q (…789XyZ): Allow (allow_once) | Never (reject_always)"
     assert said[8] == "selected allow_once 'Allow'"
@@ -152,7 +152,7 @@ def test_an_error_code_has_the_name_of_its_dialect(
 
 
 def test_a_permission_of_the_draft_has_the_name_of_its_tool(tmp_path: Path) -> None:
-    """The timeline names the tool of a draft permission, which has only the call's id."""
+    """The timeline names the tool of a permission of the draft, which has only the call's id."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         data = {"id": "tc_123", "tool": "fs/write_text_file", "status": "pending"}
         recorder.to_client(
@@ -200,7 +200,7 @@ def test_each_call_has_frames_of_its_own() -> None:
 
 
 def test_log_gives_each_update_the_title_of_its_call() -> None:
-    """If tool calls share an id, `log` shows each update and permission with its own title."""
+    """If tool calls share an id, `log` shows each update with its own call's title."""
     with used_again().reader() as reader:
         hints_of = HintReader(reader).of
         lines = {row["seq"]: frame_line(row, hints=hints_of(row)).text for row in reader.frames()}
@@ -223,7 +223,7 @@ def test_show_counts_each_call() -> None:
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
-    """`show` counts tool calls anew in a recording by an earlier version, which counted ids."""
+    """In a recording by an earlier version, which counted only ids, `show` counts calls anew."""
     path = import_text_form(iter(used_again().text_form()), tmp_path / "talk.jsonl", tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET tool_calls = 1")
@@ -232,7 +232,7 @@ def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
 
 
 def test_stats_counts_each_call() -> None:
-    """In `stats`, each of the calls that share an id has its own frames and steps."""
+    """If tool calls share an id, `stats` gives each its own frames and steps."""
     with used_again().reader() as reader:
         statistics = gather(reader)
         steps = waterfall(reader, statistics.turns[0]).steps
@@ -248,7 +248,7 @@ def test_stats_counts_each_call() -> None:
 
 
 def test_the_view_says_the_same(tmp_path: Path) -> None:
-    """If tool calls share an id, the database's view of tool calls has each with its permission."""
+    """If tool calls share an id, the view in the database has each with its own permission."""
     assert view(used_again(), tmp_path) == [
         ("Read a", "read", "completed", 1, 6, 7, 2, None),
         ("Write a", "edit", "failed", 1, 8, 11, 4, "allow_once"),
@@ -316,7 +316,7 @@ def test_calls_outside_of_turns_are_counted() -> None:
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
-    """`log` of a running recording reads the title of a tool call once, when it is needed."""
+    """For a running recording, `log` reads the title of a tool call only once, when needed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:
@@ -331,7 +331,7 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
-    """If a large update has a final status, it ends its tool call without being read whole."""
+    """If a large update has a final status, its tool call ends, although it is not read whole."""
     large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):

@@ -20,7 +20,7 @@ RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_the_labels_are_those_that_were_stored(path: Path) -> None:
-    """The labels that `show` and `check` compute are those that the indexer stored."""
+    """`show` and `check` compute the same labels of frames that the indexer stored."""
     names = ("method", "exchange", "session", "turn", "tool_call", "terminal")
     with RecordingReader(path) as reader:
         stored = {head.seq: [getattr(head, name) for name in names] for head in reader.heads()}
@@ -39,7 +39,7 @@ def test_the_labels_are_those_that_were_stored(path: Path) -> None:
 
 
 def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
-    """`show` and `check` read only the two ends of a very large line."""
+    """For its labels, `show` and `check` read only the two ends of a very large line."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * (3 << 20))]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -70,7 +70,7 @@ def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_taken_apart() -> None:
-    """The function `messages_of` yields each message of a batch with its transition."""
+    """The function `messages_of` yields each message of a batch with the connection's change."""
     batch = read(b'[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]')
     transition = Transition(members=[Transition("a"), Transition("b")])
     pairs = [(message.method, its.method) for message, its in messages_of(batch, transition)]
@@ -81,7 +81,7 @@ def test_a_batch_is_taken_apart() -> None:
 
 
 def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -> None:
-    """The history of a loaded session ends with the answer to the first request that opened it."""
+    """The history that a load streams ends with the answer to the oldest opening request."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/load", sessionId="s"))
         recorder.to_agent(request(2, "session/resume", sessionId="s"))
@@ -94,7 +94,7 @@ def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -
 
 
 def test_a_fork_opens_its_session_again_until_it_is_answered(tmp_path: Path) -> None:
-    """Updates of a forked session are its history until the answer to the fork."""
+    """Updates between the request and the answer of a fork are history of the session."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/fork", sessionId="s"))
         recorder.to_client(result(1, sessionId="t"))

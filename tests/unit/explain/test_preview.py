@@ -42,7 +42,7 @@ def test_a_prompt_is_its_text() -> None:
 
 
 def test_the_text_of_a_prompt_is_returned_alone() -> None:
-    """The text of a prompt is previewed alone in every dialect, whatever its shape."""
+    """The preview of a prompt is its text alone, in every dialect and shape."""
     assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
@@ -51,7 +51,7 @@ def test_the_text_of_a_prompt_is_returned_alone() -> None:
 
 
 def test_a_chunk_is_its_kind_and_text() -> None:
-    """A chunk is previewed by its kind and text, in either dialect."""
+    """The preview of a chunk is its kind and text, in every dialect."""
     chunk = {"type": "text", "text": "Hello\nthere"}
     assert update("agent_message_chunk", content=chunk) == "agent_message_chunk: Hello\\nthere"
     assert update("agent_message_chunk", content={"type": "text", "text": ""}) == (
@@ -100,7 +100,7 @@ def test_a_tool_call_without_more_is_its_input_and_output() -> None:
 
 
 def test_a_permission_is_the_question_and_the_choice() -> None:
-    """A permission request is previewed with its options, its answer with the chosen option."""
+    """The preview of a permission request has its options, that of its answer the chosen one."""
     method = "session/request_permission"
     options = [
         {"optionId": "a", "name": "Allow", "kind": "allow_once"},
@@ -184,7 +184,7 @@ def test_an_error_is_its_code_and_message() -> None:
 
 
 def test_an_empty_result_is_ok() -> None:
-    """An empty result, null, and metadata alone are previewed as ok."""
+    """Results that are empty, null or only metadata have the preview `ok`."""
     for result in (None, {}, {"_meta": {"a": 1}}):
         raw = json.dumps({"id": 1, "result": result}).encode()
         for method in ("session/close", "session/load", "fs/write_text_file", "_x/y", None):
@@ -192,7 +192,7 @@ def test_an_empty_result_is_ok() -> None:
 
 
 def test_an_unknown_method_is_its_members() -> None:
-    """The preview of an unknown method lists its members; the session only if there is no other."""
+    """The preview of a message of an unknown method lists the message's members."""
     assert show("_x/y", a=[1, "é"], sessionId="s", _meta={"b": 1}) == "a=[1, é]"
     assert show("_x/y", sessionId="s") == "sessionId=s"
     assert preview(b'{"method":"x"}', "notification", "x") == "no params"
@@ -205,7 +205,7 @@ def test_an_unknown_method_is_its_members() -> None:
 
 
 def test_a_batch_is_its_messages() -> None:
-    """A batch is previewed by the kinds and methods of its messages."""
+    """The preview of a JSON-RPC batch has the kinds and methods of its messages."""
     raw = b'[{"method":"x"},{"method":"y","id":1},{"id":1,"result":0},{"id":2,"error":{}},5]'
     assert preview(raw, "batch", None) == (
         "batch of 5: notification x, request y, response, no message, no message"
@@ -231,7 +231,7 @@ def test_an_unexpected_shape_is_shown_by_its_members() -> None:
 
 
 def test_what_a_strict_decoder_refuses_is_described() -> None:
-    """JSON that a strict decoder refuses, such as NaN, is previewed."""
+    """If a strict decoder refuses JSON, as for NaN, it still has a preview."""
     raw = b'{"params":{"update":{"sessionUpdate":"agent_message_chunk","content":"a\\ud83d"}}}'
     assert preview(raw, "notification", "session/update") == "agent_message_chunk: a\\ud83d"
     assert preview(b'{"params":{"a":NaN}}', "notification", "_x/y") == "a=nan"

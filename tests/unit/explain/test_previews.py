@@ -168,7 +168,7 @@ def test_content_has_a_describer(kind: str) -> None:
 
 
 def test_the_tables_have_an_example_for_each_line() -> None:
-    """Each entry of the tables of preview functions has an example in the tests."""
+    """Each row of the tables of preview functions has an example in the tests."""
     assert set(UPDATES) == set(UPDATE_KINDS)
     assert set(BLOCKS) == {*BLOCK_TYPES, *TOOL_CONTENT_TYPES}
     known = {*SERVER_REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS, *CHAINS, "_mcp/request"}

@@ -162,7 +162,7 @@ def spent(session: str, amount: float, currency: str = "USD") -> Any:
 def test_running_totals_are_not_added_up(
     tmp_path: Path, version: int, counts: list[tuple[int, int]], whole: Any, counted: str
 ) -> None:
-    """Token counts of turns are added up unless all of them rise; then only the last counts."""
+    """Token counts of turns are added up; if all rise, only the last one counts."""
     chat = Chat(tmp_path / "x.db", version)
     chat.open("s")
     for into, out in counts:
@@ -207,7 +207,7 @@ def test_sessions_are_added_up(tmp_path: Path) -> None:
 
 
 def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: Path) -> None:
-    """A loaded session's cost includes its past; a turn costs the difference to a report before."""
+    """The cost of a loaded session includes earlier turns, and is not that of its first turn."""
     chat = Chat(tmp_path / "x.db", opening="session/load")
     chat.open("a")
     chat.turn("a", spent("a", 2))
@@ -249,7 +249,7 @@ def test_nothing_is_said_without_usage(tmp_path: Path) -> None:
     ],
 )
 def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
-    """A member of a token report that is neither a count nor an amount is ignored."""
+    """If a member of a token report is neither a count nor an amount, it is ignored."""
     assert tokens_of(odd) == Tokens()
 
 
@@ -268,5 +268,5 @@ def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_tokens_in_words(tokens: Tokens | None, facts: list[str]) -> None:
-    """The words about a recording's tokens have all numbers that are known, and nothing else."""
+    """The words about a recording's tokens have all numbers that are known, and no others."""
     assert [*token_facts(tokens)] == facts

@@ -137,7 +137,7 @@ def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
 
 
 def test_stray_lines_follow_the_frame_before_them() -> None:
-    """In an exported test, lines that are not messages, and stderr, stay with the frame before."""
+    """In an exported test, stderr and lines that are not messages stay with the frame before."""
     check(
         """
         + <- oops, of the handshake
@@ -175,7 +175,7 @@ def test_a_batch_is_kept_whole() -> None:
 
 
 def test_a_fork_keeps_the_opening_of_its_origin() -> None:
-    """An exported test of a fork keeps the opening of the forked session, but not its turns."""
+    """A test exported from a fork keeps the opening of the forked session, but not its turns."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -192,7 +192,7 @@ def test_a_fork_keeps_the_opening_of_its_origin() -> None:
 
 
 def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
-    """An exported test of a turn that never ended keeps all later frames to the agent's end."""
+    """A test that is exported from an open turn keeps all later frames to the agent's end."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -207,7 +207,7 @@ def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_every_healthy_recording_replays_after_trimming(path: Path) -> None:
-    """An exported test of one turn of a healthy recording replays clean, and ends with the turn."""
+    """A test that is exported from one turn of a healthy recording replays clean."""
     with RecordingReader(path) as reader:
         assert rehearse(reader).verdict == "clean"
         kept = kept_of(reader, 1)
@@ -224,7 +224,7 @@ def test_spans_are_short() -> None:
 
 
 def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
-    """Before a test is exported, a rehearsal finds that an incomplete recording does not replay."""
+    """Before a test is exported, a rehearsal finds out whether the recording replays."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         outcome = rehearse(reader)

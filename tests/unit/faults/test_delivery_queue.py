@@ -10,7 +10,7 @@ CLIENT = Direction.TO_CLIENT
 
 
 def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
-    """If a direction of a connection with faults ends twice, held frames go out only once."""
+    """If the end of a direction is reported twice, frames that faults hold go out only once."""
     recorded = check(["reorder after_frames=9"], "1 <- | a\n<- end\n<- 1\nend of to-client")
     assert list(recorded.engine.end(CLIENT, recorded.now)) == []
 
@@ -31,7 +31,7 @@ def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
 
 
 def test_held_frames_are_bounded() -> None:
-    """If faults hold more than a megabyte of frames, the oldest of several frames goes out."""
+    """If frames that faults hold exceed a megabyte, the oldest of them goes out."""
     recorded = FaultTranscript(["reorder after_frames=1000"])
     line = b"x" * 400_000 + b"\n"
     out = [

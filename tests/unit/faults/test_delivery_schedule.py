@@ -67,7 +67,7 @@ def test_bytes_go_out_when_they_are_due() -> None:
 
 
 def test_outlets_do_not_wait_for_each_other() -> None:
-    """The outlets of a faulted connection have separate orders and do not wait for each other."""
+    """The outlets of a connection with faults do not wait for each other."""
     schedule = DeliverySchedule()
     assert schedule.add(write(b"late", 9), 0) is CLIENT
     assert schedule.add(write(b"a", 1, Direction.TO_AGENT), 0) is AGENT
@@ -87,7 +87,7 @@ def test_lines_on_stderr_are_due_at_once() -> None:
 
 
 def test_what_was_taken_is_written_before_more_is_taken() -> None:
-    """Bytes of faults that were taken must be written before their outlet has more bytes due."""
+    """Bytes of faults that a writer took must be written before it can take more."""
     schedule = added(write(b"a"), write(b"b"))
     assert schedule.outboxes[CLIENT].take(0) == b"a"
     assert schedule.outboxes[CLIENT].take(0) is None
@@ -108,7 +108,7 @@ def test_only_plain_frames_are_joined() -> None:
 
 
 def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A joined write of frames that no fault changed takes no more frames beyond the limit."""
+    """A joined write of frames that no fault changed has a limited size."""
     monkeypatch.setattr(schedule_module, "_MOST_JOINED", 4)
     schedule = added(plain(b"123"), plain(b"456"), plain(b"7"))
     assert written(schedule, 0) == [b"123456", b"7"]
@@ -116,7 +116,7 @@ def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
-    """An outlet of faulted bytes has room for a megabyte, or for one frame."""
+    """An outlet for bytes of faults has room for a megabyte, or for one frame."""
     schedule = added(write(b"x" * (WAITING_BYTES - 1)))
     assert schedule.outboxes[CLIENT].has_room
     schedule.add(write(b"y" * WAITING_BYTES), 0)
@@ -135,7 +135,7 @@ def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
 
 
 def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
-    """A fault's side effect waits until all bytes before it are written, on every outlet."""
+    """A fault's side effect waits until all bytes added before it are written, on every outlet."""
     schedule = added(
         write(b"a"),
         write(b"b", 7, Direction.TO_AGENT),
@@ -177,7 +177,7 @@ def test_a_side_effect_can_have_a_moment() -> None:
 
 
 def test_a_side_effect_without_a_moment_is_never_due() -> None:
-    """A fault's side effect without a set time has no due time."""
+    """A fault's side effect without a set time has no due time: it only waits for bytes."""
     assert added(write(b"a"), KILL).effect_due_at() is None
 
 
@@ -190,7 +190,7 @@ def test_a_side_effect_without_a_moment_is_never_due() -> None:
     ],
 )
 def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
-    """The schedule of faulted bytes ignores firings and stops of rules: the engine handles them."""
+    """Firings and stops of fault rules add nothing to the schedule of bytes."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []
@@ -203,7 +203,7 @@ def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
 
 
 def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
-    """An outlet of faulted bytes ends only when its waiting bytes are gone."""
+    """The outlet for bytes of faults ends only when its waiting bytes are gone."""
     schedule = added(write(b"a", 4), DirectionEnd(Direction.TO_CLIENT))
     assert schedule.outboxes[CLIENT].is_ending
     assert not schedule.outboxes[AGENT].is_ending
@@ -217,7 +217,7 @@ def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
 
 
 def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
-    """A closed outlet of faulted bytes loses waiting bytes, but not those being written."""
+    """If an outlet for bytes of faults is closed, it loses all waiting and later bytes."""
     schedule = added(write(b"ab"), write(b"cde", 5), KILL)
     assert schedule.outboxes[CLIENT].take(0) == b"ab"
     schedule.outboxes[CLIENT].close()
@@ -237,7 +237,7 @@ def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
 
 
 def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
-    """If a write of faulted bytes breaks, only the bytes not yet written are lost."""
+    """If a write of a fault's bytes breaks, only the bytes not yet written are lost."""
     schedule = added(plain(b"abc"), plain(b"de"), write(b"f", 5))
     assert schedule.outboxes[CLIENT].take(0) == b"abcde"
     schedule.outboxes[CLIENT].fail(2)

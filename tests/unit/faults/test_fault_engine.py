@@ -29,7 +29,7 @@ def update(session: str = "s") -> bytes:
 
 
 def test_side_effects_name_their_rules() -> None:
-    """The side effects of a fault plan come after its firings, with their rules' names."""
+    """In a fault plan's effects, side effects follow the firings, with their rules' names."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
@@ -82,7 +82,7 @@ def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
 
 
 def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
-    """If several fault rules fire at a frame, each firing has the same delivered bytes."""
+    """If several fault rules fire at a frame, each firing has the bytes that all deliver."""
     recorded = check(
         ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
         r"""
@@ -130,7 +130,7 @@ def test_a_lost_frame_has_no_delivered_bytes() -> None:
 
 
 def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
-    """After a fault has stopped a direction, its frames name this rule, which has fired once."""
+    """If a fault stopped a direction, later frames name this rule, which counts as fired once."""
     recorded = check(
         ["close where=text:a"],
         """

@@ -37,7 +37,7 @@ def refused(path: Path, text: str) -> str:
 
 
 def test_a_plan_is_read(tmp_path: Path) -> None:
-    """A plan of faults has the rules, settings, triggers and seed of its file."""
+    """A fault plan that is read from a file has the file's rules, settings, triggers and seed."""
     (tmp_path / "p.toml").write_text("""
         about = "slow"
         seed = 42
@@ -66,7 +66,7 @@ def test_a_plan_is_read(tmp_path: Path) -> None:
 
 
 def test_a_rule_of_the_command_line_equals_that_of_a_file() -> None:
-    """A fault rule on the command line equals the same rule in a plan's file."""
+    """A fault rule on the command line equals the same rule in a fault plan's file."""
     rule = parse_rule(
         "latency latency_ms=500 where='dir:to-client method:x' after=3 times=1 window=1s..2s"
     )
@@ -179,7 +179,7 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     ],
 )  # fmt: skip
 def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> None:
-    """A fault rule's filter is refused if it needs values that come after the frame."""
+    """A fault rule's filter is refused if it needs values that come only after the frame."""
     text = f"[[fault]]\nkind = 'drop'\nwhere = '{where}'"
     assert refused(tmp_path, text) == f"fault[0].where: {message}"
 
@@ -191,7 +191,7 @@ def test_an_escape_in_a_literal_text_ends_no_line(tmp_path: Path) -> None:
 
 
 def test_invalid_toml_is_refused(tmp_path: Path) -> None:
-    """The error about invalid TOML in a plan has the position that the parser reports."""
+    """If a fault plan is not valid TOML, the error has the position that the parser reports."""
     assert refused(tmp_path, "[[fault]\n").startswith("not TOML: ")
     assert "line 1" in refused(tmp_path, "[[fault]\n")
 
@@ -227,7 +227,7 @@ def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_rule_is_refused(text: str, message: str) -> None:
-    """The error about a wrong rule on the command line quotes the option as written."""
+    """The error about a wrong fault rule on the command line quotes the option as written."""
     with pytest.raises(BadPlan) as refusal:
         parse_rule(text)
     assert str(refusal.value) == f"--fault {text!r}: {message}"
@@ -240,7 +240,7 @@ def test_a_rule_has_to_be_utf_8() -> None:
 
 
 def test_ready_plans_go_by_their_names() -> None:
-    """``@name`` loads a ready fault plan; the error about an unknown name suggests another."""
+    """``@name`` means a ready fault plan; the error about an unknown name suggests another."""
     assert load_plan("@hung-permission").rules[0].kind == "drop"
     with pytest.raises(BadPlan, match="no ready plan @hung-permision; did you mean hung-perm"):
         load_plan("@hung-permision")
@@ -253,7 +253,7 @@ def test_ready_plans_go_by_their_names() -> None:
 
 
 def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
-    """A fault rule without a name is named after its kind, with a hash if two share the kind."""
+    """A fault rule without a name is named after its kind, with a hash if two share a kind."""
     names = [rule.name for rule in plan_of("drop", "latency", "drop times=1").rules]
     assert names[1] == "latency"
     assert len(set(names)) == 3
@@ -293,14 +293,14 @@ def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_wins_over_a_kind() -> None:
-    """A rule that is named like a kind of fault keeps the name; a rule of the kind gets another."""
+    """A fault rule whose name is a kind of fault keeps the name; an unnamed rule gets another."""
     named, unnamed = plan_of("noop name=drop", "drop").rules
     assert named.name == "drop"
     assert unnamed.name.startswith("drop-")
 
 
 def test_two_seeds_are_refused() -> None:
-    """Two different seeds, in the plan and on the command line, are refused."""
+    """If a fault plan and the command line have different seeds, they are refused."""
     assert joined([Plan(seed=1)], [], 1).seed == 1
     assert joined([], [], None).seed is None
     with pytest.raises(BadPlan, match="two seeds are given: 2 and 1; expected one"):
@@ -310,7 +310,7 @@ def test_two_seeds_are_refused() -> None:
 
 
 def test_no_setting_has_the_name_of_a_trigger() -> None:
-    """No setting of a fault has the name of a trigger, since both are members of a rule."""
+    """No setting of a fault has the name of a trigger: a rule has both as members."""
     reserved = {"kind", "name", *settings_of(Trigger)}
     for kind in KINDS.values():
         assert not reserved & set(settings_of(kind)), kind

@@ -151,7 +151,7 @@ def seqs(run: AppliedPlan) -> list[int]:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_a_ready_plan_is_described(name: str) -> None:
-    """A ready plan has a sentence, a comment, and rules with names and filters."""
+    """A ready fault plan has a sentence, a comment, and rules with names and filters."""
     plan = load_plan(f"@{name}")
     text = ready_plans()[name].read_text(encoding="utf-8")
     assert plan.about
@@ -162,7 +162,7 @@ def test_a_ready_plan_is_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_every_rule_of_a_ready_plan_fires(name: str) -> None:
-    """Every rule of a ready fault plan fires in the recording `tour`, unless the plan denies it."""
+    """Every rule of a ready fault plan fires in the recording `tour`, except where it says not."""
     run = applied(name)
     if "# Not on the tour: " in ready_plans()[name].read_text(encoding="utf-8"):
         assert not any(run.fired.values())

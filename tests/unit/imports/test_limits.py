@@ -101,7 +101,7 @@ def test_the_command_of_an_export_is_read_beside_its_messages(
     ],
 )
 def test_json_is_read_as_it_is_spelled(text: bytes, expected: bytes | None) -> None:
-    """In an imported log, only blanks of JSON in several lines are removed, and no other text."""
+    """If JSON in an imported log has several lines, only its blanks are removed."""
     read = read_message(text)
     assert (read and read.raw) == expected
 
@@ -161,7 +161,7 @@ def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
 
 
 def test_long_ids_of_open_requests_are_not_kept() -> None:
-    """`import` keeps only hashes of long ids of open requests, as there may be thousands."""
+    """While requests of an imported log are open, `import` keeps only hashes of their long ids."""
     finder = DirectionFinder()
     finder.note({"id": "warm up", "method": "session/prompt"}, Stream.TO_AGENT)
     long = "x" * 100_000

@@ -34,7 +34,7 @@ def test_a_byte_order_mark_hides_no_message() -> None:
 
 
 def test_the_messages_of_an_array_are_read_one_by_one() -> None:
-    """In an imported log, an array is several messages; with a direction it is a JSON-RPC batch."""
+    """In an imported log, an array is several messages; with an arrow it is a JSON-RPC batch."""
     array = f"[{_I},\n  {_A}]\n"
     assert [message.raw for message in messages(read_as("lines", array))] == [INITIALIZE, ANSWER]
     (batch,) = messages(read_as("lines", f"< {array}"))
@@ -90,7 +90,7 @@ def test_time_and_mark_may_stand_on_the_lines_before() -> None:
 
 @pytest.mark.parametrize("tail", ['{"', '{"jsonrpc', '{"jsonrpc":"2.0","id":0,', "[{"])
 def test_a_last_message_that_is_cut_off_is_named(tail: str) -> None:
-    """In an imported log, an incomplete last message is an error, as in a log still written."""
+    """In an imported log, an incomplete last message is an error, even in a log still written."""
     assert bad(read_as("lines", f"→ {_I}\n← {tail}")) == [(2, 2)]
 
 
@@ -131,7 +131,7 @@ def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None
 
 @pytest.mark.parametrize("prefix", ["See", "json", "1. ", "echo '", "It says: ", "x" * 400])
 def test_words_are_no_mark(prefix: str) -> None:
-    """In an imported log, a sentence before a message is an error, and not a direction."""
+    """In an imported log, a sentence before a message is an error, and no mark of direction."""
     assert read_heading(prefix.encode()) is None
 
 
@@ -150,7 +150,7 @@ def test_an_arrow_is_believed_though_a_method_contradicts_it() -> None:
 
 
 def test_a_direction_that_nothing_shows_is_asked_for() -> None:
-    """If nothing shows a message's direction in an imported log, the error asks for a mark."""
+    """If nothing shows a message's direction in an imported log, the error asks for an arrow."""
     text = f'{_U}\n{_A}\n{{"jsonrpc":"2.0","method":"_x/y"}}\n'
     update, *unknown = connections(read_as("lines", text))
     assert isinstance(update, Sent)

@@ -79,7 +79,7 @@ def test_each_log_is_claimed_by_one_format() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"Hello\n{}\nWorld [1]\n", b"{'a': 1}\n", b"{...}\n"])
 def test_text_without_messages_has_no_format(text: bytes) -> None:
-    """No log format recognizes text that has no message."""
+    """If a text has no message, no format that `import` reads recognizes it."""
     assert source_of(text) is None
 
 
@@ -161,7 +161,7 @@ def test_the_journal_of_acpx_is_beside_its_messages() -> None:
 
 
 def test_stderr_is_told_apart() -> None:
-    """`import` recognizes lines of stderr among the messages of a log of Zed."""
+    """In a log of Zed, `import` recognizes lines of stderr among the messages."""
     sent = [Sent(STDERR, b"\x1b[2mwarn: x\x1b[0m"), Sent(TO_AGENT, INITIALIZE)]
     _, entries = read(WRITERS["zed"].write(sent))
     assert [line.stream for line in messages(entries)] == [Stream.STDERR, TO_AGENT]

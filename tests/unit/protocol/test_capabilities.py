@@ -27,7 +27,7 @@ from acp_proxy.protocol.capabilities import normalized
     ],
 )
 def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
-    """In a handshake, false, null and empty groups are dropped from the capabilities.
+    """In a handshake, capabilities that are false, null or an empty group are dropped.
 
     An empty object that is not such a group may stay.
     """
@@ -37,7 +37,7 @@ def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict
 
 
 def test_only_capabilities_are_spelled_anew() -> None:
-    """When a handshake is normalized, only its capabilities are changed."""
+    """When the members of a handshake are normalized, only its capabilities are changed."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
     assert said["capabilities"] == {"x": False}

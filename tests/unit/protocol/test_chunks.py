@@ -35,7 +35,7 @@ def test_each_kind_is_read(kind: str) -> None:
 
 
 def test_pieces_of_one_message_have_its_id() -> None:
-    """A chunk may have the id of its message, or of the compaction that it summarizes."""
+    """A chunk may have the id of its message, or of the compaction whose summary it is."""
     first = chunk_of(line(text("agent_message_chunk", "a", messageId="m1")))
     assert first == Chunk("agent_message_chunk", "m1", "a")
     summary = chunk_of(line(text("compaction_summary_chunk", "a", compactionId="c1")))
@@ -54,7 +54,7 @@ def test_the_draft_has_its_text_bare() -> None:
 
 
 def test_half_an_emoji_is_kept() -> None:
-    """If a chunk ends within an emoji, half of the emoji is kept."""
+    """If a chunk of text ends within an emoji, half of the emoji is kept."""
     raw = line(text("agent_message_chunk", "MARK")).replace(b"MARK", b"hi \\ud83d")
     assert chunk_of(raw) == Chunk("agent_message_chunk", None, "hi \ud83d")
 

@@ -87,7 +87,7 @@ def test_answers_come_in_any_order() -> None:
 
 
 def test_an_id_that_is_open_twice_means_the_older_request() -> None:
-    """Among several open requests with one id, the oldest is answered first."""
+    """If several open requests have one id, an answer belongs to the oldest of them."""
     check("""
         -> #1 a
            a, exchange 1
@@ -106,7 +106,7 @@ def test_an_id_that_is_open_twice_means_the_older_request() -> None:
     ("asked", "answered"), [("7", '"7"'), ("1", "1.0"), ("9007199254740993", "9007199254740992")]
 )
 def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None:
-    """Two request ids differ if only one is a string, or if only their float values are equal."""
+    """Two request ids differ if one is a string, or if they are equal only as floats."""
     conversation = check(f"""
         -> #{asked} a
            a, exchange 1
@@ -148,7 +148,7 @@ def test_an_error_without_an_id_answers_nothing() -> None:
 
 
 def test_a_request_of_id_null_is_answered_with_null() -> None:
-    """A request with the id null is answered by an answer with the id null."""
+    """A request whose id is null is answered by an answer whose id is null."""
     check("""
         -> #null a
            a, exchange 1
@@ -158,7 +158,7 @@ def test_a_request_of_id_null_is_answered_with_null() -> None:
 
 
 def test_latency_is_from_request_to_answer() -> None:
-    """An exchange has the time of its request and the latency of its answer."""
+    """An exchange knows the time of its request and the latency of its answer."""
     conversation = Conversation()
     conversation.feed(5, 1000, Direction.TO_AGENT, read(frame("#1 a")))
     conversation.feed(9, 4500, Direction.TO_CLIENT, read(frame("#1 result 1")))
@@ -459,7 +459,7 @@ def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
 
 
 def test_terminals_are_followed() -> None:
-    """The id of a terminal is a label of the answer that creates it and of later requests."""
+    """The labels of a terminal's messages have its id, from the answer that creates it on."""
     check("""
         <- #5 terminal/create {"sessionId": "s", "command": "npm"}
            terminal/create, exchange 1, session s
@@ -517,7 +517,7 @@ def test_v2_may_be_idle_before_it_accepts() -> None:
 
 
 def test_v2_errors_end_the_turn() -> None:
-    """An error in answer to a v2 prompt ends the turn, since the prompt never ran."""
+    """If a v2 prompt is answered with an error, its turn ends, since the prompt never ran."""
     conversation = check(
         """
         -> #1 session/prompt {"sessionId": "s"}
@@ -630,7 +630,7 @@ def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
 
 
 def test_the_exchange_of_a_fork_has_the_new_session() -> None:
-    """A fork's exchange has the new session of the answer, not the original of the request."""
+    """The exchange of a fork has the new session that the answer names, not the forked one."""
     conversation = check("""
         -> #1 session/fork {"sessionId": "old", "cwd": "/"}
            session/fork, exchange 1, session old
@@ -658,7 +658,7 @@ def test_v1_files_without_a_session_have_none() -> None:
 
 
 def test_the_draft_shows_a_whole_conversation() -> None:
-    """The examples of the draft's appendices form a whole conversation, and all get labels."""
+    """The examples of the draft's appendices are one conversation; every message gets labels."""
     conversation = Conversation()
     examples = [e for e in draft() if "> A.1 " in e.source or "> A.2 " in e.source]
     got = [
@@ -699,7 +699,7 @@ def test_the_draft_shows_a_whole_conversation() -> None:
 
 
 def test_the_handshake_names_the_peers() -> None:
-    """Names, versions and the dialect of peers are known after the answer to initialize."""
+    """A connection knows the peers' names, versions and dialect after the answer to initialize."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientInfo": {{"name": "zed", "version": "0.1"}}}}
            initialize, exchange 1

@@ -147,7 +147,7 @@ def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
 
 
 def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
-    """The margin of `log` marks a frame and its pair; a terminal also shows where frames lack."""
+    """The margin of `log` marks a frame and its pair; a terminal also marks missing numbers."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(5, "session/list"))

@@ -93,7 +93,7 @@ def test_a_recording_may_be_played(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_wrong_arguments(tmp_path: Path, words: str, text: str) -> None:
-    """`doctor` reports each wrong argument in a client's settings, with what is expected there."""
+    """`doctor` reports each wrong argument in a client's settings, with the expected one."""
     (tmp_path / "data").touch()
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words.split()) == [f"✗ Zed 'Mine': {text}"]
 
@@ -106,7 +106,7 @@ def test_arguments_in_one_string(tmp_path: Path) -> None:
 
 
 def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
-    """`doctor` warns of a program that only the shell's PATH contains: a client may lack it."""
+    """`doctor` warns of a program that only the shell's PATH has: an editor may lack it."""
     fine, *rest = checked(tmp_path, "acp-proxy", "record", "agent")
     assert fine == "✓ Zed 'Mine': acp-proxy 0.1.0 records"
     assert rest == [
@@ -197,7 +197,7 @@ def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
 
 
 def test_what_is_not_started(tmp_path: Path) -> None:
-    """`doctor` starts no wrapper program, and nothing that lies in the working directory."""
+    """`doctor` starts no wrapper program, and no program of the working directory."""
     agent = f"{tmp_path}/bin/agent"
     configure(tmp_path, "uvx", "acp-proxy", "record", "--", agent)
     assert lines(client_settings(machine(tmp_path, never))) == [

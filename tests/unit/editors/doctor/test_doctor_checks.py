@@ -23,14 +23,14 @@ def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
 
 
 def test_every_check_is_in_the_manual(tmp_path: Path) -> None:
-    """The manual lists the checks of `doctor` in order; each result carries its check's name."""
+    """The manual lists the checks of `doctor` in order; each result names its check."""
     names = [result.check for result in examine(machine(tmp_path)).results]
     listed = re.findall(r"^\| `(\w+)` \|", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)
     assert [*dict.fromkeys(names)] == [*CHECKS] == listed
 
 
 def test_commands_can_be_pasted(tmp_path: Path) -> None:
-    """A command that `doctor` suggests begins with acp-proxy, or its path if PATH lacks it."""
+    """A command that `doctor` suggests begins with acp-proxy, or with its path if PATH lacks it."""
     context = machine(tmp_path)
     assert context.command("show", Path("/a b.db")) == "acp-proxy show '/a b.db'"
     other = program(tmp_path / "other/acp-proxy")

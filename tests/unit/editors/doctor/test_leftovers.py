@@ -69,7 +69,7 @@ def test_nothing_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_an_unfinished_log(tmp_path: Path, indexed: bool) -> None:
-    """`doctor` changes nothing; the command that it suggests finishes the recording."""
+    """`doctor` only reports an unfinished log; the command that it suggests finishes the log."""
     context = machine(tmp_path)
     killed(context.recordings / "1.db", indexed=indexed)
     before = state(context.recordings)
@@ -94,7 +94,7 @@ def test_unfinished_logs(tmp_path: Path) -> None:
 
 
 def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
-    """`doctor` reports a log that cannot be finished as an error, such as a foreign file."""
+    """If a log cannot be finished, such as a foreign file, `doctor` reports an error."""
     context = machine(tmp_path)
     (context.recordings / "a.db.log").write_bytes(b"something else" * 10)
     for name in ("b", "c"):

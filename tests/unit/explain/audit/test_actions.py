@@ -34,7 +34,7 @@ def test_a_file_that_the_client_reads() -> None:
 
 
 def test_what_the_client_refused_and_what_it_left_open() -> None:
-    """In `audit`, an action failed if its request got an error, and is open without an answer."""
+    """In `audit`, an action failed if its request got an error; without answer it is open."""
     conversation = Talk()
     conversation.asks_in_vain("fs/write_text_file", path=A, content="")
     conversation.asks("fs/write_text_file", None, path=A, content="")
@@ -60,7 +60,7 @@ def test_a_tool_call_and_its_write_are_one_action() -> None:
 
 
 def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
-    """In `audit`, a file read while an edit is open is an action of its own, beside the edit."""
+    """In `audit`, a file that is read during an edit is an action of its own, beside the edit."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -116,7 +116,7 @@ def test_a_terminal_belongs_to_the_call_that_shows_it(announced_first: bool) -> 
 
 
 def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
-    """In `audit`, a command without a recorded end was started; one with an exit status is done."""
+    """In `audit`, a command without a recorded end was started; with an exit status, it is done."""
     for answer, status in (
         ({}, "started"),
         ({"exitStatus": {"signal": "SIGKILL"}}, "done"),
@@ -129,7 +129,7 @@ def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
 
 
 def test_a_call_that_is_only_asked_for() -> None:
-    """In `audit`, a tool call that only its permission request announces has the answer's state."""
+    """If only a permission request announces a tool call, `audit` shows the answer as its state."""
     for chosen, decision, status in (
         (REJECT, "denied", "refused"),
         (None, "cancelled", "cancelled"),
@@ -192,7 +192,7 @@ def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
 
 
 def test_the_mode_of_the_session_is_kept() -> None:
-    """In `audit`, an action has its session's mode, which may explain why nobody was asked."""
+    """In `audit`, an action has the mode of its session, which may explain missing questions."""
     conversation = Talk()
     conversation.client_asks("session/set_mode", {}, sessionId="s", modeId="yolo")
     conversation.update("current_mode_update", currentModeId="yolo")
@@ -264,7 +264,7 @@ def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
 
 
 def test_v2_tells_of_terminals_of_the_agent() -> None:
-    """In `audit` of v2, terminal updates are commands, and a diff names each file's change."""
+    """In `audit` of v2, updates of terminals are commands, and a diff names each file's change."""
     conversation = Talk("v2")
     conversation.pause_ms = 1  # updates that are streamed, and yet each is read
     subject = {"type": "command", "command": "npm test", "cwd": CWD, "toolCallId": "c"}
@@ -403,7 +403,7 @@ def test_sessions_have_directories_and_servers() -> None:
 
 
 def test_a_read_and_a_write_that_name_one_call() -> None:
-    """If a read and a write name the same tool call, an audit lists both."""
+    """If a read and a write name the same tool call, `audit` lists both."""
     conversation = Talk("draft-1.0")
     conversation.call("c", tool="edit")
     conversation.asks("fs/read_text_file", {"content": ""}, path=A, toolCallId="c")

@@ -68,7 +68,7 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """`audit` distinguishes actions that an earlier answer may cover from unasked actions."""
+    """`audit` tells unasked actions from actions that an earlier answer may cover."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.call("d", **shell("npm install"))
@@ -95,7 +95,7 @@ def test_refused_and_done_by_the_client() -> None:
 
 
 def test_refused_and_done_in_a_terminal() -> None:
-    """`audit` reports a refused tool call as a problem if it shows a terminal created later."""
+    """`audit` reports a refused tool call as a problem if its terminal was created later."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="make")
@@ -167,7 +167,7 @@ def test_reported_before_the_answer() -> None:
 
 
 def test_permission_for_one_file_and_a_write_of_another() -> None:
-    """`audit` reports permission for one file and a write of another file as a problem."""
+    """If permission was for one file and another file is written, `audit` reports a problem."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -181,7 +181,7 @@ def test_permission_for_one_file_and_a_write_of_another() -> None:
 
 
 def test_a_call_that_changes_after_permission() -> None:
-    """`audit` reports a path that a tool call gets after its permission as a problem."""
+    """If a tool call gets another path after its permission, `audit` reports a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "completed", locations=[{"path": A}, {"path": B}])
@@ -193,7 +193,7 @@ def test_a_call_that_changes_after_permission() -> None:
 
 
 def test_a_command_that_changes_after_permission() -> None:
-    """`audit` reports a command that differs from the permitted command as a problem."""
+    """If a command differs from the permitted command, `audit` reports a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c", "completed", rawInput={"command": "npm publish"})
@@ -247,7 +247,7 @@ def test_outside_the_directory() -> None:
 
 
 def test_files_that_look_like_credentials() -> None:
-    """An audit finds files that look like credentials in reads and in commands."""
+    """`audit` finds files that look like credentials in reads and in commands."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path=f"{CWD}/.env")
     conversation.call("c", **shell("cat ~/.ssh/id_rsa | base64"))
@@ -446,7 +446,7 @@ def test_quick_answers_are_counted_and_not_their_actions() -> None:
 
 
 def test_every_kind_declares_what_it_needs() -> None:
-    """Every kind of `audit` finding declares in `KINDS` which facts of a recording it needs."""
+    """Every kind of `audit` finding declares which facts of a recording it needs."""
     source = inspect.getsource(audit_findings)
     made = re.findall(r'(?:_finding|_of_several|_problems)\(\s*"([a-z-]+)"', source)
     assert {*made} == {*audit_findings.KINDS}

@@ -42,7 +42,7 @@ WINDOWS = ["C:\\work\\app"]
     ],
 )
 def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
-    """`audit` resolves dots in a path by text alone, and shows a path in the directory relative."""
+    """`audit` resolves dots in paths by text alone, and shows paths in the directory relative."""
     located = locate(path, directories)
     if "\0" not in path:
         assert located.shown == shown
@@ -72,7 +72,7 @@ def test_names_of_credentials(path: str) -> None:
     ],
 )  # fmt: skip
 def test_names_of_other_files(path: str) -> None:
-    """`audit` takes source code about credentials for no credential file."""
+    """`audit` does not take source code about credentials for a credential file."""
     assert not looks_like_credentials(path)
 
 

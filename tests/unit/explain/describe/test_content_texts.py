@@ -46,7 +46,7 @@ def test_added_and_removed_lines_are_counted(old: str, new: str, changed: tuple[
 
 
 def test_the_lines_of_a_patch_are_counted() -> None:
-    """In the preview of a patch, lines with file names are not changes; a removed comment is."""
+    """In the preview of a patch, lines with file names do not count as changed lines."""
     assert patch_lines(PATCH) == (3, 4)
     assert patch_lines("-a\n+b\n c") == (1, 1)
     assert patch_lines("") == (0, 0)

@@ -88,7 +88,7 @@ def test_base64_is_hidden(text: str, shown: str) -> None:
     ],
 )
 def test_other_text_is_left_alone(text: str) -> None:
-    """Previews keep digests, paths and identifiers, although they look like base64."""
+    """Previews of messages keep digests, paths and identifiers that look like base64."""
     assert without_base64(text) == text
     assert not is_base64(text)
 

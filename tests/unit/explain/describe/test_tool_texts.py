@@ -45,7 +45,7 @@ def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
 
 
 def test_the_state_is_read_from_a_cut_frame() -> None:
-    """If a frame was cut off, its tool call has the state from the part before the cut."""
+    """If a frame was cut off, its tool call's state is that of the part before the cut."""
     raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
     assert call_in(raw[:200]).title == "Write"
     assert params_of(raw[:20]) == {}

@@ -88,7 +88,7 @@ def test_a_single_chunk_stays_a_row() -> None:
     ids=["session", "kind", "message", "tool call", "image", "other"],
 )
 def test_any_other_row_ends_a_run(between: Row) -> None:
-    """In `log`, a run of chunks ends at any other row, so that messages keep their order."""
+    """In `log`, any other row ends a run of chunks, so that messages keep their order."""
     given = rows(chunk("a"), chunk("b"), between, chunk("c"), chunk("d"))
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
@@ -116,7 +116,7 @@ def test_odd_chunks_are_not_folded(odd: Row) -> None:
     ids=["turn", "silence"],
 )
 def test_a_run_ends_with_its_turn_and_with_a_silence(seq: int, other: Row) -> None:
-    """In `log`, a chunk after its turn's end or after five silent seconds begins a new run."""
+    """In `log`, a chunk begins a new run after its turn's end or after five silent seconds."""
     given = [row(n, chunk("a")) for n in range(1, 3)] + [row(seq, chunk("a"), **other)]
     assert spans(fold(given)) == [(1, 2), (3, 3)]
 

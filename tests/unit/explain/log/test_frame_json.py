@@ -81,7 +81,7 @@ def test_a_large_invalid_line_is_text_in_json(tmp_path: Path) -> None:
 
 
 def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
-    """The JSON of a frame has one of `message`, `text` and `base64`; that of an event, `event`."""
+    """The JSON of a frame has `message`, `text` or `base64`; the JSON of an event has `event`."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = [json.loads(frame_json(row)) for row in reader.frames()]
         events = [event_json(row) for row in reader.query("SELECT * FROM events")]

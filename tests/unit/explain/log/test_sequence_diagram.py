@@ -121,7 +121,7 @@ def test_the_messages_of_a_batch_are_drawn() -> None:
 
 
 def test_faults_are_drawn_as_received_and_as_delivered() -> None:
-    """In a sequence diagram with faults, acp-proxy is a participant, which sends their messages."""
+    """In a sequence diagram with faults, acp-proxy is a participant that sends what they add."""
     message = {"jsonrpc": "2.0", "method": "x/y"}
     raw = json.dumps(message, separators=(",", ":")) + "\n"
     lines: list[Any] = [{**HEADER}]
@@ -206,7 +206,7 @@ def test_a_long_text_is_cut() -> None:
 
 @given(st.text(max_size=7))  # an escape has up to ten characters
 def test_the_text_can_be_read_back(text: str) -> None:
-    """The text of a sequence diagram, with entities decoded, is the recorded text on one line."""
+    """With its entities decoded, the text of a sequence diagram is the recorded text."""
     written = escaped(text)
     assert html.unescape(re.sub(r"#(\d+);", r"&#\1;", written)) == plain(text).strip()
     assert not re.search("[\n%`<>{}$|@]", written)

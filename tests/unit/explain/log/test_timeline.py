@@ -72,7 +72,7 @@ def test_a_line_has_its_columns(
 
 
 def test_a_line_has_its_stream_and_tone(lines: dict[int, TimelineLine]) -> None:
-    """In the timeline, the beginning of a turn, a permission and trouble have their own tones."""
+    """In the timeline, a turn's beginning, a permission and trouble have their own colours."""
     tones = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
     assert tones == [
         ("to-agent", "prompt"),
@@ -114,7 +114,7 @@ ROW: dict[str, Any] = {
     ],
 )
 def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pace: Pace) -> None:
-    """In the timeline, an answer after a second is slow if a peer gave it, and not a person."""
+    """In the timeline, an answer that a peer took over a second for is slow, a person's is not."""
     took = {"method": method, "request_seq": 4, "response_seq": 9, "latency_ns": took_ms * MS}
     assert frame_line({**ROW, **took}).pace is pace
 
@@ -161,7 +161,7 @@ def test_a_surrogate_pair_is_whole_in_a_run() -> None:
     ],
 )
 def test_a_frame_knows_its_pair(row: dict[str, Any], pair: int | None) -> None:
-    """In the timeline, a request has the number of its answer, and an answer of its request."""
+    """In the timeline, a request has its answer's number, and an answer its request's number."""
     assert pair_of(row) == pair
 
 

@@ -172,7 +172,7 @@ def test_hits_come_in_order() -> None:
 
 
 def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
-    """`search` returns a match at once unless chunks of an unfinished message come before it."""
+    """`search` returns a match at once, unless an unfinished message began before it."""
     searcher = Searcher(Pattern("x"))
     assert searcher.feed(frame(1, notification("x")))
     searcher = Searcher(Pattern("method"))
@@ -212,7 +212,7 @@ def test_memory_is_bounded_however_long_a_message_is() -> None:
 
 
 def test_a_hit_has_a_pointer() -> None:
-    """A match of `search` has a JSON pointer, also if its text begins in one chunk of several."""
+    """A match of `search` in a message has the JSON pointer of its text, even across chunks."""
     message = notification("x", list=[{"a/b": "find me"}])
     (hit,) = search("find me", [frame(1, message)], with_pointers=True)
     assert hit.pointer == "/params/list/0/a~1b"

@@ -217,7 +217,7 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
 def test_the_end_of_the_agent_is_judged(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], expected: list[str]
 ) -> None:
-    """`show` reports an agent's end during a turn, unless the client asked for it."""
+    """`show` reports an agent's end during a turn as a problem, unless the client asked for it."""
     for step in steps:
         step(recorder)
     assert sentences(recorder) == expected
@@ -282,7 +282,7 @@ def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
 
 
 def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
-    """`show` reports errors about unknown extensions and missing files not as problems."""
+    """`show` does not report errors about unknown extensions and missing files as problems."""
     recorder.to_agent(request(1, "_x/y"))
     recorder.to_client(error(1, -32601, "Method not found"))
     recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/new"))
@@ -468,7 +468,7 @@ def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
 
 
 def test_every_check_declares_what_it_needs() -> None:
-    """Every check of a whole conversation declares in `CHECKS` which facts it needs."""
+    """Every check of a whole conversation declares which facts of a recording it needs."""
     for info in pkgutil.iter_modules(show.__path__, f"{show.__name__}."):
         module = importlib.import_module(info.name)
         for name, function in inspect.getmembers(module, inspect.isfunction):

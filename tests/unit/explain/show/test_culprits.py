@@ -132,7 +132,7 @@ def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
 
 
 def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
-    """If an agent left requests open when it ended, `show` reports them once, with its end."""
+    """If an agent left requests open when it ended, `show` reports them in one finding."""
     chat.to_agent(INITIALIZE)
     chat.event(capture_log.EXIT, code=1)
     assert judged(chat) == [("agent.ended", "error", "agent")]
@@ -163,7 +163,7 @@ def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
 
 
 def test_an_agent_that_does_nothing_after_an_answer_is_named(chat: LogWriter) -> None:
-    """`show` blames an agent that never starts a call after its permission was answered."""
+    """If an agent never starts a permitted tool call, `show` blames the agent."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make"), PERMISSION)
@@ -174,7 +174,7 @@ def test_an_agent_that_does_nothing_after_an_answer_is_named(chat: LogWriter) ->
 
 
 def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWriter) -> None:
-    """`show` blames a client that leaves within a tenth of a second for the open question."""
+    """If a client leaves at once after a question, `show` blames the client for the lost answer."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(PERMISSION)
@@ -189,7 +189,7 @@ def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWrit
 def test_an_agent_does_not_wait_for_a_login_for_ever(
     chat: LogWriter, minutes: int, severity: str, by: str | None
 ) -> None:
-    """`show` blames an agent that waits for a login for a quarter of an hour."""
+    """If an agent waits a quarter of an hour for a login, `show` blames the agent."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, authMethods=[{"id": "m", "name": "M"}]))
     chat.to_agent(request(1, "authenticate", methodId="m"))
@@ -199,7 +199,7 @@ def test_an_agent_does_not_wait_for_a_login_for_ever(
 
 
 def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
-    """`show` blames a client that leaves a permission request open whose turn it has cancelled."""
+    """If a client cancels a turn and leaves a permission request open, `show` blames the client."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(PERMISSION)
@@ -235,7 +235,7 @@ def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> No
     [(2, "warning"), (4, "info")],
 )
 def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expected: str) -> None:
-    """`show` warns of a client that is silent after initialize; after session/new it is a hint."""
+    """`show` warns of a client that is silent after initialize, not of one after session/new."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     if frames == 4:
@@ -269,7 +269,7 @@ def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
 
 
 def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> None:
-    """For a hanging tool call, `show` quotes the last line of stderr, and blames nobody."""
+    """If a tool call hangs, `show` quotes the last line of stderr, and blames nobody."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
@@ -292,7 +292,7 @@ def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> No
 def test_an_agent_has_to_heed_a_cancel_whatever_runs(
     chat: LogWriter, seconds: int, expected: tuple[str, str, str | None]
 ) -> None:
-    """`show` blames an agent that had time to obey a cancel, and counts ignored cancels."""
+    """If an agent had time to obey a cancel, `show` blames the agent."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
@@ -398,7 +398,7 @@ def test_a_released_terminal_is_not_waited_for(
 def test_a_client_that_leaves_at_a_long_line_is_named(
     chat: LogWriter, size: int, later_ms: int, expected: tuple[str, str, str | None]
 ) -> None:
-    """`show` blames a client that leaves after a line of over 64 KiB for its small buffer."""
+    """If a client leaves after a line of over 64 KiB, `show` blames its small buffer."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "agent_message_chunk", content=text("x" * size)))
@@ -425,7 +425,7 @@ def test_an_empty_turn_that_has_failed_is_named(
     line: str,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """`show` reports an empty turn without tokens as failed, unless the turn ran a command."""
+    """`show` reports an empty turn without tokens as failed, unless the prompt was a command."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     if line:

@@ -122,7 +122,7 @@ def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> No
 
 
 def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) -> None:
-    """`show` blames a client that loads a session although the agent does not offer that."""
+    """If a client loads a session and the agent does not offer that, `show` blames the client."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(0, "initialize", protocolVersion=1))
     recorder.to_client(result(0, **AGENT))
@@ -175,7 +175,7 @@ def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
 
 
 def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
-    """`show` lists a session that could not be loaded with the failed method."""
+    """If a session could not be loaded, `show` lists it with the failed method."""
     recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     recorder.to_client(error(1, -32002, "gone"))
     (session,) = summary_of(recorder).opened
@@ -197,7 +197,7 @@ def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
 
 
 def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
-    """`show` lists an answer that a fault injected, and a request that it withheld, as remarks."""
+    """If a fault injected an answer or withheld a request, `show` has a remark about it."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     fault(recorder, "error-on-prompt", "error-reply")
     made(recorder, error(1, -32603, "Internal error"))  # 5

@@ -53,7 +53,7 @@ def line_of(summary: Summary) -> str:
 
 
 def test_the_facts_of_the_shipped_recordings() -> None:
-    """The line of facts in `show` says of each shipped recording what a person would say."""
+    """For each shipped recording, `show` has the facts that a person would name."""
     lines = {path.stem: line_of(summary_of(path)) for path in DIRECTORY.glob("*.db")}
     assert lines == SHIPPED
 
@@ -133,7 +133,10 @@ def edit(path: str, old: str | None, new: str, status: str = "completed") -> dic
 def test_changed_files_are_counted_once(
     tmp_path: Path, edits: list[Any], writes: list[str], words: str
 ) -> None:
-    """The line of facts in `show` counts a file once, and its lines only if all diffs succeeded."""
+    """The line of facts in `show` counts a changed file once.
+
+    It counts lines only if all diffs succeeded.
+    """
     conversation = Talk()
     conversation.to_client(*(edit(*values) for values in edits))
     for path in writes:

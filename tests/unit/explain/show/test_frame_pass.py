@@ -26,7 +26,7 @@ def updated(**members: object) -> CallLog:
 
 
 def test_an_update_of_the_status_changes_nothing_else() -> None:
-    """If a tool call's last update has only a status, `show` has its earlier title and kind."""
+    """If a tool call's last update has only a status, `show` has the title and kind from before."""
     (call,) = updated(status="completed").first()
     assert (call.seq, call.title, call.kind, call.status) == (1, "Read a.py", "read", "completed")
 

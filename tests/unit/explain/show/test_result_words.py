@@ -34,7 +34,7 @@ def ended(**values: Any) -> Recording:
     ],
 )
 def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
-    """For each shipped recording, `list` finds the result without reading all of its frames."""
+    """`list` finds the result of each shipped recording without reading all of its frames."""
     with RecordingReader(DIRECTORY / f"{name}.db") as reader:
         findings, *_ = find_quickly(reader)
         assert result_words(findings, reader.recording) == words

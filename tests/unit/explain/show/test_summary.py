@@ -52,7 +52,7 @@ def test_both_peers_are_named(story: Summary) -> None:
 
 
 def test_a_fork_is_marked_on_the_session_that_it_made(tmp_path: Path) -> None:
-    """`show` marks the session that a fork made; the forked session stays as it was opened."""
+    """`show` marks a session that a fork made, and not the session that was forked."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/new", cwd="/a"))
         recorder.to_client(result(1, sessionId="old"))
@@ -170,7 +170,7 @@ def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
     ],
 )
 def test_a_first_prompt_is_text_or_nothing(raw: bytes | None, prompt: str) -> None:
-    """`show` has the text of the first prompt on one line, or an empty text."""
+    """`show` has the text of a recording's first prompt on one line, or an empty text."""
     words: Any = first_prompt(raw)
     assert words.startswith(prompt)
     assert bool(words) == bool(prompt)

@@ -37,7 +37,7 @@ def test_a_context_that_is_too_full_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_running_totals_are_a_note(tmp_path: Path) -> None:
-    """If token counts of a session only rise in six turns, `show` notes once that they are sums."""
+    """If the token counts of six turns only rise, `show` notes once that they are totals."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.open("t")
@@ -53,7 +53,7 @@ def test_running_totals_are_a_note(tmp_path: Path) -> None:
 
 
 def test_counts_that_may_be_of_turns_are_not_doubted(tmp_path: Path) -> None:
-    """`show` takes token counts as counts of turns if one falls, or if there are only five."""
+    """If token counts fall once, or there are only five, `show` takes them as counts of turns."""
     chat = Chat(tmp_path / "x.db")
     for session, counts in {"s": (10, 20, 30, 40, 50), "t": (10, 20, 30, 40, 50, 60, 59)}.items():
         chat.open(session)

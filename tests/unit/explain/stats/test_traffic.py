@@ -48,7 +48,7 @@ def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -
 def test_a_percentile_is_one_that_occurred(
     ordered: list[int], percent: int, expected: int | None
 ) -> None:
-    """The p-th percentile in `stats` is the smallest latency that p percent do not exceed."""
+    """In `stats`, the p-th percentile is the smallest latency that p percent do not exceed."""
     assert percentile(ordered, percent) == expected
 
 

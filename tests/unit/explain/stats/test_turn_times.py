@@ -79,7 +79,7 @@ def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
 
 
 def test_parallel_waits_are_counted_once() -> None:
-    """In `stats`, the wait for a person takes precedence over the wait for a file."""
+    """In `stats`, time in which both a person and a file are waited for counts as the person's."""
     turn = running_from(0)
     wait_for(turn, Part.FILES)
     assert turn.pass_time(10) == (Part.FILES, 10)
@@ -216,7 +216,7 @@ def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> 
 
 
 def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
-    """For `stats`, a request of another session does not count for the open turn."""
+    """For `stats`, an open turn does not wait for a request of another session."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "fs/read_text_file", "t"))
@@ -283,7 +283,7 @@ def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
 
 
 def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
-    """`stats` divides the time of a turn without a loop over its open requests."""
+    """The work of `stats` for the time of a turn does not depend on the number of open requests."""
 
     class Unread(dict[int, Any]):
         def values(self) -> Any:

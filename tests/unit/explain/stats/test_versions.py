@@ -135,7 +135,7 @@ def test_counts_are_compared_with_as_many_recordings(tmp_path: Path) -> None:
 
 
 def test_tokens_are_an_average_of_the_turns_that_report_them(tmp_path: Path) -> None:
-    """The average of tokens in ``stats --by`` leaves out recordings without tokens."""
+    """In ``stats --by``, the average of tokens is that of recordings that report tokens."""
     record_turn(tmp_path / "a.db", "1")
     record_turn(tmp_path / "b.db", "2", usage={"inputTokens": 90, "outputTokens": 10}, day=1)
     record_turn(tmp_path / "c.db", "2", usage={"inputTokens": 1, "totalTokens": 300}, day=2)
@@ -164,7 +164,7 @@ def test_only_versions_of_one_name_are_compared(tmp_path: Path) -> None:
 
 
 def test_every_member_is_documented(tmp_path: Path) -> None:
-    """The docs list the members of a row of ``stats --by --json`` in their order."""
+    """The manual lists the members of a row of ``stats --by --json`` in their order."""
     record_turn(tmp_path / "a.db", "1")
     (row,) = rows(tmp_path, "agent")
     assert first_cells(section(page("json.md"), "Version")) == list(row)
@@ -182,7 +182,7 @@ def test_a_filter_chooses_recordings(tmp_path: Path) -> None:
 
 
 def test_the_recordings_directory_is_the_default(tmp_path: Path) -> None:
-    """``stats --by`` without a directory compares all recordings, and names a broken file."""
+    """Without a directory, ``stats --by`` compares all recordings, and names a broken file."""
     record_conversation(tmp_path / "x.db")
     (tmp_path / "broken.db").write_bytes(b"no database")
     printed = run("stats", "--by", "client", home=tmp_path)

@@ -136,7 +136,7 @@ def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
-    """In the waterfall of `stats`, chunks within two seconds are one run if no step is between."""
+    """In the waterfall of `stats`, chunks within two seconds are one run, unless a step begins."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(chunk("a"), update("s", "usage_update", used=1, size=2), chunk("b"))
         recorder.t_ns += 2 * SECOND

@@ -75,7 +75,7 @@ def _call(status: str, **more: Any) -> bytes:
 
 
 def test_a_call_is_shown_when_it_has_ended() -> None:
-    """`try` shows a tool call that runs by its title, and one that never ends at the end."""
+    """`try` shows a running tool call by its title; if the call never ends, it says so at last."""
     entries = LiveEntries()
     assert not [*entries.take(Direction.TO_CLIENT, _call("pending", title="Read a.txt"))]
     assert entries.running == ["Read a.txt"]
@@ -94,7 +94,7 @@ def test_a_call_is_shown_when_it_has_ended() -> None:
 
 
 def test_a_permission_request_is_about_the_announced_call() -> None:
-    """`try` shows a permission request that has only a tool call's id with the call's title."""
+    """If a permission request names only a tool call's id, `try` shows the call's title."""
     entries = LiveEntries()
     announced = _call("pending", title="Bash", rawInput={"x": 1})
     asked = request(1, "session/request_permission", sessionId="s", toolCall={"toolCallId": "c"})

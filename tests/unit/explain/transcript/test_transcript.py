@@ -125,7 +125,7 @@ def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
 
 
 def test_another_message_is_another_entry() -> None:
-    """In a transcript, a chunk with another message id, or after another entry, is a new entry."""
+    """In a transcript, a chunk begins a new entry after another message or another entry."""
     conversation = Talk()
     chunk(conversation, "a", messageId="1")
     chunk(conversation, "b", messageId="2")
@@ -189,7 +189,7 @@ def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
 
 
 def test_a_late_update_is_shown_after_its_turn() -> None:
-    """A transcript shows an update after the end of its turn with the title of its tool call."""
+    """A transcript shows a late update with the title of its tool call, after the turn."""
     conversation = Talk()
     conversation.call("a", title="Read a.py")
     stop(conversation)
@@ -250,7 +250,7 @@ def test_a_permission_has_its_options_and_the_answer() -> None:
 
 
 def test_a_permission_of_the_draft() -> None:
-    """The transcript entry of a draft permission has its operation, resource, reason, scope."""
+    """The transcript entry of a draft permission has operation, resource, reason and scope."""
     conversation = Talk("draft-1.0")
     conversation.asks("session/request_permission", {"granted": True, "scope": "session"},
               sessionId="s", operation="file_write", resource="/a", reason="to fix it")  # fmt: skip
@@ -311,7 +311,7 @@ def test_a_terminal_of_the_agent_in_v2() -> None:
 
 
 def test_requests_have_their_answers() -> None:
-    """In a transcript, a request has its file; it failed if it got an error or no answer."""
+    """In a transcript, a request for a file failed if it got an error or no answer."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "A\n"}, path="/a", line=3)
     conversation.asks("fs/write_text_file", {}, path="/b", content="B\n")
@@ -387,7 +387,7 @@ def test_a_turn_of_v2_ends_with_its_state() -> None:
 
 
 def test_concurrent_turns_are_apart() -> None:
-    """In a transcript, overlapping turns are apart; stderr belongs to the newest turn."""
+    """In a transcript, two turns at one time are apart; stderr belongs to the newest turn."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "t"}, cwd="/t")
     conversation.prompt("t")
@@ -469,7 +469,7 @@ def test_limits_cut_and_leave_out() -> None:
 
 
 def test_the_raw_output_stands_beside_the_content_in_full() -> None:
-    """A transcript has a tool call's raw output only in full, or if there is no content."""
+    """A transcript has a tool call's raw output with --full, or if there is no other content."""
     conversation = Talk()
     shown = [{"type": "content", "content": {"type": "text", "text": "1 file"}}]
     conversation.ends("a", content=shown, rawOutput={"count": 1})

@@ -70,7 +70,7 @@ async def test_orphans_can_be_killed_at_once(
 
 
 async def test_our_own_children_are_left_alone() -> None:
-    """When `verify` ends orphaned processes of its agent, it spares its own older children."""
+    """When `verify` ends orphaned processes of its agent, it spares other child processes."""
     with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
@@ -81,7 +81,7 @@ async def test_our_own_children_are_left_alone() -> None:
 
 
 async def test_the_subreaper_is_reset() -> None:
-    """`verify` adopts orphaned processes only while it is in the context that ends them."""
+    """`verify` adopts orphaned processes of its agent only until it has ended them."""
     with Orphans() as orphans:
         pass
     pid = leave_one(_STAYS)

@@ -192,7 +192,7 @@ async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: Mo
 async def test_a_last_line_without_a_newline_counts(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A replay reads a last line without a newline, and ignores a CR before a newline."""
+    """A replay reads the client's last line without a newline, and drops a CR before a newline."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.into.send_all(
@@ -217,7 +217,7 @@ async def test_a_source_that_breaks_has_ended(
 
 
 async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
-    """A replay's streams read and write a file; an invalid descriptor raises an error."""
+    """A replay reads and writes its standard descriptors; an invalid one raises an error."""
     file = tmp_path / "file"
     with file.open("wb") as written:
         await Descriptor(written.fileno()).write(b"abc")
@@ -273,7 +273,7 @@ class First(RecordingChoice):
 
 
 def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
-    """The first answer of a replay is written as far as the pipe has room; the rest is returned."""
+    """A replay writes its first answer as far as the pipe has room, and keeps the rest."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
     os.write(into, b"first\r\nsecond\nthird")
@@ -299,7 +299,7 @@ def test_an_unreadable_client_gets_no_first_answer() -> None:
 async def test_a_stop_signal_is_an_end_of_input(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A replay takes a stopping signal as the end of its input, and the caller can tell it."""
+    """A replay takes a stopping signal as the end of its input, and knows the difference."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()

@@ -97,7 +97,7 @@ class Agent:
 
 
 async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockClock) -> None:
-    """In a verification, an agent's lines may come byte by byte, and lack a last newline."""
+    """For `verify`, an agent's lines may come byte by byte, and lack a last newline."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -131,7 +131,7 @@ async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockCl
 
 
 async def test_time_is_trios(record: Record, clock: MockClock) -> None:
-    """`verify` ends after exactly five silent seconds on trio's clock."""
+    """`verify` ends after exactly five silent seconds."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -145,7 +145,7 @@ async def test_time_is_trios(record: Record, clock: MockClock) -> None:
 
 
 async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
-    """In a verification, silence for the timeout is a stall, and then nothing is awaited."""
+    """For `verify`, silence for the timeout is a stall, and then nothing is awaited."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
@@ -169,7 +169,7 @@ async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None
 
 
 async def test_an_agent_that_drips_is_ended(record: Record, clock: MockClock) -> None:
-    """A verification ends an agent that sends bytes now and then but never ends."""
+    """If an agent sends bytes now and then but never ends, `verify` ends it."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, timeout_ns=600 * 10**9)
         began = await agent.expect(1)
@@ -181,7 +181,7 @@ async def test_an_agent_that_drips_is_ended(record: Record, clock: MockClock) ->
 
 
 async def test_what_is_awaited_is_displayed(record: Record, clock: MockClock) -> None:
-    """A verification shows the awaited message every second from the third silent one on."""
+    """From the third silent second on, `verify` shows the awaited message every second."""
     shown: list[str] = []
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, show=shown.append)
@@ -205,7 +205,7 @@ async def test_what_is_awaited_is_displayed(record: Record, clock: MockClock) ->
 async def test_an_agent_that_does_not_read_does_not_stop_us(
     record: Record, clock: MockClock
 ) -> None:
-    """An agent that does not read does not block a verification with much to send."""
+    """If an agent does not read, it does not block `verify`, which has much to send."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
         await agent.ended.wait()
@@ -216,7 +216,7 @@ async def test_an_agent_that_does_not_read_does_not_stop_us(
 async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
     record: Record, clock: MockClock
 ) -> None:
-    """A verification reads an agent that writes a lot before it reads."""
+    """If an agent writes a lot before it reads, `verify` reads all of it."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(TALK), nursery, lockstep_stream_pair)
@@ -261,7 +261,7 @@ async def test_time_without_output_is_not_a_write_stall(record: Record, clock: M
 
 
 async def test_an_agent_that_talks_is_not_deaf(record: Record, clock: MockClock) -> None:
-    """In a verification, an agent that writes but does not read stalls only once it is silent."""
+    """For `verify`, an agent that writes but does not read stalls only once it is silent."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
@@ -292,7 +292,7 @@ async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) 
 async def test_a_line_without_an_end_counts_as_one(
     record: Record, clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A verification cuts a line without an end, so that an agent cannot fill the memory."""
+    """`verify` cuts a line without an end, so that an agent cannot fill the memory."""
     monkeypatch.setattr(verifier, "LINE_WITHOUT_END", 1000)
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)

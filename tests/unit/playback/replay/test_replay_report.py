@@ -88,7 +88,7 @@ def test_a_divergence_is_shown_with_its_context() -> None:
 
 
 def test_only_some_divergences_are_shown() -> None:
-    """The text of a replay report shows some divergences and says that the file has all."""
+    """The text of a replay report shows only some divergences, and names the file with all."""
     many = evolve(DIVERGED, divergences=(DIFFERS,) * 20, left_out=5)
     assert "... and 13 more; --report FILE has all of them" in text(many)
 
@@ -142,14 +142,14 @@ def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
 
 
 def test_the_report_is_json() -> None:
-    """A replay report is JSON that reads back the same; kinds and ranks are words."""
+    """A replay report in JSON reads back the same; kinds and ranks in it are words."""
     read: Any = converter.loads(converter.dumps(DIVERGED), ReplayReport)
     assert read == DIVERGED
     assert '"kind": "params-differ"' in converter.dumps(DIVERGED)
 
 
 def test_only_a_difference_of_params_can_be_ignored() -> None:
-    """A replay report offers `--ignore` only for a difference of params."""
+    """A replay report offers `--ignore` only if the difference is in a message's params."""
     assert DIFFERS.ignores == ("--ignore /params/a",)
     assert FOLLOWS.ignores == ()
 

@@ -129,7 +129,7 @@ def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> No
 
 
 def test_sessions_are_swapped() -> None:
-    """If the client of a replay swaps two sessions, they exchange their live ids."""
+    """If the client of a replay swaps two sessions, the replay swaps their live ids."""
     bindings = Bindings()
     bindings.swap_sessions("a", "b")
     assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]

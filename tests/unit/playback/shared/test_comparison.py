@@ -137,7 +137,7 @@ def test_a_line_that_is_not_json_has_no_value() -> None:
 
 
 def test_long_values_are_cut() -> None:
-    """If a replay shows a difference of long values, they are cut, with their length."""
+    """If a replay shows two long values that differ, they are cut, with their length."""
     assert shown("é") == '"é"'
     assert shown("x" * 1000).endswith("… (1002 characters)")
     assert json.loads(shown({"a": None})) == {"a": None}

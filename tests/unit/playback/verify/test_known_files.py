@@ -60,7 +60,7 @@ def test_a_part_of_a_file_is_some_lines(
 def test_only_a_whole_file_is_learnt(
     files: KnownFiles, params: dict[str, Any], is_whole: bool
 ) -> None:
-    """`verify` learns only whole files: those read without limits, or from the first line on."""
+    """`verify` learns a file from an agent's read only if the read was of the whole file."""
     files.learn(READ, asking(**params), {"result": {"content": "text"}})
     assert files.content(asking()) == ("text" if is_whole else None)
 

@@ -66,7 +66,7 @@ def test_a_tool_call_with_an_unreadable_update_equals_no_other() -> None:
 
 
 def test_a_request_names_its_tool_call_in_any_dialect() -> None:
-    """`verify` finds the tool call of a permission request in one of several places."""
+    """In any dialect, `verify` finds the tool call that a permission request names."""
     for params in (
         {"toolCall": {"toolCallId": "c"}},
         {"subject": {"toolCall": {"toolCallId": "c"}}},

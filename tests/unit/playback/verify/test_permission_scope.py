@@ -38,7 +38,7 @@ def asking(call: dict[str, Any], **params: Any) -> dict[str, Any]:
     ],
 )
 def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, Any]) -> None:
-    """For `verify`, titles, ids, times and states do not count in what a permission covers."""
+    """For `verify`, titles, ids, times and states do not matter for what a permission covers."""
     assert scope(asking({**CALL, **noise}), {}) == scope(asking(CALL), {})
 
 
@@ -55,7 +55,7 @@ def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, A
     ],
 )
 def test_everything_else_counts(change: dict[str, Any]) -> None:
-    """For `verify`, all other members of a request count in what a permission covers."""
+    """For `verify`, all other members of a request matter for what a permission covers."""
     assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
 
 
@@ -67,13 +67,13 @@ def test_announced_members_belong_to_the_request() -> None:
 
 
 def test_the_line_of_a_location_does_not_count() -> None:
-    """For `verify`, the line of a location does not count in what a permission covers."""
+    """For `verify`, the line of a location does not matter for what a permission covers."""
     at = [scope(asking({**CALL, "locations": [{"path": "/p", "line": n}]}), {}) for n in (1, 2)]
     assert at[0] == at[1] != scope(asking(CALL), {})
 
 
 def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
-    """For `verify`, the line of a draft's location does not count in what a permission covers."""
+    """For `verify`, a line in the draft's location does not matter for what a permission covers."""
     at = [scope(asking({**CALL, "location": {"path": "/p", "line": n}}), {}) for n in (1, 2)]
     assert at[0] == at[1] == scope(asking({**CALL, "location": {"path": "/p"}}), {})
     assert at[0] != scope(asking({**CALL, "location": {"path": "/q"}}), {})
@@ -200,5 +200,5 @@ def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
 def test_reports_name_a_request(
     params: dict[str, Any], announced: dict[str, Any], title: str
 ) -> None:
-    """Reports of `verify` name a permission request by its title, or its operation or command."""
+    """Reports of `verify` name a permission request by its title, operation or command."""
     assert title_of({"params": params}, announced) == title

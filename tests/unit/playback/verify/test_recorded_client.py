@@ -19,7 +19,7 @@ FILLED = f"""
 
 
 def test_a_frame_has_secrets_as_json(record: Record) -> None:
-    """`verify` inserts secrets into a frame as JSON strings; a marker without secret stays."""
+    """`verify` inserts secrets into a frame as JSON strings; a marker without a secret stays."""
     recorded = record(FILLED)
     script, secret = recorded.script(), 'a"\\\n\u00e9'
     filled = FilledScript(script, {"0a0b0c0d": secret})

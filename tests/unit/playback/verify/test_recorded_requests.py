@@ -36,7 +36,7 @@ def parity(item: RecordedRequest) -> Keys:
 
 
 def test_requests_are_found_by_method_and_key() -> None:
-    """`verify` finds a recorded request by its method, or also its key, until it is made."""
+    """`verify` finds a recorded request by its method, or by method and key, until it is made."""
     requests = [request(1), request(2), request(3), request(4, "other")]
     result = collection(*requests)
     assert [*result.of("m")] == requests[:3]
@@ -61,7 +61,7 @@ def test_the_first_request_that_was_made_is_found_by_key() -> None:
 
 
 def test_requests_are_awaited_in_order() -> None:
-    """`verify` awaits recorded requests in order until they are made or given up."""
+    """`verify` awaits recorded requests in their order, until each is made or given up."""
     requests = [request(1), request(3), request(5)]
     result = collection(*requests)
     assert (result.are_made_before(1), result.are_made_before(2)) == (True, False)
@@ -109,7 +109,7 @@ def test_ignored_values_do_not_count() -> None:
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """`verify` finds requests by the live ids and paths in them, without sessions and ids."""
+    """`verify` matches requests by the live form of their paths; ids do not matter."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}

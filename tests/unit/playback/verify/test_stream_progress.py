@@ -69,7 +69,7 @@ def test_updates_of_the_draft_are_counted() -> None:
 
 
 def test_other_methods_are_not_read() -> None:
-    """To measure an agent's progress, `verify` counts messages of other methods unparsed."""
+    """To measure an agent's progress, `verify` need not parse messages of other methods."""
     assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 
